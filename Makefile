@@ -1,0 +1,43 @@
+# Every target sets up what it needs, in .venv, on a machine that has python3, git and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help setup demo test lint bench soak lock clean
+
+help:            ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rekindle needs Python 3.11 or newer: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+setup: $(STAMP)  ## create .venv with the locked dependencies
+
+demo: $(STAMP)   ## the main job, shown in a scratch repository
+	@$(BIN)/python -m bench.demo
+
+test: $(STAMP)   ## all tests
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP)   ## ruff, mypy --strict, the import rule
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(STAMP)  ## ratios against references in one run; writes bench/results.json and docs/benchmarks.md
+	@$(BIN)/python -m bench
+
+soak: $(STAMP)   ## long random runs
+	@$(BIN)/python -m pytest -m soak
+
+lock: $(STAMP)   ## renew requirements.lock (needs uv: pip install uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --all-extras -o requirements.lock pyproject.toml
+
+clean:           ## remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""The world: files, git, processes. Adapters implement ports and decide nothing."""

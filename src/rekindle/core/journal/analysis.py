@@ -1,0 +1,122 @@
+"""From a journal's state to what a resume would do: the analysis and its decision, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rekindle.core.journal.fold import JournalState
+from rekindle.core.journal.lineage import LineageState, lineages, overlay, status_of
+from rekindle.core.journal.run import FAILED, IN_PROGRESS, PENDING, RunState
+
+Case = Literal["A", "B", "C", "none"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer to the decision's question, and what it does."""
+
+    key: str
+    title: str
+    effect: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do about an interrupted run. Case A asks nothing, so it has no options."""
+
+    case: Case
+    next_step: str | None
+    restart_tasks: tuple[str, ...]
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything that a resume needs to know, and a person wants to read."""
+
+    feature: str | None
+    sid: str | None
+    interrupted: tuple[str, ...]
+    lineage: tuple[str, ...]
+    run: RunState | None
+    state: LineageState
+    journal: JournalState
+    superseded: frozenset[str]
+    decision: Decision
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether there is anything to resume."""
+        return bool(self.interrupted)
+
+
+def analyse(journal: JournalState, *, owned: frozenset[str] = frozenset()) -> Analysis:
+    """Analyse a journal. `owned` are the runs that a live process holds: they are not interrupted."""
+    links = lineages(journal)
+    interrupted = tuple(sid for sid in links.interrupted if sid not in owned)
+    runs = journal.runs
+    if interrupted:
+        sid: str | None = interrupted[0]
+    else:
+        sid = runs[-1].sid if runs else None
+    chain = links.of(sid) if sid is not None else []
+    state = overlay([journal.sids[name] for name in chain])
+    run = journal.sids[sid] if sid is not None else None
+    return Analysis(
+        feature=run.feature if run is not None else None,
+        sid=sid,
+        interrupted=interrupted,
+        lineage=tuple(chain),
+        run=run,
+        state=state,
+        journal=journal,
+        superseded=links.superseded,
+        decision=decide(state, interrupted=bool(interrupted)),
+    )
+
+
+def decide(state: LineageState, *, interrupted: bool) -> Decision:
+    """Cases A, B and C of the journal's resume protocol."""
+    if not interrupted:
+        return Decision("none", None, ())
+    named = {issue.task for issue in state.issues}
+    restart = tuple(
+        name
+        for name, task in state.tasks.items()
+        if status_of(task) in (IN_PROGRESS, FAILED) or (status_of(task) == PENDING and name in named)
+    )
+    if state.checkpoint is None:
+        return Decision("C", None, restart, _options_without_checkpoint())
+    step = state.checkpoint.plan_step
+    next_step = step if isinstance(step, str) else None
+    if state.issues:
+        return Decision("B", next_step, restart, _options_with_issues(restart, next_step))
+    return Decision("A", next_step, restart)
+
+
+def _options_with_issues(restart: tuple[str, ...], next_step: str | None) -> tuple[Option, ...]:
+    tasks = tasks_phrase(restart)
+    onward = f"go on at {next_step}" if next_step else "go on with the next planned step"
+    return (
+        Option("A", "Fix and restart", f"set {tasks} back to the checkpoint and start over"),
+        Option("B", "Continue past it", f"mark {tasks} as skipped and {onward}"),
+        Option("C", "Own instructions", "say in your own words how to go on"),
+    )
+
+
+def _options_without_checkpoint() -> tuple[Option, ...]:
+    return (
+        Option("A", "Restart with the plan", "start over and keep the plan of the interrupted run"),
+        Option("B", "Restart with a new plan", "start over and plan again"),
+        Option("C", "Own instructions", "say in your own words how to go on"),
+    )
+
+
+def tasks_phrase(names: tuple[str, ...]) -> str:
+    """`task 2`, or `tasks 2 and 3`, for a sentence."""
+    if not names:
+        return "the affected work"
+    if len(names) == 1:
+        return f"task {names[0]}"
+    return f"tasks {', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,83 @@
+"""The one normative decoder: which bytes are an event, and if not, why not.
+
+Every faster way to read a journal (batch.py, the tail reader, the folder scan) is a candidate filter: whatever
+it is unsure of comes here, and property tests hold the two equal. Keep this plain; it is the definition.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from rekindle.core.journal.event import VERSION, Event
+
+BOM = b"\xef\xbb\xbf"
+_WHITE = b" \t\r\n"
+#: More digits than this are not worth an int (and CPython refuses to make one by default).
+_DIGITS = 4000
+
+
+class Blank:
+    """An empty line: skipped without a word."""
+
+
+class Malformed:
+    """Not JSON, not an object, no text `type`, or a `seq` that is no integer of 0 or more."""
+
+
+class UnknownVersion:
+    """An envelope from another time. Reported, never used."""
+
+
+BLANK = Blank()
+MALFORMED = Malformed()
+UNKNOWN_VERSION = UnknownVersion()
+
+Decoded = Event | Blank | Malformed | UnknownVersion
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _DIGITS else float("inf")
+
+
+_decoder = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
+
+
+def parse_object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object that a line holds, or None."""
+    try:
+        value = _decoder.decode(line.strip(_WHITE).decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def decode_line(line: bytes) -> Decoded:
+    """What one line (without its newline) is."""
+    if not line.strip(_WHITE):
+        return BLANK
+    raw = parse_object(line)
+    if raw is None or not isinstance(raw.get("type"), str):
+        return MALFORMED
+    seq = raw.get("seq")
+    if seq is not None and (not isinstance(seq, int) or isinstance(seq, bool) or seq < 0):
+        return MALFORMED
+    version = raw.get("v", VERSION)
+    if not isinstance(version, int) or isinstance(version, bool) or version != VERSION:
+        return UNKNOWN_VERSION
+    sid = raw.get("sid")
+    if not isinstance(sid, str) or not sid:
+        sid = seq = None
+    feature, ts, data = raw.get("feature"), raw.get("ts"), raw.get("data")
+    return Event(
+        type=raw["type"],
+        sid=sid,
+        seq=seq,
+        feature=feature if isinstance(feature, str) else None,
+        ts=ts if isinstance(ts, str) else None,
+        data=data if isinstance(data, dict) else {},
+    )

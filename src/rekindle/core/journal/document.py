@@ -1,0 +1,79 @@
+"""The analysis as the JSON object that other programs rely on. Fields may be added here, never changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rekindle.core.journal.analysis import Analysis
+from rekindle.core.journal.lineage import status_of
+from rekindle.core.journal.run import Issue, RunState, TaskState
+
+
+def document(analysis: Analysis) -> dict[str, Any]:
+    """The object of `rekindle analyze --json`."""
+    journal, state, decision = analysis.journal, analysis.state, analysis.decision
+    checkpoint = state.checkpoint
+    return {
+        "feature": analysis.feature,
+        "sid": analysis.sid,
+        "interrupted": analysis.is_interrupted,
+        "interrupted_sids": list(analysis.interrupted),
+        "lineage": list(analysis.lineage),
+        "events": analysis.run.events if analysis.run is not None else 0,
+        "malformed": journal.malformed,
+        "unknown_version": journal.unknown_version,
+        "duplicates": journal.duplicates,
+        "strays": journal.strays,
+        "gaps": [{name: getattr(gap, name) for name in gap.__struct_fields__} for gap in state.gaps],
+        "checkpoint": None
+        if checkpoint is None
+        else {name: getattr(checkpoint, name) for name in checkpoint.__struct_fields__},
+        "tasks": {name: status_of(task) for name, task in state.tasks.items()},
+        "active_agents": state.active_agents,
+        "issues": [_issue(issue) for issue in state.issues],
+        "resolved_issues": [_issue(issue) for issue in state.resolved_issues],
+        "warnings": [_issue(issue) for issue in state.warnings],
+        "decision": {
+            "case": decision.case,
+            "next_step": decision.next_step,
+            "restart_tasks": list(decision.restart_tasks),
+        },
+        "options": [
+            {"key": option.key, "title": option.title, "effect": option.effect} for option in decision.options
+        ],
+        "task_details": {name: _task(task) for name, task in state.tasks.items()},
+        "plan": None
+        if state.plan is None
+        else {name: getattr(state.plan, name) for name in state.plan.__struct_fields__},
+        "branches": {
+            name: {"task": branch.task, "merged": branch.merged} for name, branch in state.branches.items()
+        },
+        "worktrees": state.worktrees,
+        "runs": [_run(run, analysis) for run in journal.runs],
+        "lines": journal.lines,
+    }
+
+
+def _issue(issue: Issue) -> dict[str, Any]:
+    return {name: getattr(issue, name) for name in ("sid", "seq", "type", "task", "message")}
+
+
+def _task(task: TaskState) -> dict[str, Any]:
+    shown = {name: getattr(task, name) for name in task.__struct_fields__ if name != "status"}
+    return {"status": status_of(task), **{name: value for name, value in shown.items() if value is not None}}
+
+
+def _run(run: RunState, analysis: Analysis) -> dict[str, Any]:
+    return {
+        "sid": run.sid,
+        "command": run.start.command if run.start is not None else None,
+        "branch": run.start.branch if run.start is not None else None,
+        "mode": run.start.mode if run.start is not None else None,
+        "first_ts": run.first_ts,
+        "last_ts": run.last_ts,
+        "events": run.events,
+        "ended": run.ended,
+        "end_reason": run.end_reason,
+        "superseded": run.sid in analysis.superseded,
+        "interrupted": run.sid in analysis.interrupted,
+    }

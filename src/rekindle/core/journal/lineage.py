@@ -1,0 +1,142 @@
+"""Which run continues which, what is therefore interrupted, and the state of a whole lineage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rekindle.core.journal.fold import JournalState
+from rekindle.core.journal.run import FAILED, PENDING, Branch, Checkpoint, Gap, Issue, Plan, RunState, TaskState
+
+
+@dataclass(frozen=True)
+class Lineages:
+    """How the runs of a journal hang together. Sids; `interrupted` is newest first."""
+
+    parents: dict[str, str]
+    superseded: frozenset[str]
+    interrupted: tuple[str, ...]
+
+    def of(self, sid: str) -> list[str]:
+        """The lineage that ends with this run, oldest first."""
+        chain = [sid]
+        while chain[-1] in self.parents:
+            chain.append(self.parents[chain[-1]])
+        return chain[::-1]
+
+
+def lineages(state: JournalState) -> Lineages:
+    """Connect the runs by what their starts say, in the order in which they began."""
+    earlier: list[RunState] = []
+    parents: dict[str, str] = {}
+    continued: set[str] = set()
+    for run in state.runs:
+        start = run.start
+        known = {other.sid for other in earlier}
+        if start is not None and start.restarts in known:
+            continued.add(str(start.restarts))
+        elif start is not None and start.command == "resume":
+            parent = start.resumes if start.resumes in known else _default_parent(earlier, continued)
+            if parent is not None:
+                parents[run.sid] = parent
+                continued.add(parent)
+        earlier.append(run)
+    interrupted = [run.sid for run in earlier if not run.ended and run.sid not in continued]
+    return Lineages(parents, frozenset(continued), tuple(reversed(interrupted)))
+
+
+def _default_parent(earlier: list[RunState], continued: set[str]) -> str | None:
+    for run in reversed(earlier):
+        if not run.ended and run.sid not in continued:
+            return run.sid
+    return earlier[-1].sid if earlier else None
+
+
+@dataclass(frozen=True)
+class LineageState:
+    """The runs of a lineage laid over one another, oldest first."""
+
+    tasks: dict[str, TaskState] = field(default_factory=dict)
+    active_agents: list[str] = field(default_factory=list)
+    branches: dict[str, Branch] = field(default_factory=dict)
+    worktrees: dict[str, str | None] = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
+    plan: Plan | None = None
+    checkpoint: Checkpoint | None = None
+    issues: list[Issue] = field(default_factory=list)
+    resolved_issues: list[Issue] = field(default_factory=list)
+    warnings: list[Issue] = field(default_factory=list)
+
+
+def overlay(runs: list[RunState]) -> LineageState:
+    """Fold the states of a lineage's runs."""
+    tasks: dict[str, TaskState] = {}
+    agents: dict[str, bool] = {}
+    branches: dict[str, Branch] = {}
+    worktrees: dict[str, str | None] = {}
+    gaps: list[Gap] = []
+    plan: Plan | None = None
+    checkpoint: Checkpoint | None = None
+    reported: list[Issue] = []
+    warnings: list[Issue] = []
+    decided: set[tuple[str, int]] = set()
+    for run in runs:
+        for name, task in run.tasks.items():
+            tasks[name] = _newer(tasks.get(name), task)
+        for name, active in run.agents.items():
+            agents.pop(name, None)
+            agents[name] = active
+        branches.update(run.branches)
+        worktrees.update(run.worktrees)
+        gaps.extend(run.gaps)
+        plan = run.plan or plan
+        if run.checkpoint is not None:
+            checkpoint = run.checkpoint
+            reported.clear()
+            warnings.clear()
+        reported.extend(run.issues)
+        warnings.extend(run.warnings)
+        decided.update(run.decided)
+    issues: list[Issue] = []
+    settled: list[Issue] = []
+    for issue in reported:
+        (settled if _is_settled(issue, tasks, decided) else issues).append(issue)
+    return LineageState(
+        tasks=tasks,
+        active_agents=[name for name, active in agents.items() if active],
+        branches=branches,
+        worktrees=worktrees,
+        gaps=gaps,
+        plan=plan,
+        checkpoint=checkpoint,
+        issues=issues,
+        resolved_issues=settled,
+        warnings=warnings,
+    )
+
+
+def _newer(old: TaskState | None, new: TaskState) -> TaskState:
+    """What is known of a task when a later run adds to it: a mere mention resets nothing."""
+    if old is None:
+        return new
+    merged = TaskState()
+    for name in TaskState.__struct_fields__:
+        value = getattr(new, name)
+        setattr(merged, name, getattr(old, name) if value is None else value)
+    if new.status is not None:
+        merged.error, merged.attempts = new.error, new.attempts
+    return merged
+
+
+def _is_settled(issue: Issue, tasks: dict[str, TaskState], decided: set[tuple[str, int]]) -> bool:
+    if issue.resolved:
+        return True
+    if issue.type == "task.failed" and issue.task is not None:
+        task = tasks.get(issue.task)
+        if task is None or task.status != FAILED:
+            return True
+    return issue.seq is not None and (issue.sid, issue.seq) in decided
+
+
+def status_of(task: TaskState) -> str:
+    """The status that is shown: a task that was only mentioned is pending."""
+    return task.status or PENDING

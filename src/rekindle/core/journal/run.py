@@ -1,0 +1,310 @@
+"""What the events of one run add up to.
+
+`RunState` is everything that recovery needs to know of a run, small enough to be kept in a snapshot and made
+so that the states of a lineage can be laid over one another (lineage.py) without reading their events again.
+`evolve` is the only place where an event changes it. It expects a run's events in their order, each once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rekindle.core.journal import event as ev
+from rekindle.core.journal.event import Event
+
+PENDING = "PENDING"
+IN_PROGRESS = "IN_PROGRESS"
+COMPLETE = "COMPLETE"
+FAILED = "FAILED"
+SKIPPED = "SKIPPED"
+
+_STATUS = {
+    ev.TASK_STARTED: IN_PROGRESS,
+    ev.TASK_COMPLETED: COMPLETE,
+    ev.TASK_FAILED: FAILED,
+    ev.TASK_SKIPPED: SKIPPED,
+}
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Sequence numbers that a run should have and has not."""
+
+    sid: str
+    after_seq: int
+    expected_seq: int
+    actual_seq: int
+    missing_count: int
+
+
+class Issue(msgspec.Struct, frozen=True):
+    """An error, blocker, failure or warning, as it was reported."""
+
+    sid: str
+    seq: int | None
+    type: str
+    task: str | None
+    message: str
+    resolved: bool = False
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """The last point that was declared safe to resume at."""
+
+    sid: str
+    seq: int | None
+    label: Any
+    branch: Any
+    plan_step: Any
+
+
+class Start(msgspec.Struct, frozen=True):
+    """What a run said of itself when it began."""
+
+    command: str | None
+    branch: str | None
+    mode: str | None
+    resumes: str | None
+    restarts: str | None
+    team: str | None
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The plan as it was written, kept raw: it is shown and handed on, not interpreted here."""
+
+    tasks: list[Any] = []
+    waves: list[Any] = []
+    dependencies: list[Any] = []
+
+
+class TaskState(msgspec.Struct):
+    """A task as one run knows it. `status` is None while the plan has only mentioned it."""
+
+    status: str | None = None
+    summary: str | None = None
+    agent: str | None = None
+    branch: str | None = None
+    files: list[Any] | None = None
+    files_changed: list[Any] | None = None
+    error: str | None = None
+    attempts: int | None = None
+    qa: str | None = None
+    qa_round: int | None = None
+
+
+class Branch(msgspec.Struct):
+    """A branch that the journal knows of."""
+
+    task: str | None = None
+    merged: bool = False
+
+
+class RunState(msgspec.Struct):
+    """One sid. `is_run` is False while it has shown nothing but the events of a stray hook."""
+
+    sid: str
+    first_line: int
+    is_run: bool = False
+    ended: bool = False
+    end_reason: str | None = None
+    start: Start | None = None
+    feature: str | None = None
+    first_ts: str | None = None
+    last_ts: str | None = None
+    events: int = 0
+    last_seq: int = -1
+    passed_over: bool = False
+    gaps: list[Gap] = []
+    plan: Plan | None = None
+    tasks: dict[str, TaskState] = {}
+    agents: dict[str, bool] = {}
+    branches: dict[str, Branch] = {}
+    worktrees: dict[str, str | None] = {}
+    checkpoint: Checkpoint | None = None
+    issues: list[Issue] = []
+    warnings: list[Issue] = []
+    decided: list[tuple[str, int]] = []
+
+
+def count(run: RunState, seq: int | None, feature: str | None, ts: str | None) -> None:
+    """Take note that an event of this run stands here, whatever it says."""
+    run.events += 1
+    if feature is not None:
+        run.feature = feature
+    if ts is not None:
+        if run.first_ts is None:
+            run.first_ts = ts
+        run.last_ts = ts
+    if seq is not None:
+        missing = seq - run.last_seq - 1
+        if missing > 0:
+            run.gaps.append(Gap(run.sid, run.last_seq, run.last_seq + 1, seq, missing))
+        run.last_seq = seq
+
+
+def evolve(run: RunState, event: Event) -> None:
+    """Let one event change what the run amounts to."""
+    if event.sid is not None and not run.is_run and ev.makes_run(event.type):
+        run.is_run = True
+    handler = _HANDLERS.get(event.type)
+    if handler is not None:
+        handler(run, event)
+
+
+def _session_start(run: RunState, event: Event) -> None:
+    if run.start is None and event.sid is not None:
+        field = {key: ev.text(event.data.get(key)) for key in Start.__struct_fields__}
+        run.start = Start(**field)
+
+
+def _session_end(run: RunState, event: Event) -> None:
+    run.ended = True
+    run.end_reason = ev.text(event.data.get("reason"))
+
+
+def _plan(run: RunState, event: Event) -> None:
+    data = event.data
+    tasks = data.get("tasks")
+    if isinstance(tasks, list):
+        for item in tasks:
+            if not isinstance(item, dict):
+                continue
+            found = ev.task_id(item.get("id"))
+            if found is not None:
+                task = run.tasks.setdefault(found, TaskState())
+                task.summary = ev.text(item.get("summary")) or task.summary
+                task.agent = ev.text(item.get("agent")) or task.agent
+    if event.type == ev.PLAN_CREATED or isinstance(tasks, list):
+        run.plan = Plan(*(value if isinstance(value := data.get(key), list) else [] for key in _PLAN_KEYS))
+
+
+_PLAN_KEYS = ("tasks", "waves", "dependencies")
+
+
+def _checkpoint(run: RunState, event: Event) -> None:
+    data = event.data
+    if data.get("resumable") is False:
+        return
+    run.checkpoint = Checkpoint(
+        run.sid, event.seq, data.get("label"), data.get("branch"), data.get("plan_step")
+    )
+    run.issues.clear()
+    run.warnings.clear()
+
+
+def _task(run: RunState, event: Event) -> None:
+    data = event.data
+    found = ev.task_of(data)
+    if found is not None:
+        task = run.tasks.setdefault(found, TaskState())
+        task.status = _STATUS[event.type]
+        task.summary = ev.text(data.get("summary")) or task.summary
+        task.agent = ev.text(data.get("agent")) or task.agent
+        for key in ("files", "files_changed"):
+            if isinstance(data.get(key), list):
+                setattr(task, key, data[key])
+        if event.type == ev.TASK_STARTED:
+            task.error = task.attempts = None
+        if event.type == ev.TASK_FAILED:
+            task.error = ev.message_of(data)
+            task.attempts = _whole(data.get("attempts"))
+    if event.type == ev.TASK_FAILED:
+        run.issues.append(_issue(run, event))
+
+
+def _agent(run: RunState, event: Event) -> None:
+    name = ev.text(event.data.get("name"))
+    if name is None:
+        return
+    run.agents.pop(name, None)
+    run.agents[name] = event.type == ev.AGENT_SPAWNED
+    branch, task = ev.text(event.data.get("branch")), ev.task_of(event.data)
+    if event.type == ev.AGENT_SPAWNED and branch:
+        run.branches.setdefault(branch, Branch()).task = task
+        if task in run.tasks:
+            run.tasks[task].branch = branch
+
+
+def _error(run: RunState, event: Event) -> None:
+    run.issues.append(_issue(run, event, resolved=event.data.get("resolved") is True))
+
+
+def _blocker(run: RunState, event: Event) -> None:
+    run.issues.append(_issue(run, event))
+
+
+def _warning(run: RunState, event: Event) -> None:
+    run.warnings.append(_issue(run, event))
+
+
+def _decided(run: RunState, event: Event) -> None:
+    listed = event.data.get("issues")
+    for item in listed if isinstance(listed, list) else []:
+        if isinstance(item, dict):
+            sid, seq = item.get("sid"), _whole(item.get("seq"))
+            if isinstance(sid, str) and seq is not None:
+                run.decided.append((sid, seq))
+
+
+def _qa(run: RunState, event: Event) -> None:
+    found = ev.task_of(event.data)
+    if found in run.tasks:
+        run.tasks[found].qa = event.type.removeprefix("qa.")
+        run.tasks[found].qa_round = _whole(event.data.get("round"))
+
+
+def _branch(run: RunState, event: Event) -> None:
+    name = ev.text(event.data.get("name"))
+    if name:
+        branch = run.branches.setdefault(name, Branch())
+        branch.merged = event.type == "branch.merged"
+
+
+def _worktree(run: RunState, event: Event) -> None:
+    path = ev.text(event.data.get("path"))
+    if path and event.type == "worktree.created":
+        run.worktrees[path] = ev.text(event.data.get("branch"))
+    elif path:
+        run.worktrees.pop(path, None)
+
+
+def _issue(run: RunState, event: Event, *, resolved: bool = False) -> Issue:
+    return Issue(
+        run.sid, event.seq, event.type, ev.task_of(event.data), ev.message_of(event.data), resolved
+    )
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+_HANDLERS = {
+    ev.SESSION_START: _session_start,
+    ev.SESSION_END: _session_end,
+    ev.PLAN_CREATED: _plan,
+    ev.PLAN_UPDATED: _plan,
+    ev.CHECKPOINT: _checkpoint,
+    ev.TASK_STARTED: _task,
+    ev.TASK_COMPLETED: _task,
+    ev.TASK_FAILED: _task,
+    ev.TASK_SKIPPED: _task,
+    ev.AGENT_SPAWNED: _agent,
+    ev.AGENT_COMPLETED: _agent,
+    ev.AGENT_ERROR: _error,
+    ev.ERROR_ENCOUNTERED: _error,
+    ev.BLOCKER_REPORTED: _blocker,
+    ev.WARNING_LOGGED: _warning,
+    ev.RESUME_DECIDED: _decided,
+    "qa.started": _qa,
+    "qa.passed": _qa,
+    "qa.failed": _qa,
+    "branch.created": _branch,
+    "branch.merged": _branch,
+    "worktree.created": _worktree,
+    "worktree.removed": _worktree,
+}
+
+def changes_state(type_: str) -> bool:
+    """Whether an event of this type can do more to a run than be counted."""
+    return type_ in _HANDLERS or ev.makes_run(type_)
