@@ -66,19 +66,19 @@ class Appender:
         event_id: str | None = None,
         fresh: bool = False,
         session: str = "",
-    ) -> tuple[str | None, int | None]:
+    ) -> tuple[str | None, int | None] | None:
         """Append `event` (its envelope without v, sid and seq) and return the (sid, seq) that it got.
 
         With `sid` None it goes to the newest open run (`session`'s own first), or stands without sid where there is
         none. `fresh` promises that the sid was just made up, so that nobody has to look for it. An event whose
-        `event_id` is in the log already is not written again: the return value is then (None, None).
+        `event_id` is in the log already is not written again: the return value is then None.
         The event is *not* on disk before `sync` has returned.
         """
         self._lock()
         try:
             size = self._refresh(sid, fresh=fresh)
             if event_id is not None and self._has_id(event_id, size):
-                return None, None
+                return None
             if sid is None:
                 sid = self._head.open_run(session)
             seq = self._head.next_seq(sid) if sid is not None else None
@@ -251,7 +251,9 @@ def _no_room(path: str, error: OSError | None) -> AppendError:
     reason = error.strerror if error is not None else "the write came back short"
     if error is not None and error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
         return AppendError(
-            "append_failed", f"{path}: the event was not written ({reason}); the log is whole", "check the disk"
+            "append_failed",
+            f"{path}: the event was not written ({reason}); the log is whole",
+            "check the disk",
         )
     return AppendError(
         "disk_full",

@@ -26,10 +26,19 @@ _REMEMBERED = 200
 class Sid:
     """What matters of one sid to a writer."""
 
-    __slots__ = ("ended", "is_run", "last_seq", "session")
+    __slots__ = ("ended", "is_run", "last_seq", "last_type", "session")
 
-    def __init__(self, last_seq: int = -1, *, is_run: bool = False, ended: bool = False, session: str = "") -> None:
+    def __init__(
+        self,
+        last_seq: int = -1,
+        *,
+        is_run: bool = False,
+        ended: bool = False,
+        session: str = "",
+        last_type: str = "",
+    ) -> None:
         self.last_seq = last_seq
+        self.last_type = last_type
         self.is_run = is_run
         self.ended = ended
         self.session = session
@@ -91,19 +100,22 @@ class Head:
         event = parse(line)
         if event is None:
             return
-        sid, seq_, type_ = event.get("sid"), event.get("seq"), event["type"]
+        sid, at, kind = event.get("sid"), event.get("seq"), event["type"]
+        if not isinstance(kind, str):
+            return
         if isinstance(sid, str) and sid:
-            self._note(sid, -1 if seq_ is None else seq_, type_, _session_in(line))
-        elif type_ == "session.end":
-            name_ = self.open_run()
-            if name_ is not None:
-                self.sids[name_].ended = True
+            self._note(sid, at if isinstance(at, int) else -1, kind, _session_in(line))
+        elif kind == "session.end":
+            ended = self.open_run()
+            if ended is not None:
+                self.sids[ended].ended = True
 
     def _note(self, name: str, seq: int, type_: str, session: str) -> None:
         sid = self.sids.get(name)
         if sid is None:
             sid = self.sids[name] = Sid()
         sid.last_seq = max(sid.last_seq, seq)
+        sid.last_type = type_
         sid.session = sid.session or session
         if type_ in ("session.start", "checkpoint") or type_.startswith(_RUN_TYPES):
             sid.is_run = True
@@ -159,8 +171,8 @@ def load(path: str, fd: int, size: int, inode: int) -> Head:
         if kept["v"] != 1 or kept["inode"] != inode or not 0 <= offset <= size or crc != _crc(fd, offset):
             return head
         head.sids = {
-            name: Sid(seq, is_run=run, ended=ended, session=session)
-            for name, (seq, run, ended, session) in sids.items()
+            name: Sid(seq, is_run=run, ended=ended, session=session, last_type=type_)
+            for name, (seq, run, ended, session, type_) in sids.items()
         }
         head.offset, head.complete = offset, kept["complete"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -178,7 +190,7 @@ def store(path: str, head: Head, fd: int) -> None:
         "offset": head.offset,
         "crc": _crc(fd, head.offset),
         "complete": head.complete and len(names) == len(head.sids),
-        "sids": {n: [s.last_seq, s.is_run, s.ended, s.session] for n in names for s in (head.sids[n],)},
+        "sids": {n: [s.last_seq, s.is_run, s.ended, s.session, s.last_type] for n in names for s in (head.sids[n],)},
     }
     temporary = f"{path}.{os.getpid()}"
     try:

@@ -38,16 +38,12 @@ def document(analysis: Analysis) -> dict[str, Any]:
             "next_step": decision.next_step,
             "restart_tasks": list(decision.restart_tasks),
         },
-        "options": [
-            {"key": option.key, "title": option.title, "effect": option.effect} for option in decision.options
-        ],
+        "options": [{"key": option.key, "title": option.title, "effect": option.effect} for option in decision.options],
         "task_details": {name: _task(task) for name, task in state.tasks.items()},
         "plan": None
         if state.plan is None
         else {name: getattr(state.plan, name) for name in state.plan.__struct_fields__},
-        "branches": {
-            name: {"task": branch.task, "merged": branch.merged} for name, branch in state.branches.items()
-        },
+        "branches": {name: {"task": branch.task, "merged": branch.merged} for name, branch in state.branches.items()},
         "worktrees": state.worktrees,
         "runs": [_run(run, analysis) for run in journal.runs],
         "lines": journal.lines,

@@ -77,9 +77,7 @@ def _without_overridden(events: list[tuple[int, Event]]) -> list[tuple[int, Even
     ]
 
 
-def _assign(
-    kept: list[tuple[int, Event]], sids: dict[str, RunState]
-) -> dict[str, list[tuple[int, Event]]]:
+def _assign(kept: list[tuple[int, Event]], sids: dict[str, RunState]) -> dict[str, list[tuple[int, Event]]]:
     """Give every event its sid: its own or, where it has none, the newest run that is open at its place."""
     members: dict[str, list[tuple[int, Event]]] = {}
     begun: dict[str, bool] = {}

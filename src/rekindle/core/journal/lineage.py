@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rekindle.core.journal.fold import JournalState
-from rekindle.core.journal.run import FAILED, PENDING, Branch, Checkpoint, Gap, Issue, Plan, RunState, TaskState
+from rekindle.core.journal.run import (
+    FAILED,
+    PENDING,
+    Branch,
+    Checkpoint,
+    Gap,
+    Issue,
+    Plan,
+    RunState,
+    TaskState,
+)
 
 
 @dataclass(frozen=True)

@@ -186,9 +186,7 @@ def _checkpoint(run: RunState, event: Event) -> None:
     data = event.data
     if data.get("resumable") is False:
         return
-    run.checkpoint = Checkpoint(
-        run.sid, event.seq, data.get("label"), data.get("branch"), data.get("plan_step")
-    )
+    run.checkpoint = Checkpoint(run.sid, event.seq, data.get("label"), data.get("branch"), data.get("plan_step"))
     run.issues.clear()
     run.warnings.clear()
 
@@ -270,9 +268,7 @@ def _worktree(run: RunState, event: Event) -> None:
 
 
 def _issue(run: RunState, event: Event, *, resolved: bool = False) -> Issue:
-    return Issue(
-        run.sid, event.seq, event.type, ev.task_of(event.data), ev.message_of(event.data), resolved
-    )
+    return Issue(run.sid, event.seq, event.type, ev.task_of(event.data), ev.message_of(event.data), resolved)
 
 
 def _whole(value: object) -> int | None:
@@ -304,6 +300,7 @@ _HANDLERS = {
     "worktree.created": _worktree,
     "worktree.removed": _worktree,
 }
+
 
 def changes_state(type_: str) -> bool:
     """Whether an event of this type can do more to a run than be counted."""

@@ -1,0 +1,88 @@
+"""The journal port on a file: the appender for writing, the fold for reading."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rekindle.adapters.journal_file import append as low
+from rekindle.adapters.journal_file.read import read_state
+from rekindle.adapters.journal_file.snapshot import SnapshotCache
+from rekindle.core.journal.fold import JournalState
+from rekindle.ports.errors import BadEvent, JournalError, RekindleError
+from rekindle.ports.journal import Appended, NewEvent, Sync, default_sync
+
+
+class FileJournal:
+    """See `rekindle.ports.journal.Journal`."""
+
+    def __init__(
+        self,
+        path: Path,
+        feature: str,
+        *,
+        sync: Sync | None = None,
+        snapshots: SnapshotCache | None = None,
+        clock: Callable[[], float] = time.time,
+        system: low.System | None = None,
+        lock_seconds: float = 30.0,
+    ) -> None:
+        self.path = path
+        self._feature = feature
+        self._sync = sync
+        self._snapshots = snapshots
+        self._clock = clock
+        self._appender = low.Appender(str(path), system=system, lock_seconds=lock_seconds)
+
+    def append(self, event: NewEvent, *, sid: str | None, fresh: bool = False, sync: Sync | None = None) -> Appended:
+        """Append to the run `sid`; with None, to the newest open run or, where there is none, to no run."""
+        policy = sync or self._sync or default_sync(event.type)
+        line: dict[str, object] = {
+            "ts": low.timestamp(self._clock()),
+            "type": event.type,
+            "feature": self._feature,
+            "agent": event.agent,
+            "pane_id": event.pane_id,
+            "data": event.data,
+        }
+        try:
+            place = self._appender.append(line, sid=sid, event_id=event.event_id, fresh=fresh)
+            if policy is Sync.ALWAYS:
+                self._appender.sync()
+        except low.AppendError as error:
+            raise _translated(error) from error
+        except (ValueError, TypeError, RecursionError) as error:
+            raise BadEvent(
+                f"the data of {event.type} is no JSON ({error})", "numbers must be finite and nesting shallow"
+            ) from error
+        return Appended(*place) if place is not None else Appended(None, None, written=False)
+
+    def flush(self) -> None:
+        """Put every event appended so far on disk."""
+        try:
+            self._appender.sync()
+        except low.AppendError as error:
+            raise _translated(error) from error
+
+    def state(self) -> JournalState:
+        """Everything that the journal says now."""
+        try:
+            return read_state(self.path, self._snapshots)
+        except FileNotFoundError:
+            return JournalState()
+        except OSError as error:
+            raise JournalError(
+                f"{self.path}: cannot be read ({error.strerror})",
+                "check its permissions",
+                code="journal_unreadable",
+            ) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._appender.close()
+
+
+def _translated(error: low.AppendError) -> RekindleError:
+    kind = BadEvent if error.code == "event_too_long" else JournalError
+    return kind(error.message, error.hint, code=error.code)

@@ -1,0 +1,68 @@
+"""Reads a journal's state: cold from the first byte, or warm from a snapshot and the bytes behind it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from rekindle.adapters.journal_file import blocks
+from rekindle.adapters.journal_file.snapshot import SnapshotCache
+from rekindle.core.journal.decode import Decoded, decode_line
+from rekindle.core.journal.fold import JournalState, fold
+from rekindle.core.journal.stream import Irregular, StreamFold
+from rekindle.core.journal.tail import Tail, last_run
+
+#: Below this a cold fold is as quick as a look at the snapshot.
+_WORTH_A_SNAPSHOT = 1 << 16
+
+
+def read_state(path: Path, snapshots: SnapshotCache | None = None) -> JournalState:
+    """Everything that the journal at `path` says. Raises OSError where it cannot be read."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(fd).st_size
+        kept = snapshots.load(path, fd, size) if snapshots is not None else None
+        start, state = kept if kept is not None else (0, JournalState())
+        try:
+            return _stream(fd, size, start, state, path, snapshots)
+        except Irregular:
+            return fold(_decoded(fd, size))
+    finally:
+        os.close(fd)
+
+
+def read_tail(path: str | Path) -> Tail | None:
+    """Who wrote last. Reads from the end and no further than it must; raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return last_run(map(decode_line, blocks.backward(fd, os.fstat(fd).st_size)))
+    finally:
+        os.close(fd)
+
+
+def _stream(
+    fd: int, size: int, start: int, state: JournalState, path: Path, snapshots: SnapshotCache | None
+) -> JournalState:
+    stream = StreamFold(state)
+    offset = start
+    last = b""
+    for block, behind in blocks.forward(fd, start, size):
+        if block.endswith(b"\n"):
+            stream.feed(block)
+            offset = behind
+        else:
+            last = block
+    if snapshots is not None and offset - start >= _WORTH_A_SNAPSHOT:
+        snapshots.store(path, fd, offset, stream.state)
+    if last:
+        stream.feed_last(last)
+    return stream.state
+
+
+def _decoded(fd: int, size: int) -> Iterator[Decoded]:
+    for block, _ in blocks.forward(fd, 0, size):
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        yield from map(decode_line, lines)

@@ -1,0 +1,89 @@
+"""Looks over thousands of feature folders: the tail of each journal, or what is known of it since last time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from rekindle.adapters.journal_file.read import read_tail
+from rekindle.core.journal.tail import Tail
+
+EVENTS = "events.jsonl"
+
+
+class FeatureTail(msgspec.Struct, frozen=True):
+    """A feature folder at a glance. `tail` is None where no run has written anything yet."""
+
+    name: str
+    size: int
+    mtime_ns: int
+    inode: int
+    tail: Tail | None
+    error: str | None = None
+
+
+_decode = msgspec.msgpack.Decoder(dict[str, FeatureTail]).decode
+
+
+class FeatureScan:
+    """The features below one progress folder. What is unchanged in size, time and inode is not opened again."""
+
+    def __init__(self, folder: str, cache: Path | None) -> None:
+        self._folder = folder
+        name = hashlib.blake2b(os.fsencode(os.path.realpath(folder)), digest_size=12).hexdigest()
+        self._cache = cache / f"{name}.tails" if cache is not None else None
+
+    def features(self) -> list[FeatureTail]:
+        """All features, by name. A folder without a journal is listed with size 0; a missing folder has none."""
+        known = self._known()
+        found: dict[str, FeatureTail] = {}
+        try:
+            entries = sorted(entry.name for entry in os.scandir(self._folder) if entry.is_dir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        for name in entries:
+            path = f"{self._folder}/{name}/{EVENTS}"
+            try:
+                status = os.stat(path)
+            except OSError:
+                found[name] = FeatureTail(name, 0, 0, 0, None)
+                continue
+            old = known.get(name)
+            if old is not None and (old.size, old.mtime_ns, old.inode) == (
+                status.st_size,
+                status.st_mtime_ns,
+                status.st_ino,
+            ):
+                found[name] = old
+                continue
+            tail, problem = None, None
+            try:
+                tail = read_tail(path)
+            except OSError as error:
+                problem = error.strerror
+            found[name] = FeatureTail(name, status.st_size, status.st_mtime_ns, status.st_ino, tail, problem)
+        if found != known:
+            self._keep(found)
+        return list(found.values())
+
+    def _known(self) -> dict[str, FeatureTail]:
+        if self._cache is None:
+            return {}
+        try:
+            return _decode(self._cache.read_bytes())
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return {}
+
+    def _keep(self, found: dict[str, FeatureTail]) -> None:
+        if self._cache is None:
+            return
+        temporary = self._cache.with_suffix(f".{os.getpid()}")
+        try:
+            self._cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary.write_bytes(msgspec.msgpack.encode(found))
+            os.replace(temporary, self._cache)
+        except (OSError, UnicodeEncodeError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""Folded states kept outside the repository, so that a long journal is not read twice.
+
+A snapshot is trusted only for the same inode, a log that is at least as long, and the same bytes at its beginning and
+before the snapshot's end. Anything else, or a damaged snapshot, is as good as none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from rekindle.core.journal.fold import JournalState
+
+_FORMAT = 1
+_HEAD = 4096
+_TAIL = 1 << 16
+_DIGEST = 16
+
+
+class _Snapshot(msgspec.Struct):
+    format: int
+    inode: int
+    offset: int
+    probe: bytes
+    state: JournalState
+
+
+_decode = msgspec.msgpack.Decoder(_Snapshot).decode
+
+
+class SnapshotCache:
+    """Snapshots in one folder, named after the journal's place. Losing the folder costs time only."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, path: Path, fd: int, size: int) -> tuple[int, JournalState] | None:
+        """The offset and state to go on from, if there is a snapshot that fits this log."""
+        try:
+            raw = self._file(path).read_bytes()
+        except OSError:
+            return None
+        digest, body = raw[:_DIGEST], raw[_DIGEST:]
+        if digest != _hash(body):
+            return None
+        try:
+            kept = _decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        if kept.format != _FORMAT or kept.inode != os.fstat(fd).st_ino or kept.offset > size:
+            return None
+        if kept.probe != _probe(fd, kept.offset):
+            return None
+        return kept.offset, kept.state
+
+    def store(self, path: Path, fd: int, offset: int, state: JournalState) -> None:
+        """Keep a state; a failure is no error, the next reader only reads more."""
+        target = self._file(path)
+        temporary = target.with_suffix(f".{os.getpid()}")
+        try:
+            kept = _Snapshot(_FORMAT, os.fstat(fd).st_ino, offset, _probe(fd, offset), state)
+            body = msgspec.msgpack.encode(kept)
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary.write_bytes(_hash(body) + body)
+            os.replace(temporary, target)
+        except (OSError, UnicodeEncodeError, OverflowError):
+            temporary.unlink(missing_ok=True)
+
+    def _file(self, path: Path) -> Path:
+        name = hashlib.blake2b(os.fsencode(path.resolve()), digest_size=12).hexdigest()
+        return self._folder / f"{name}.snapshot"
+
+
+def _probe(fd: int, offset: int) -> bytes:
+    tail = max(0, offset - _TAIL)
+    return _hash(os.pread(fd, min(_HEAD, offset), 0) + os.pread(fd, offset - tail, tail))
+
+
+def _hash(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST).digest()

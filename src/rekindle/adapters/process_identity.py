@@ -1,0 +1,72 @@
+"""Who a process is: a pid alone proves nothing, because it is used again. Light standard library only."""
+
+from __future__ import annotations
+
+import os
+
+
+def identity(pid: int) -> dict[str, object] | None:
+    """What tells this process from every other one, on any host, after any reboot; None if it is gone."""
+    started = start_time(pid)
+    if started is None:
+        return None
+    return {
+        "machine": _line("/etc/machine-id"),
+        "boot": _line("/proc/sys/kernel/random/boot_id"),
+        "pidns": _link(f"/proc/{pid}/ns/pid"),
+        "pid": pid,
+        "started": started,
+    }
+
+
+def verdict(kept: dict[str, object]) -> str:
+    """`alive`, `dead`, or `unknown` for a process that ran on another host or in another pid namespace."""
+    pid = kept.get("pid")
+    if not isinstance(pid, int) or kept.get("machine") != _line("/etc/machine-id"):
+        return "unknown"
+    if kept.get("boot") != _line("/proc/sys/kernel/random/boot_id"):
+        return "dead"
+    if kept.get("pidns") != _link("/proc/self/ns/pid"):
+        return "unknown"
+    return "alive" if start_time(pid) == kept.get("started") else "dead"
+
+
+def start_time(pid: int) -> int | None:
+    """The process's start in clock ticks since boot, the 22nd field of its stat line; None if it is gone or dead."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    if fields[0] in (b"Z", b"X"):
+        return None
+    return int(fields[19])
+
+
+def parent(pid: int) -> int:
+    """The parent's pid, 0 where there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def name(pid: int) -> str:
+    """The process's short name."""
+    return _line(f"/proc/{pid}/comm")
+
+
+def _line(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline().strip()
+    except OSError:
+        return ""
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""

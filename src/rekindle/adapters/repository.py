@@ -1,0 +1,139 @@
+"""Finds the git repository around a folder by git's own file layout, without starting git.
+
+`rekindle` with no arguments and the hook client run on every prompt and every tool call, and a subprocess (or the
+import of `subprocess`) would cost more than the rest of them. Layouts that cannot be told from the files alone
+(environment overrides, submodules, `core.worktree`) are left to git itself. Light standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rekindle.core.names import feature_of_branch
+
+_OVERRIDES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
+PROGRESS = os.path.join(".claude", "progress")
+
+
+class Repository:
+    """A repository as seen from one of its worktrees."""
+
+    __slots__ = ("common", "git_dir", "root", "top")
+
+    def __init__(self, *, common: str, git_dir: str, root: str, top: str | None) -> None:
+        #: git's common folder, shared by all worktrees
+        self.common = common
+        #: this worktree's own git folder
+        self.git_dir = git_dir
+        #: the main checkout; in a bare repository, the git folder itself
+        self.root = root
+        #: the top of the worktree that we are in, None in a bare repository
+        self.top = top
+
+    @property
+    def branch(self) -> str | None:
+        """The branch that is checked out here; None with a detached HEAD."""
+        head = _first_line(os.path.join(self.git_dir, "HEAD"))
+        if head is None or not head.startswith("ref: refs/heads/"):
+            return None
+        return head.removeprefix("ref: refs/heads/")
+
+    @property
+    def feature(self) -> str | None:
+        """The feature that the branch names."""
+        branch = self.branch
+        return feature_of_branch(branch) if branch else None
+
+    def progress_folder(self, configured: str | None = None) -> str:
+        """Where the journals are: under the main checkout, so that every worktree shares them."""
+        return os.path.normpath(os.path.join(self.root, configured or PROGRESS))
+
+
+def find(start: str) -> Repository | None:
+    """The repository that `start` is in, or None."""
+    if any(os.environ.get(name) for name in _OVERRIDES):
+        return _ask_git(start)
+    folder = os.path.realpath(start)
+    while True:
+        dot_git = os.path.join(folder, ".git")
+        if os.path.isdir(dot_git):
+            if os.path.exists(os.path.join(dot_git, "HEAD")):
+                if _has_worktree_setting(dot_git):
+                    return _ask_git(start)
+                return Repository(common=dot_git, git_dir=dot_git, root=folder, top=folder)
+        elif os.path.isfile(dot_git):
+            return _linked(folder, dot_git) or _ask_git(start)
+        elif os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
+            return _ask_git(start)
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _linked(folder: str, dot_git: str) -> Repository | None:
+    line = _first_line(dot_git)
+    if line is None or not line.startswith("gitdir: "):
+        return None
+    git_dir = os.path.realpath(os.path.join(folder, line.removeprefix("gitdir: ")))
+    shared = _first_line(os.path.join(git_dir, "commondir"))
+    if shared is None:
+        return None
+    common = os.path.realpath(os.path.join(git_dir, shared))
+    if _has_worktree_setting(common):
+        return None
+    root = os.path.dirname(common) if os.path.basename(common) == ".git" else common
+    return Repository(common=common, git_dir=git_dir, root=root, top=folder)
+
+
+def _has_worktree_setting(git_dir: str) -> bool:
+    try:
+        with open(os.path.join(git_dir, "config"), "rb") as file:
+            text = file.read().lower()
+    except OSError:
+        return False
+    return b"worktree =" in text or b"worktree=" in text or b"bare = true" in text
+
+
+def _first_line(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            return file.readline(8192).decode("utf-8", "surrogateescape").rstrip("\r\n")
+    except OSError:
+        return None
+
+
+def _ask_git(start: str) -> Repository | None:
+    import subprocess
+
+    def git(*words: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", start, "rev-parse", "--path-format=absolute", *words],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                timeout=20,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return os.fsdecode(done.stdout).removesuffix("\n") if done.returncode == 0 else None
+
+    common, git_dir = git("--git-common-dir"), git("--git-dir")
+    if not common or not git_dir:
+        return None
+    top = git("--show-toplevel")
+    common = os.path.realpath(common)
+    if os.path.basename(common) == ".git" and not _is_bare(common):
+        root = os.path.dirname(common)
+    else:
+        root = top if top and os.path.realpath(git_dir) == common else common
+    return Repository(common=common, git_dir=os.path.realpath(git_dir), root=root, top=top)
+
+
+def _is_bare(git_dir: str) -> bool:
+    try:
+        with open(os.path.join(git_dir, "config"), "rb") as file:
+            return b"bare = true" in file.read().lower()
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""The command line: parsing, rendering, exit statuses. Decides nothing."""

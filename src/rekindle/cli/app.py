@@ -1,0 +1,94 @@
+"""The tree of commands. A command's module is imported when it is called, so that no call pays for the others."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from rekindle import __version__
+from rekindle.cli.outcome import report
+
+_COMMANDS = {
+    "status": ("status", "status", "What is interrupted in this repository (the same as no command at all)."),
+    "analyze": ("analyze", "analyze", "What a journal says, and what a resume would do."),
+    "track": ("track", "track", "Append an event to a feature's journal."),
+    "checkpoint": ("track", "checkpoint", "Mark a point that is safe to resume at."),
+    "features": ("features", "features", "List all features that have a journal."),
+    "history": ("history", "history", "What happened, by date."),
+    "follow": ("follow", "follow", "Show a feature's events as they happen."),
+    "abandon": ("abandon", "abandon", "End an interrupted run for good."),
+    "journal": ("journal", "journal", "Verify or repair a journal file."),
+    "hooks": ("hooks", "hooks", "Install the Claude Code hooks of a project, or take them out."),
+    "doctor": ("doctor", "doctor", "Check this machine and this repository."),
+    "completion": ("completion", "completion", "Print the shell completion script."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute, _ = _COMMANDS[cmd_name]
+        loaded = importlib.import_module(f"rekindle.cli.commands.{module}")
+        command: click.Command = getattr(loaded, attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, _, help_) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {near[0]}?", ctx) from error
+
+
+@click.group(
+    cls=_LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="rekindle %(version)s")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def app(ctx: click.Context, as_json: bool) -> None:
+    """Runs coding agents so that nothing that interrupts them loses work or repeats it.
+
+    With no command: what is interrupted in this repository, and what a resume would do.
+    """
+    if ctx.invoked_subcommand is None:
+        from rekindle.cli.commands.status import print_status
+
+        print_status(as_json=as_json)
+
+
+def run() -> int:
+    """Parse the command line and run it; click's own complaints become exit status 2."""
+    try:
+        result: Any = app.main(prog_name="rekindle", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.ctx.get_help() if error.ctx else error.format_message(), file=sys.stderr)
+        return 2
+    except click.UsageError as error:
+        where = f"see `{error.ctx.command_path} --help`" if error.ctx else "see `rekindle --help`"
+        as_json = any(word in ("--json", "--jsonl") for word in sys.argv)
+        return report(2, "usage", error.format_message(), where, as_json=as_json)
+    except click.Abort:
+        return 130
+    except click.exceptions.Exit as leave:
+        return leave.exit_code

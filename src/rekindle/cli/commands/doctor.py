@@ -1,0 +1,133 @@
+"""`rekindle doctor`: is this machine, and this repository, fit for the job?"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from rekindle.adapters import exclude
+from rekindle.adapters.journal_file.repair import verify
+from rekindle.cli.options import json_option, print_json, workspace
+from rekindle.hooks import install as installer
+from rekindle.ports.errors import RekindleError
+from rekindle.wiring import Workspace
+
+_LARGE = 64 << 20
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    state: Literal["ok", "note", "bad"]
+    what: str
+    remedy: str = ""
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> int:
+    """Check this machine and this repository. Exit status 1 if something is bad. Changes nothing."""
+    findings = list(_machine())
+    try:
+        findings.extend(_repository(workspace()))
+    except RekindleError as error:
+        findings.append(Finding("note", error.message, error.hint))
+    if as_json:
+        print_json({"findings": [asdict(finding) for finding in findings]})
+    else:
+        for finding in findings:
+            mark = {"ok": "ok  ", "note": "note", "bad": "BAD "}[finding.state]
+            print(f"{mark}  {finding.what}" + (f"\n      {finding.remedy}" if finding.remedy else ""))
+    return 1 if any(finding.state == "bad" for finding in findings) else 0
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding("ok", f"Python {sys.version.split()[0]}")
+    if sys.platform != "linux":
+        yield Finding("note", f"{sys.platform}: journals work; holding agent processes needs Linux")
+    version = _output(["git", "--version"])
+    if version is None:
+        yield Finding("bad", "git is not installed", "install git")
+    else:
+        yield Finding("ok", version)
+    if shutil.which("tmux") is None:
+        yield Finding("note", "tmux is not installed", "needed only for agents used as interactive programs")
+    if shutil.which(installer.PROGRAM) is None:
+        yield Finding("note", f"{installer.PROGRAM} is not on the PATH", "hooks are then installed with its full path")
+
+
+def _repository(here: Workspace) -> Iterator[Finding]:
+    repo = here.repository
+    yield Finding("ok", f"repository {repo.root}" + (f", branch {repo.branch}" if repo.branch else ", no branch"))
+    progress = here.progress
+    yield _locks(progress if os.path.isdir(progress) else repo.root)
+    relative = os.path.relpath(progress, repo.root)
+    if repo.top is not None and exclude.is_tracked(repo.root, relative):
+        yield Finding(
+            "bad",
+            f"{relative} is under version control: a checkout would rewrite the journals",
+            f"git rm -r --cached {relative}, and commit",
+        )
+    file = Path(repo.top or repo.root, ".claude", "settings.json")
+    for settings in (file, file.with_name("settings.local.json")):
+        found = installer.installed(settings)
+        if found and set(found) != set(installer.EVENTS):
+            yield Finding("note", f"{settings}: only some hooks are installed", "rekindle hooks install")
+        elif found:
+            yield Finding("ok", f"hooks are installed in {settings}")
+    yield from _journals(here)
+
+
+def _locks(folder: str) -> Finding:
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".rekindle-lock-") as file:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            second = os.open(file.name, os.O_RDONLY)
+            try:
+                fcntl.flock(second, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return Finding("ok", f"locks work in {folder}")
+            finally:
+                os.close(second)
+    except OSError as error:
+        return Finding(
+            "bad", f"{folder}: cannot be written or locked ({error.strerror})", "check permissions and mount"
+        )
+    return Finding("bad", f"{folder}: locks do not hold on this file system", "keep the repository on a local one")
+
+
+def _journals(here: Workspace) -> Iterator[Finding]:
+    features = here.scan().features()
+    damaged = 0
+    for item in features:
+        if item.size == 0 or item.size > _LARGE:
+            continue
+        verdict = verify(here.folder(item.name) / "events.jsonl")
+        if verdict.damaged:
+            damaged += 1
+            yield Finding(
+                "note",
+                f"{item.name}: {len(verdict.damaged)} of {verdict.lines} lines cannot be read (they are skipped)",
+                f"rekindle journal repair {item.name}  (keeps the original)",
+            )
+    if features and not damaged:
+        yield Finding("ok", f"{len(features)} feature{'s' if len(features) > 1 else ''}, every journal readable")
+
+
+def _output(command: list[str]) -> str | None:
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else None

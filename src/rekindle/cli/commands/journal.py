@@ -1,0 +1,90 @@
+"""`rekindle journal verify|repair`: the file itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rekindle.adapters.journal_file.repair import Verdict
+from rekindle.adapters.journal_file.repair import repair as repair_file
+from rekindle.adapters.journal_file.repair import verify as verify_file
+from rekindle.cli.options import complete_features, json_option, print_json, workspace
+from rekindle.ports.errors import NoSuchFeature, OwnedError
+
+
+@click.group()
+def journal() -> None:
+    """Verify or repair a journal file."""
+
+
+@journal.command()
+@click.argument("what", shell_complete=complete_features)
+@json_option
+def verify(what: str, as_json: bool) -> int:
+    """Look at every line of WHAT (a feature or a path). Exit status 1 if something is damaged."""
+    path = _path(what)
+    verdict = verify_file(path)
+    if as_json:
+        print_json(_object(path, verdict))
+    else:
+        _print(path, verdict)
+    return 0 if verdict.is_whole else 1
+
+
+@journal.command()
+@click.argument("what", shell_complete=complete_features)
+@json_option
+def repair(what: str, as_json: bool) -> None:
+    """Take unreadable lines out of WHAT (a feature or a path). The damaged original is kept beside it."""
+    path = _path(what)
+    if not _is_path(what):
+        holder = workspace().owner(what)
+        if holder is not None:
+            raise OwnedError(f"run {holder.sid} is held by pid {holder.pid}", "repair the journal when it has ended")
+    verdict, kept = repair_file(path)
+    if as_json:
+        print_json({**_object(path, verdict), "original": str(kept) if kept else None})
+    elif kept is None:
+        print(f"{path}: {verdict.events} events, nothing to repair.")
+    else:
+        _print(path, verdict)
+        print(f"Repaired. The damaged original is {kept}")
+
+
+def _is_path(what: str) -> bool:
+    return "/" in what or what.endswith(".jsonl")
+
+
+def _path(what: str) -> Path:
+    if not _is_path(what):
+        return workspace().existing(what).path
+    path = Path(what)
+    if not path.is_file():
+        raise NoSuchFeature(f"{what}: there is no such file", "give a feature's name or a journal's path")
+    return path
+
+
+def _object(path: Path, verdict: Verdict) -> dict[str, object]:
+    return {
+        "path": str(path),
+        "lines": verdict.lines,
+        "events": verdict.events,
+        "whole": verdict.is_whole,
+        "damaged": [{"line": line, "offset": offset, "problem": what} for line, offset, what in verdict.damaged],
+        "unknown_version": list(verdict.unknown_version),
+        "torn_tail": verdict.torn_tail,
+    }
+
+
+def _print(path: Path, verdict: Verdict) -> None:
+    if verdict.is_whole:
+        print(f"{path}: {verdict.events} events, whole.")
+    for line, offset, what in verdict.damaged[:50]:
+        print(f"{path}:{line}: (byte {offset}) {what}")
+    if len(verdict.damaged) > 50:
+        print(f"… and {len(verdict.damaged) - 50} more damaged lines")
+    if verdict.torn_tail:
+        print(f"{path}: the last line has no newline (a writer was cut off, or is at it); the next append closes it")
+    if verdict.unknown_version:
+        print(f"{path}: {len(verdict.unknown_version)} lines of an unknown version, not used")

@@ -1,0 +1,205 @@
+"""`rekindle track` and `rekindle checkpoint`: events written by hand, by a script or by an agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from datetime import datetime
+from typing import Any
+
+import click
+
+from rekindle.cli.options import feature_option, json_option, print_json, workspace
+from rekindle.core.journal import event as ev
+from rekindle.core.journal.analysis import analyse
+from rekindle.core.journal.draft import SHORT, CannotDraft, Draft, draft
+from rekindle.core.journal.fold import JournalState
+from rekindle.core.journal.lineage import lineages
+from rekindle.core.journal.run import COMPLETE
+from rekindle.ports.errors import BadEvent, NoOpenRun, OwnedError
+from rekindle.ports.journal import Appended, NewEvent, Sync
+from rekindle.wiring import Workspace, checked_name
+
+_PANES = ("TMUX_PANE", "ZELLIJ_PANE_ID", "STY", "WEZTERM_PANE", "KITTY_WINDOW_ID")
+
+
+@click.command(
+    epilog="Short forms: " + ", ".join(f"{short} ({full})" for short, full in SHORT.items()) + ".",
+)
+@click.argument("type_", metavar="TYPE")
+@click.argument("message", required=False)
+@click.option("--task", metavar="ID", help="The task that the event is about.")
+@click.option("--agent", metavar="NAME", help="The agent that the event is about, or that reports it.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="A file of the task; may be given again.")
+@click.option("--data", metavar="JSON", help="More fields, as a JSON object; - reads it from standard input.")
+@click.option("--run", "sid", metavar="SID", help="The run; by default the newest one that has not ended.")
+@click.option("--event-id", metavar="ID", help="An id of yours: an event with the same id is written once.")
+@click.option("--sync", type=click.Choice([policy.value for policy in Sync]), help="When it has to be on disk.")
+@feature_option
+@json_option
+def track(
+    type_: str,
+    message: str | None,
+    task: str | None,
+    agent: str | None,
+    files: tuple[str, ...],
+    data: str | None,
+    sid: str | None,
+    event_id: str | None,
+    sync: str | None,
+    feature: str | None,
+    as_json: bool,
+) -> None:
+    """Append an event of TYPE to the feature's journal. It is on disk before this returns.
+
+    TYPE is a type of the journal, such as session.start, plan.created or task.started, or a short form. MESSAGE becomes
+    the summary, error, description or reason that the type has.
+    """
+    try:
+        made = draft(
+            type_,
+            task=checked_name(task, "task") if task is not None else None,
+            message=message,
+            files=files,
+            data=_parsed(data),
+        )
+    except CannotDraft as error:
+        raise BadEvent(error.message, error.hint) from error
+    if agent is not None:
+        checked_name(agent, "agent")
+    here = workspace()
+    name = here.feature(feature)
+    done = _write(here, name, made, agent, sid, event_id, Sync(sync) if sync else Sync.ALWAYS)
+    if not made.known:
+        print(
+            f"rekindle: {made.type} is no type that the analysis looks at; it is kept as it is",
+            file=sys.stderr,
+        )
+    _tell(done, made.type, name, as_json=as_json)
+
+
+@click.command()
+@click.argument("label")
+@click.option("--next", "step", required=True, metavar="STEP", help="The step at which a resume goes on.")
+@click.option("--not-resumable", is_flag=True, help="Note the point, but do not resume at it.")
+@feature_option
+@json_option
+def checkpoint(label: str, step: str, not_resumable: bool, feature: str | None, as_json: bool) -> None:
+    """Mark a point that is safe to resume at; issues from before it are settled by it."""
+    here = workspace()
+    name = here.feature(feature)
+    data = {
+        "label": label,
+        "branch": here.repository.branch,
+        "plan_step": step,
+        "resumable": not not_resumable,
+    }
+    done = _write(here, name, Draft(ev.CHECKPOINT, data, True), None, None, None, Sync.ALWAYS)
+    _tell(done, ev.CHECKPOINT, name, as_json=as_json)
+
+
+def _write(
+    here: Workspace,
+    name: str,
+    made: Draft,
+    agent: str | None,
+    sid: str | None,
+    event_id: str | None,
+    sync: Sync,
+) -> Appended:
+    journal = here.writable(name, sync)
+    try:
+        state = journal.state()
+        fresh = made.type == ev.SESSION_START and sid is None
+        if fresh:
+            data = _start_data(here, name, state, made.data)
+            sid = secrets.token_hex(4)
+        else:
+            sid = sid or os.environ.get("REKINDLE_SID") or _open_run(state, name)
+            data = _end_data(state, sid, made.data) if made.type == ev.SESSION_END else made.data
+        pane = next((os.environ[key] for key in _PANES if os.environ.get(key)), None)
+        event = NewEvent(made.type, data, agent=agent, pane_id=pane, event_id=event_id)
+        return journal.append(event, sid=checked_name(sid, "run"), fresh=fresh)
+    finally:
+        journal.close()
+
+
+def _start_data(here: Workspace, name: str, state: JournalState, given: dict[str, Any]) -> dict[str, Any]:
+    holder = here.owner(name)
+    if holder is not None:
+        raise OwnedError(
+            f"run {holder.sid} of {name} is held by pid {holder.pid}",
+            "wait for it, or end that process first",
+        )
+    open_runs = analyse(state).interrupted
+    command = given.get("command", "implement")
+    if open_runs and command != "resume" and "restarts" not in given:
+        print(
+            f"rekindle: run {open_runs[0]} of {name} never ended; to go on with it instead, start with "
+            '--data \'{"command": "resume"}\'',
+            file=sys.stderr,
+        )
+    return {
+        "command": "implement",
+        "feature": name,
+        "branch": here.repository.branch,
+        "mode": "standard",
+        **given,
+    }
+
+
+def _end_data(state: JournalState, sid: str, given: dict[str, Any]) -> dict[str, Any]:
+    run = state.sids.get(sid)
+    data: dict[str, Any] = {"reason": "completed"}
+    if run is not None:
+        data["tasks_completed"] = sum(task.status == COMPLETE for task in run.tasks.values())
+        began = _time(run.first_ts)
+        if began is not None:
+            data["duration_s"] = max(0, round(datetime.now(began.tzinfo).timestamp() - began.timestamp()))
+    data.update(given)
+    if data["reason"] not in ("completed", "user_cancelled", "error"):
+        raise BadEvent(f"{data['reason']!r} is no reason to end a run", "it is completed, user_cancelled or error")
+    return data
+
+
+def _open_run(state: JournalState, name: str) -> str:
+    links = lineages(state)
+    if not links.interrupted:
+        raise NoOpenRun(f"{name} has no run that is open", "begin one with `rekindle track session.start`")
+    return links.interrupted[0]
+
+
+def _time(ts: str | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(ts) if ts else None
+    except ValueError:
+        return None
+
+
+def _parsed(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    if text == "-":
+        text = sys.stdin.read()
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise BadEvent(f"--data is no JSON ({error})", 'give an object such as \'{"key": "value"}\'') from error
+    if not isinstance(value, dict):
+        raise BadEvent("--data is no JSON object", 'give an object such as \'{"key": "value"}\'')
+    return value
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _tell(done: Appended, type_: str, feature: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"feature": feature, "type": type_, "sid": done.sid, "seq": done.seq, "written": done.written})
+    elif done.written:
+        print(f"{feature}: {type_} is event {done.seq} of run {done.sid}")
+    else:
+        print(f"{feature}: an event with this id is in the journal already; nothing was written")

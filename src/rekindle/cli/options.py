@@ -1,0 +1,50 @@
+"""Options that several commands share, and how a command prints its result."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from rekindle.ports.errors import RekindleError
+from rekindle.wiring import Workspace, open_workspace
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def workspace() -> Workspace:
+    """The workspace around the current folder."""
+    return open_workspace(os.environ)
+
+
+def complete_features(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of features, for the shell."""
+    try:
+        found = workspace().scan().features()
+    except RekindleError:
+        return []
+    return [CompletionItem(item.name) for item in found if item.name.startswith(incomplete)]
+
+
+def feature_option(function: Decorated) -> Decorated:
+    """`--feature`: the feature, where the branch does not say it."""
+    return click.option(
+        "--feature",
+        metavar="NAME",
+        shell_complete=complete_features,
+        help="The feature; by default the one that the branch names.",
+    )(function)
+
+
+def json_option(function: Decorated) -> Decorated:
+    """`--json`: one JSON object on standard output, and nothing else there."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object. ASCII only, because text from a journal may hold half a surrogate pair."""
+    print(json.dumps(value))

@@ -1,0 +1,86 @@
+"""One way out for every command: exit statuses, one-line errors, and never a traceback on the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from rekindle.ports.errors import RekindleError
+
+INTERRUPTED = 130
+
+
+def run_guarded(command: Callable[[], int | None], *, as_json: bool) -> int:
+    """Run a command and turn whatever it raises into an exit status and one line."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        status = command() or 0
+        sys.stdout.flush()
+        return status
+    except RekindleError as error:
+        return report(error.exit_status, error.code, error.message, error.hint, as_json=as_json)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except RecursionError:
+        return report(1, "too_deep", "the input is nested too deeply", "", as_json=as_json)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return report(
+            1,
+            "system",
+            f"{place}{error.strerror or error}",
+            "check the path, its permissions and the disk",
+            as_json=as_json,
+        )
+    except Exception as error:
+        where = _keep_traceback()
+        return report(
+            1,
+            "internal",
+            f"this should not have happened ({type(error).__name__}: {error})",
+            f"please report it with {where}" if where else "please report it",
+            as_json=as_json,
+        )
+
+
+def report(status: int, code: str, message: str, hint: str, *, as_json: bool) -> int:
+    """Print an error, for a person or for a program, and return the exit status."""
+    message, hint = printable(message), printable(hint)
+    if as_json:
+        import json
+
+        print(json.dumps({"error": {"code": code, "message": message, "hint": hint}}), flush=True)
+    else:
+        print(f"rekindle: {message}" + (f" — {hint}" if hint else ""), file=sys.stderr, flush=True)
+    return status
+
+
+def printable(text: str) -> str:
+    """Text from a file or an agent, safe to print: no control characters that could steer the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else " " if char in "\n\t\r" else "\ufffd" for char in text)
+
+
+def _keep_traceback() -> str | None:
+    import traceback
+
+    from rekindle.settings import load
+
+    try:
+        folder = load(os.environ, None).state_dir
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = os.path.join(folder, "errors.log")
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(fd, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(traceback.format_exc() + "\n")
+        return path
+    except (OSError, RekindleError):
+        return None

@@ -1,0 +1,45 @@
+"""Who wrote last: the quick look that tells a finished feature from one that may be interrupted.
+
+It sees only the end of a journal, so it is a hint for listings, and the analysis has the last word: an older run
+that was left open behind a finished one shows in the analysis and not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rekindle.core.journal import event as ev
+from rekindle.core.journal.decode import Decoded
+from rekindle.core.journal.event import Event
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The run whose word is the last one, and whether that word is its end."""
+
+    sid: str
+    ended: bool
+    ts: str | None
+
+
+def last_run(backward: Iterable[Decoded]) -> Tail | None:
+    """Look through decoded lines from the last one back until a run shows itself."""
+    seen: set[tuple[str, int]] = set()
+    ts: str | None = None
+    ended = False
+    for item in backward:
+        if not isinstance(item, Event):
+            continue
+        if item.sid is not None and item.seq is not None:
+            if (item.sid, item.seq) in seen:
+                continue
+            seen.add((item.sid, item.seq))
+        ts = ts or item.ts
+        if item.sid is None:
+            ended = ended or item.type == ev.SESSION_END
+        elif item.type == ev.SESSION_END:
+            return Tail(item.sid, True, ts)
+        elif ev.makes_run(item.type):
+            return Tail(item.sid, ended, ts)
+    return None

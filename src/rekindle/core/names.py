@@ -1,0 +1,39 @@
+"""Names that come from outside: features, tasks, agents. A name that passes here can be a folder's name.
+
+Nothing but the standard library's `re`: the hook client imports this.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_CHARACTERS = 100
+MAX_BYTES = 200
+
+_BRANCH = re.compile(r"(?:work/([^/]+)/.+|feature/([^/]+)(?:/.*)?|(?:hotfix|refactor)/([^/]+))\Z", re.DOTALL)
+
+
+def why_not(name: str) -> str | None:
+    """Why this text cannot be a name, as the end of the sentence "the name … "; None if it can."""
+    if not name:
+        return "is empty"
+    if len(name) > MAX_CHARACTERS or len(name.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        return f"is too long ({len(name)} characters; {MAX_CHARACTERS} are allowed)"
+    if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in name) or not name.isprintable():
+        return "has a control or unprintable character in it"
+    if "/" in name or "\\" in name:
+        return "has a slash in it"
+    if name[0] in ".-":
+        return f"begins with {name[0]!r}"
+    if name != name.strip():
+        return "begins or ends with a space"
+    return None
+
+
+def feature_of_branch(branch: str) -> str | None:
+    """The feature that a branch works on, by the way it is named."""
+    found = _BRANCH.match(branch)
+    if found is None:
+        return None
+    name = found[1] or found[2] or found[3]
+    return name if why_not(name) is None else None

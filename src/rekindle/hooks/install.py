@@ -1,0 +1,142 @@
+"""Puts the hook client into a project's Claude Code settings, and takes it out, leaving everything else as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from rekindle.ports.errors import RekindleError, UsageError
+
+PROGRAM = "rekindle-hook"
+EVENTS = {"SessionStart": None, "PostToolUse": "*", "Stop": None, "SessionEnd": None}
+
+
+def install(file: Path, command: str) -> list[str]:
+    """Add the hooks that are not there yet; returns the hook events that were added."""
+    settings, indent = _read(file)
+    hooks = settings.setdefault("hooks", {})
+    if not isinstance(hooks, dict):
+        raise _wrong(file, "hooks", "an object")
+    added = []
+    for event, matcher in EVENTS.items():
+        groups = hooks.setdefault(event, [])
+        if not isinstance(groups, list):
+            raise _wrong(file, f"hooks.{event}", "a list")
+        if any(_is_ours(entry) for group in groups for entry in _entries(group)):
+            continue
+        group: dict[str, Any] = {"hooks": [{"type": "command", "command": command, "timeout": 10}]}
+        if matcher is not None:
+            group = {"matcher": matcher, **group}
+        groups.append(group)
+        added.append(event)
+    if added:
+        _write(file, settings, indent)
+    return added
+
+
+def uninstall(file: Path) -> list[str]:
+    """Take the hooks out; returns the hook events that they were taken out of."""
+    settings, indent = _read(file)
+    hooks = settings.get("hooks")
+    if not isinstance(hooks, dict):
+        return []
+    removed = []
+    for event in list(hooks):
+        groups = hooks[event]
+        if not isinstance(groups, list):
+            continue
+        kept = []
+        for group in groups:
+            entries = _entries(group)
+            others = [entry for entry in entries if not _is_ours(entry)]
+            if len(others) == len(entries):
+                kept.append(group)
+            elif others:
+                kept.append({**group, "hooks": others})
+        if kept != groups:
+            removed.append(event)
+            hooks[event] = kept
+            if not kept:
+                del hooks[event]
+    if removed:
+        if not hooks:
+            del settings["hooks"]
+        _write(file, settings, indent)
+    return removed
+
+
+def installed(file: Path) -> list[str]:
+    """The hook events that the hook client is in."""
+    settings, _ = _read(file)
+    hooks = settings.get("hooks")
+    if not isinstance(hooks, dict):
+        return []
+    return [
+        event
+        for event, groups in hooks.items()
+        if isinstance(groups, list) and any(_is_ours(entry) for group in groups for entry in _entries(group))
+    ]
+
+
+def _entries(group: object) -> list[Any]:
+    entries = group.get("hooks") if isinstance(group, dict) else None
+    return entries if isinstance(entries, list) else []
+
+
+def _is_ours(entry: object) -> bool:
+    command = entry.get("command") if isinstance(entry, dict) else None
+    return isinstance(command, str) and command.strip().strip("'\"").endswith(PROGRAM)
+
+
+def _read(file: Path) -> tuple[dict[str, Any], int | str]:
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        return {}, 2
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: is not UTF-8", "mend it or move it away") from error
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror})", "check its permissions") from error
+    if not text.strip():
+        return {}, 2
+    try:
+        settings = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: is no JSON ({error})", "mend it first; nothing was changed") from error
+    if not isinstance(settings, dict):
+        raise _wrong(file, "the whole", "an object")
+    return settings, _indent(text)
+
+
+def _indent(text: str) -> int | str:
+    for line in text.splitlines()[1:]:
+        stripped = line.lstrip()
+        if stripped and stripped != line:
+            lead = line[: len(line) - len(stripped)]
+            return "\t" if lead.startswith("\t") else len(lead)
+    return 2
+
+
+def _wrong(file: Path, key: str, what: str) -> UsageError:
+    return UsageError(f"{file}: {key} is not {what}", "mend it first; nothing was changed")
+
+
+def _write(file: Path, settings: dict[str, Any], indent: int | str) -> None:
+    target = Path(os.path.realpath(file))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
+        with open(temporary, "x", encoding="utf-8") as handle:
+            os.fchmod(handle.fileno(), mode)
+            handle.write(json.dumps(settings, indent=indent, ensure_ascii=False) + "\n")
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise RekindleError(
+            f"{file}: cannot be written ({error.strerror})", "check the folder's permissions"
+        ) from error

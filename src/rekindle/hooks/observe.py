@@ -1,0 +1,104 @@
+"""What a Claude Code hook's JSON means for the journal: events out, nothing touched. Light standard library only.
+
+Commands may carry secrets, so of a shell command only its leading plain words are kept, and of a URL only the host.
+"""
+
+from __future__ import annotations
+
+import os
+
+Observed = tuple[str, dict[str, object]]
+_EDITS = ("Edit", "MultiEdit", "NotebookEdit")
+_LONGEST = 300
+
+
+def after_tool(call: dict[str, object], top: str, branch: str | None) -> list[Observed]:
+    """The events of a finished tool call."""
+    tool = call.get("tool_name")
+    given = call.get("tool_input")
+    if not isinstance(tool, str):
+        return []
+    arguments: dict[str, object] = given if isinstance(given, dict) else {}
+    target = _target(arguments, top)
+    data: dict[str, object] = {"tool": tool[:_LONGEST], "target": target}
+    duration = call.get("duration_ms")
+    data["duration_ms"] = duration if isinstance(duration, (int, float)) else None
+    events: list[Observed] = [("tool.invoked", data)]
+    if tool in ("Write", *_EDITS) and target is not None:
+        answer = call.get("tool_response")
+        made = tool == "Write" and isinstance(answer, dict) and answer.get("type") == "create"
+        events.append(("file.created" if made else "file.modified", {"path": target, "reason": tool}))
+    command = arguments.get("command")
+    if tool == "Bash" and isinstance(command, str) and "git" in command:
+        events.extend(_branch_events(command, _output(call.get("tool_response")), branch))
+    return events
+
+
+def _target(arguments: dict[str, object], top: str) -> str | None:
+    for key in ("file_path", "notebook_path", "path"):
+        value = arguments.get(key)
+        if isinstance(value, str):
+            inside = os.path.isabs(value) and os.path.normpath(value).startswith(top + os.sep)
+            return (os.path.relpath(value, top) if inside else value)[:_LONGEST]
+    command, url = arguments.get("command"), arguments.get("url")
+    if isinstance(command, str):
+        return plain_words(command)
+    if isinstance(url, str):
+        return url.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1][:_LONGEST]
+    pattern = arguments.get("pattern")
+    return pattern[:_LONGEST] if isinstance(pattern, str) else None
+
+
+def plain_words(command: str) -> str:
+    """The first words of a shell command, up to three, as far as they cannot be anything secret."""
+    kept: list[str] = []
+    for word in command.split()[:3]:
+        if not word.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalnum() or len(word) > 40:
+            break
+        kept.append(word)
+    return " ".join(kept)
+
+
+def _output(answer: object) -> str:
+    if isinstance(answer, dict):
+        return f"{answer.get('stdout', '')}\n{answer.get('stderr', '')}"
+    return ""
+
+
+def _branch_events(command: str, output: str, branch: str | None) -> list[Observed]:
+    import shlex
+
+    try:
+        words = shlex.split(command.replace("\n", " ; "), comments=False)
+    except ValueError:
+        return []
+    events: list[Observed] = []
+    current: list[str] = []
+    for word in [*words, ";"]:
+        if word in (";", "&&", "||", "|") or word.endswith(";"):
+            if word not in (";", "&&", "||", "|"):
+                current.append(word[:-1])
+            event = _branch_event(current, output, branch)
+            if event is not None:
+                events.append(event)
+            current = []
+        else:
+            current.append(word)
+    return events
+
+
+def _branch_event(words: list[str], output: str, branch: str | None) -> Observed | None:
+    if len(words) < 2 or os.path.basename(words[0]) != "git":
+        return None
+    verb, rest = words[1], words[2:]
+    names = [word for word in rest if not word.startswith("-")]
+    conflicts = "CONFLICT" in output
+    if (verb == "checkout" and ("-b" in rest or "-B" in rest)) or (verb == "switch" and ("-c" in rest or "-C" in rest)):
+        return ("branch.created", {"name": names[0], "parent": names[1] if len(names) > 1 else None}) if names else None
+    if verb == "merge" and names and "--abort" not in rest:
+        return "branch.merged", {"name": names[0], "target": branch, "conflicts": conflicts}
+    if verb == "pull":
+        return "branch.pulled", {"branch": branch, "behind": None, "ahead": None}
+    if verb == "rebase" and names and not {"--abort", "--continue", "--skip"} & set(rest):
+        return "branch.rebased", {"branch": branch, "onto": names[0], "conflicts": conflicts}
+    return None

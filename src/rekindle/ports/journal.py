@@ -1,0 +1,74 @@
+"""The journal as the rest of rekindle sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+from rekindle.core.journal.fold import JournalState
+
+
+class Sync(Enum):
+    """When an event has to be on disk.
+
+    `ALWAYS`: before `append` returns. `BATCHED`: with the next synced event, or when `flush` is called, and only
+    then is it acknowledged. `NONE`: whenever the system gets to it.
+    """
+
+    ALWAYS = "always"
+    BATCHED = "batched"
+    NONE = "none"
+
+
+#: What an interruption must not lose is synced at once; what only describes progress may wait for company.
+_SYNCED = ("session.", "plan.", "task.", "checkpoint", "resume.", "receipt.")
+
+
+def default_sync(type_: str) -> Sync:
+    """The policy of an event type where nobody chose one."""
+    return Sync.ALWAYS if type_.startswith(_SYNCED) else Sync.BATCHED
+
+
+@dataclass(frozen=True)
+class NewEvent:
+    """An event that is not in the journal yet. `event_id` makes a second append of it a no-op."""
+
+    type: str
+    data: dict[str, Any] = field(default_factory=dict)
+    agent: str | None = None
+    pane_id: str | None = None
+    event_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Appended:
+    """Where an event went. `written` is False where its id was in the journal already."""
+
+    sid: str | None
+    seq: int | None
+    written: bool = True
+
+
+class Journal(Protocol):
+    """One feature's journal.
+
+    `append` returns after the event is on disk as its policy asks; it blocks for the lock of other writers and
+    raises JournalError when the event was not written, and then the journal is whole. It is not cancellable.
+    """
+
+    def append(self, event: NewEvent, *, sid: str | None, fresh: bool = False, sync: Sync | None = None) -> Appended:
+        """Append to the run `sid`; with None, to the newest open run or, where there is none, to no run."""
+        ...
+
+    def flush(self) -> None:
+        """Put every event appended so far on disk."""
+        ...
+
+    def state(self) -> JournalState:
+        """Everything that the journal says now. A missing journal is an empty one."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...

@@ -1,0 +1,81 @@
+"""Everything that can be set, as one frozen object that is parsed once, at the edge.
+
+Sources, the later one wins: `config.toml` in the user's configuration folder, `.rekindle.toml` at the top of the main
+checkout, environment variables. Only the command line and the composition root read this; the core never does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from rekindle.ports.errors import UsageError
+
+SYNC_POLICIES = ("always", "batched", "none")
+_KEYS = ("journal_sync", "progress_dir")
+
+
+class Settings:
+    """What the user chose. A plain class, because a dataclass costs the fast paths more than all of their work."""
+
+    __slots__ = ("cache_dir", "journal_sync", "progress_dir", "state_dir")
+
+    def __init__(self, *, progress_dir: str | None, journal_sync: str | None, cache_dir: str, state_dir: str) -> None:
+        #: where the journals are, relative to the main checkout
+        self.progress_dir = progress_dir
+        #: one sync policy for all events, or None for each type's own
+        self.journal_sync = journal_sync
+        #: what can be thrown away at any time
+        self.cache_dir = cache_dir
+        #: logs
+        self.state_dir = state_dir
+
+
+def load(environment: Mapping[str, str], root: str | None) -> Settings:
+    """Read the settings. Raises UsageError that names the file and the key."""
+    home = environment.get("HOME") or os.path.expanduser("~")
+    config = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    values: dict[str, str] = {}
+    files = [os.path.join(config, "rekindle", "config.toml")]
+    if root is not None:
+        files.append(os.path.join(root, ".rekindle.toml"))
+    for file in files:
+        values.update(_read(file))
+    for key in _KEYS:
+        variable = f"REKINDLE_{key.upper()}"
+        if environment.get(variable):
+            values[key] = _checked(key, environment[variable], f"the environment variable {variable}")
+    return Settings(
+        progress_dir=values.get("progress_dir"),
+        journal_sync=values.get("journal_sync"),
+        cache_dir=os.path.join(environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "rekindle"),
+        state_dir=os.path.join(environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"), "rekindle"),
+    )
+
+
+def _read(file: str) -> dict[str, str]:
+    try:
+        with open(file, "rb") as handle:
+            raw = handle.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror})", "check its permissions") from error
+    import tomllib
+
+    try:
+        table = tomllib.loads(raw.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: is no TOML ({error})", "mend it or move it away") from error
+    unknown = sorted(set(table) - set(_KEYS))
+    if unknown:
+        raise UsageError(f"{file}: unknown setting {unknown[0]!r}", f"the settings are: {', '.join(_KEYS)}")
+    return {key: _checked(key, value, file) for key, value in table.items()}
+
+
+def _checked(key: str, value: object, place: str) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise UsageError(f"{place}: {key} must be a text", "put it between quotes")
+    if key == "journal_sync" and value not in SYNC_POLICIES:
+        raise UsageError(f"{place}: journal_sync is {value!r}", f"it is one of: {', '.join(SYNC_POLICIES)}")
+    return value
