@@ -34,7 +34,8 @@ bench: $(STAMP)  ## ratios against references in one run; writes bench/results.j
 	@$(BIN)/python -m bench
 
 soak: $(STAMP)   ## long random runs
-	@$(BIN)/python -m pytest -m soak
+	@REKINDLE_TEST_PROFILE=soak $(BIN)/python -m pytest -m soak --timeout 3600
+	@REKINDLE_TEST_PROFILE=soak $(BIN)/python -m pytest tests/property --timeout 3600
 
 lock: $(STAMP)   ## renew requirements.lock (needs uv: pip install uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --all-extras -o requirements.lock pyproject.toml

@@ -78,11 +78,10 @@ class Head:
             block = os.pread(fd, min(_BLOCK, size - self.offset), self.offset)
             cut = block.rfind(b"\n") + 1
             if not cut:
-                if len(block) < _BLOCK:
-                    return  # a torn tail: the next writer ends it
                 block = _long_line(fd, self.offset, size)
                 cut = block.rfind(b"\n") + 1
                 if not cut:
+                    self._take(block)  # torn, or whole but for its newline, which the next writer adds
                     return
             for line in block[: cut - 1].split(b"\n"):
                 self._take(line)
@@ -90,7 +89,7 @@ class Head:
 
     def _take(self, line: bytes) -> None:
         found = _CANONICAL.match(line)
-        if found is not None and line.count(b'"seq":') == 1 and line.endswith(b"}"):
+        if found is not None and _is_flat(line):
             name, seq, type_ = found[1].decode(), int(found[2]), found[3].decode()
             if type_ == "session.start":
                 self._note(name, seq, type_, _session_in(line))
@@ -121,6 +120,21 @@ class Head:
             sid.is_run = True
         elif type_ == "session.end":
             sid.ended = True
+
+
+def _is_flat(line: bytes) -> bool:
+    """Whether a canonical line is plainly whole: two objects, no more, closed at its very end.
+
+    A torn line cannot look like this: both closing braces would have to stand in one string, and that string would be
+    open. Nor can a key of the envelope have been given twice. Anything else is parsed.
+    """
+    return (
+        line.endswith(b"}}")
+        and line.count(b"{") == 2 == line.count(b"}")
+        and b"\\" not in line
+        and line.count(b'"') % 2 == 0
+        and all(line.count(key) == 1 for key in (b'"v":', b'"sid":', b'"seq":', b'"type":'))
+    )
 
 
 def _long_line(fd: int, start: int, size: int) -> bytes:

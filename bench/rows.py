@@ -1,0 +1,123 @@
+"""The rows: every promise about speed that the journal makes, with its target and, if it is missed, the reason."""
+
+from __future__ import annotations
+
+from bench import appending, reading, starting
+from bench.measured import Row
+
+NAIVE = "naive (json.loads, line by line)"
+NODE = "node (readline, JSON.parse)"
+PLAIN = "open, append, fsync"
+PASS = "python -c pass"
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        name="detect an interrupted run, 1e6 lines",
+        reference="the same at 1e4 lines",
+        bound="at most",
+        target=2,
+        measure=reading.detect,
+        what="`read_tail`: who wrote last, read from the end. A journal a hundred times as long costs the same.",
+        reason="The last run's own events stand too far from the end of the file.",
+    ),
+    Row(
+        name="analyse warm, 1e6 lines, tail of 1,000",
+        reference=NAIVE,
+        bound="at least",
+        target=1_000,
+        measure=reading.analyse_warm,
+        what="`read_state` from a snapshot that lacks the last 1,000 lines, then `analyse` and `document`. "
+        "Renewing the snapshot is part of the time.",
+        reason="The snapshot holds every run of the journal, and all of it is decoded, checked and written again.",
+    ),
+    Row(
+        name="analyse cold, against naive",
+        reference=NAIVE,
+        bound="at least",
+        target=10,
+        measure=reading.analyse_cold,
+        what="`read_state` with no snapshot, then `analyse` and `document`, on 1e6 lines.",
+        reason="Every line is checked by msgspec to its last byte, which sets the pace.",
+    ),
+    Row(
+        name="analyse cold, against node",
+        reference=NODE,
+        bound="at least",
+        target=4,
+        measure=reading.analyse_cold_node,
+        what="The same against Node, whose start is not counted.",
+        reason="Every line is checked by msgspec to its last byte, which sets the pace.",
+    ),
+    Row(
+        name="list the runs of a file",
+        reference=NAIVE,
+        bound="at least",
+        target=5,
+        measure=reading.list_runs,
+        what="The runs of 1e6 lines with their times, events and ends, without any cache.",
+        reason="Every line is checked by msgspec to its last byte, which sets the pace.",
+    ),
+    Row(
+        name="scan feature folders cold",
+        reference=NAIVE,
+        bound="at least",
+        target=30,
+        measure=reading.scan_cold,
+        what="`FeatureScan` over 5,000 folders of 200 lines each, nothing known before.",
+        reason="Opening 5,000 files sets the pace, and how much longer the reference takes depends on their length.",
+    ),
+    Row(
+        name="scan feature folders warm",
+        reference=NAIVE,
+        bound="at least",
+        target=100,
+        measure=reading.scan_warm,
+        what="The same again, when no journal has changed.",
+        reason="One `stat` for each folder sets the pace.",
+    ),
+    Row(
+        name="durable append, 8 writers",
+        reference=PLAIN,
+        bound="at least",
+        target=1.2,
+        measure=appending.with_writers(8),
+        what="8 processes append to one journal and sync each event.",
+        reason="Both sides wait for the same disk.",
+    ),
+    Row(
+        name="durable append, 64 writers",
+        reference=PLAIN,
+        bound="at least",
+        target=1.2,
+        measure=appending.with_writers(64),
+        what="64 processes append to one journal and sync each event.",
+        reason="Both sides wait for the same disk.",
+    ),
+    Row(
+        name="hook call without a daemon",
+        reference=PASS,
+        bound="at most",
+        target=2,
+        measure=starting.hook,
+        what="`rekindle-hook` with a PostToolUse call that appends two events.",
+        reason="Imports set the pace.",
+    ),
+    Row(
+        name="start of rekindle --version",
+        reference=PASS,
+        bound="at most",
+        target=4.5,
+        measure=starting.version,
+        what="`rekindle --version`, from spawn to exit.",
+        reason="Imports set the pace.",
+    ),
+    Row(
+        name="start of bare rekindle",
+        reference=PASS,
+        bound="at most",
+        target=4.5,
+        measure=starting.status,
+        what="`rekindle` in a repository with three features of 2,000 lines, seen before, two of them interrupted.",
+        reason="Imports set the pace.",
+    ),
+)
