@@ -19,7 +19,7 @@ $(STAMP): requirements.lock pyproject.toml
 setup: $(STAMP)  ## create .venv with the locked dependencies
 
 demo: $(STAMP)   ## the main job, shown in a scratch repository
-	@$(BIN)/python -m bench.demo
+	@$(BIN)/python -m demo
 
 test: $(STAMP)   ## all tests
 	@$(BIN)/python -m pytest

@@ -37,7 +37,7 @@ def kills(path: Path, number: int, seed: int) -> dict[str, object]:
             _write_for_ever(path, f"{index:08x}", size, write)
         os.close(write)
         heard = b""
-        deadline = None
+        deadline: float | None = None
         while True:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             ready, _, _ = select.select([read], [], [], left)

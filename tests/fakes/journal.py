@@ -31,7 +31,12 @@ class FakeJournal:
         if sid is not None:
             known = state.sids.get(sid)
             seq = known.last_seq + 1 if known is not None else 0
-        envelope = {"ts": timestamp(0), "type": event.type, "feature": self._feature, "data": event.data}
+        envelope: dict[str, object] = {
+            "ts": timestamp(0),
+            "type": event.type,
+            "feature": self._feature,
+            "data": event.data,
+        }
         try:
             self.lines.append(encode(envelope, sid, seq, event.event_id))
         except AppendError as error:
@@ -55,5 +60,3 @@ class FakeJournal:
 
     def close(self) -> None:
         pass
-
-

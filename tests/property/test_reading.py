@@ -19,9 +19,7 @@ from rekindle.core.journal.fold import JournalState, fold
 from rekindle.core.journal.stream import Irregular, StreamFold
 from tests.journals import any_lines, journal, regular
 
-fixture_is_only_a_folder = settings(
-    suppress_health_check=[*settings.default.suppress_health_check, HealthCheck.function_scoped_fixture]
-)
+fixture_is_only_a_folder = settings(suppress_health_check=list(HealthCheck))
 
 
 def normative(raw: bytes) -> JournalState:

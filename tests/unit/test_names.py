@@ -30,7 +30,8 @@ def test_a_branch_names_its_feature(branch: str, feature: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "../x", "/etc", "a/b", "a\\b", "a\0b", "a\nb", "\x1b[31m", "x" * 101, "-rf", " a", "\u202ea"]
+    "name",
+    ["", ".", "..", "../x", "/etc", "a/b", "a\\b", "a\0b", "a\nb", "\x1b[31m", "x" * 101, "-rf", " a", "\u202ea"],
 )
 def test_a_name_that_could_do_harm_is_refused_with_a_reason(name: str) -> None:
     assert why_not(name)

@@ -65,7 +65,9 @@ def test_a_decided_issue_is_not_asked_again() -> None:
 
 
 def test_without_a_checkpoint_the_case_is_c_whatever_else_happened() -> None:
-    found = told(line("session.start"), line("task.started", seq=1, taskId="1"), line("error.encountered", seq=2, error="x"))
+    found = told(
+        line("session.start"), line("task.started", seq=1, taskId="1"), line("error.encountered", seq=2, error="x")
+    )
     assert found["decision"]["case"] == "C"
     assert len(found["issues"]) == 1
 
@@ -76,7 +78,11 @@ def test_a_checkpoint_that_is_not_resumable_is_none() -> None:
 
 
 def test_a_later_line_overrides_an_earlier_one_with_its_number() -> None:
-    found = told(line("session.start"), line("task.failed", seq=1, taskId="1", error="x"), line("task.completed", seq=1, taskId="1"))
+    found = told(
+        line("session.start"),
+        line("task.failed", seq=1, taskId="1", error="x"),
+        line("task.completed", seq=1, taskId="1"),
+    )
     assert (found["duplicates"], found["tasks"]) == (1, {"1": "COMPLETE"})
 
 
@@ -87,7 +93,9 @@ def test_a_gap_is_noted_and_stops_nothing() -> None:
 
 
 def test_a_restarted_run_is_superseded_and_its_state_is_left_behind() -> None:
-    found = told(*interrupted_in_wave_two(), line("session.start", "b5a4c3d2", 0, command="implement", restarts="f4e3d2c1"))
+    found = told(
+        *interrupted_in_wave_two(), line("session.start", "b5a4c3d2", 0, command="implement", restarts="f4e3d2c1")
+    )
     assert found["lineage"] == ["b5a4c3d2"]
     assert (found["tasks"], found["interrupted_sids"]) == ({}, ["b5a4c3d2"])
 

@@ -1,0 +1,294 @@
+"""The commands as a user types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rekindle import __version__
+from tests.e2e.conftest import BIN, Scratch
+from tests.journals import interrupted_in_wave_two, journal, line
+
+
+def test_the_bare_command_tells_what_is_interrupted_and_what_to_type_next(scratch: Scratch) -> None:
+    scratch.put("auth-system", journal(*interrupted_in_wave_two()))
+    first, again = scratch.ok(), scratch.ok()
+    assert first == again, "what is kept in the cache must read the same"
+    assert "On branch feature/auth (feature auth)" in first
+    assert "wave-2-start" in first
+    assert "next: rekindle analyze auth-system" in first
+    assert json.loads(scratch.ok("--json"))["features"]["auth-system"]["case"] == "A"
+
+
+def test_the_bare_command_notices_that_a_journal_grew(scratch: Scratch) -> None:
+    scratch.put("auth", journal(line("session.start")))
+    assert "Interrupted" in scratch.ok()
+    scratch.put("auth", journal(line("session.start"), line("session.end", seq=1, reason="completed")))
+    assert "Nothing is interrupted" in scratch.ok()
+
+
+def test_the_bare_command_in_a_repository_without_journals(scratch: Scratch) -> None:
+    assert "No feature has a journal yet" in scratch.ok()
+
+
+def test_outside_of_a_repository_it_says_so(scratch: Scratch) -> None:
+    done = scratch.run(cwd=scratch.home)
+    assert done.returncode == 2
+    assert "not in a git repository" in done.stderr
+
+
+def test_version(scratch: Scratch) -> None:
+    assert scratch.ok("--version") == f"rekindle {__version__}\n" == scratch.ok("-V")
+
+
+def test_a_run_from_start_to_end(scratch: Scratch) -> None:
+    scratch.ok("track", "session.start", "--data", '{"mode": "strict"}')
+    scratch.ok("track", "plan.created", "--data", '{"tasks": [{"id": "1", "summary": "s"}, {"id": 2}]}')
+    scratch.ok("track", "started", "--task", "1", "--agent", "alpha", "--file", "a.py", "Write it")
+    scratch.ok("track", "done", "--task", "1", "--file", "a.py")
+    scratch.ok("track", "qa-passed", "--task", "1")
+    scratch.ok("checkpoint", "wave-1", "--next", "wave-2-start")
+    scratch.ok("track", "failed", "--task", "2", "no luck")
+    scratch.ok("track", "error", "boom", "--data", '{"resolved": true}')
+    scratch.ok("track", "blocker", "--task", "2", "stuck")
+    scratch.ok("track", "warning", "careful")
+    found = scratch.json("analyze", "auth")
+    assert found["decision"] == {"case": "B", "next_step": "wave-2-start", "restart_tasks": ["2"]}
+    assert found["tasks"] == {"1": "COMPLETE", "2": "FAILED"}
+    assert [issue["message"] for issue in found["issues"]] == ["no luck", "stuck"]
+    assert [event["seq"] for event in scratch.lines()] == list(range(10))
+    assert {event["v"] for event in scratch.lines()} == {1}
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["ts"]) for event in scratch.lines())
+    scratch.ok("track", "session.end")
+    end = scratch.lines()[-1]["data"]
+    assert (end["reason"], end["tasks_completed"]) == ("completed", 1)
+    assert scratch.json("analyze", "auth")["decision"]["case"] == "none"
+
+
+def test_every_worktree_shares_the_journal(scratch: Scratch) -> None:
+    scratch.ok("track", "session.start")
+    tree = scratch.root.parent / "tree"
+    scratch.git("worktree", "add", "-q", "-b", "work/auth/api", str(tree))
+    (tree / "deep").mkdir()
+    scratch.ok("track", "started", "--task", "1", cwd=tree / "deep")
+    assert [event["type"] for event in scratch.lines()] == ["session.start", "task.started"]
+    assert "Interrupted" in scratch.ok(cwd=tree)
+
+
+def test_the_progress_folder_is_excluded_once_and_git_sees_nothing(scratch: Scratch) -> None:
+    scratch.ok("track", "session.start")
+    scratch.ok("track", "started", "--task", "1")
+    exclude = (scratch.root / ".git" / "info" / "exclude").read_text().splitlines()
+    assert exclude.count("/.claude/progress/") == 1
+    assert scratch.git("status", "--porcelain") == ""
+
+
+def test_a_tracked_journal_is_refused_with_the_remedy(scratch: Scratch) -> None:
+    scratch.put("auth", journal(line("session.start")))
+    scratch.git("add", "-f", ".claude/progress")
+    before = scratch.journal().read_bytes()
+    done = scratch.run("track", "started", "--task", "1")
+    assert done.returncode == 2
+    assert "git rm -r --cached .claude/progress" in done.stderr
+    assert scratch.journal().read_bytes() == before
+
+
+def test_a_bare_repository_keeps_its_journals_in_the_git_folder(scratch: Scratch) -> None:
+    bare = scratch.root.parent / "bare.git"
+    scratch.git("clone", "-q", "--bare", str(scratch.root), str(bare))
+    scratch.ok("track", "session.start", "--feature", "auth", cwd=bare)
+    assert (bare / ".claude" / "progress" / "auth" / "events.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "a\nb", "\x1b[2J", "x" * 300, "", ".", "a/b"])
+@pytest.mark.parametrize("option", ["--feature", "--task", "--agent"])
+def test_names_that_could_do_harm_get_exit_status_2_and_a_sentence(scratch: Scratch, option: str, name: str) -> None:
+    done = scratch.run("track", "warning", "x", f"{option}={name}")
+    assert done.returncode == 2
+    assert "name" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (scratch.root / ".claude").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code"),
+    [
+        (["analyze", "nope"], 2, "no_such_feature"),
+        (["analyze", "no/such.jsonl"], 2, "no_such_feature"),
+        (["analyze", "auth", "--nonsense"], 2, "usage"),
+        (["track", "started"], 2, "bad_event"),
+        (["track", "startd"], 2, "bad_event"),
+        (["track", "warning", "--data", "{"], 2, "bad_event"),
+        (["track", "warning", "--data", "[]"], 2, "bad_event"),
+        (["track", "warning", "--data", '{"x": NaN}'], 2, "bad_event"),
+        (["track", "warning", "hi"], 2, "no_open_run"),
+        (["abandon", "nope"], 2, "no_such_feature"),
+        (["nonsense"], 2, "usage"),
+    ],
+)
+def test_errors_are_one_line_or_one_object(scratch: Scratch, words: list[str], status: int, code: str) -> None:
+    plain = scratch.run(*words)
+    assert (plain.returncode, plain.stdout) == (status, "")
+    assert plain.stderr.startswith("rekindle: ")
+    assert plain.stderr.count("\n") == 1
+    told = scratch.run(*words, "--json")
+    assert (told.returncode, told.stderr) == (status, "")
+    error = json.loads(told.stdout)["error"]
+    assert error["code"] == code
+    assert error["message"]
+    assert set(error) == {"code", "message", "hint"}
+
+
+def test_analyze_takes_a_path_and_asks_for_no_repository(scratch: Scratch) -> None:
+    file = scratch.home / "events.jsonl"
+    file.write_bytes(b"")
+    done = scratch.run("analyze", str(file), "--json", cwd=scratch.home)
+    assert json.loads(done.stdout)["sid"] is None
+    assert list(scratch.home.glob("*.jsonl")) == [file], "analyze reads only"
+
+
+def test_analyze_prints_a_screen_without_control_characters(scratch: Scratch) -> None:
+    scratch.put(
+        "auth", journal(line("session.start"), line("error.encountered", seq=1, error="\x1b[31mred\x07"), b"garbage")
+    )
+    out = scratch.ok("analyze", "auth")
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "unreadable lines: 3" in out
+    assert "A. Restart with the plan" in out
+
+
+def test_features_lists_every_folder(scratch: Scratch) -> None:
+    scratch.put("one", journal(line("session.start")))
+    scratch.put("two", journal(line("session.start"), line("session.end", seq=1)))
+    (scratch.root / ".claude" / "progress" / "three").mkdir()
+    for _ in range(2):
+        rows = {row["feature"]: row["state"] for row in scratch.json("features")["features"]}
+        assert rows == {"one": "open", "two": "ended", "three": "empty"}
+
+
+def test_history_by_date_as_text_and_markdown(scratch: Scratch) -> None:
+    scratch.put("auth-system", journal(*interrupted_in_wave_two()))
+    text, markdown = scratch.ok("history"), scratch.ok("history", "--markdown")
+    assert "2026-03-01" in text
+    assert "done #1 Design schema" in text
+    assert "## 2026-03-01" in markdown
+    assert "- 08:00–08:00 auth-system: implement f4e3d2c1, 11 events, interrupted" in markdown
+    assert scratch.json("history")["dates"]["2026-03-01"][0]["outcome"] == "interrupted"
+
+
+def test_follow_shows_old_and_new_events_until_the_end(scratch: Scratch) -> None:
+    scratch.put("auth", journal(line("session.start"), line("task.started", seq=1, taskId="1", summary="first")))
+    following = subprocess.Popen(
+        [str(BIN / "rekindle"), "follow", "auth", "--until-end"],
+        cwd=scratch.root,
+        env=scratch.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert following.stdout is not None
+    with following.stdout:
+        assert "session.start" in following.stdout.readline()
+        assert "#1 first" in following.stdout.readline()
+        scratch.ok("track", "done", "--task", "1")
+        assert "task.completed" in following.stdout.readline()
+        scratch.ok("track", "session.end")
+        assert "session.end" in following.stdout.readline()
+    assert following.wait(20) == 0
+
+
+def test_interrupting_follow_is_exit_status_130(scratch: Scratch) -> None:
+    scratch.put("auth", journal(line("session.start")))
+    following = subprocess.Popen(
+        [str(BIN / "rekindle"), "follow", "auth"], cwd=scratch.root, env=scratch.environment(), stdout=subprocess.PIPE
+    )
+    assert following.stdout is not None
+    with following.stdout:
+        following.stdout.readline()
+        following.send_signal(signal.SIGINT)
+        assert following.wait(20) == 130
+
+
+def test_abandon_ends_an_interrupted_run_for_good(scratch: Scratch) -> None:
+    scratch.put("auth", journal(line("session.start", "a"), line("session.start", "b")))
+    assert scratch.json("abandon", "auth") == {"feature": "auth", "abandoned": ["b"], "left": ["a"]}
+    assert scratch.json("abandon", "auth", "--all")["abandoned"] == ["a"]
+    assert scratch.lines()[-1]["data"]["reason"] == "user_cancelled"
+    assert scratch.run("abandon", "auth").returncode == 2
+
+
+def test_a_run_that_a_process_holds_is_not_interrupted_and_not_abandoned(scratch: Scratch) -> None:
+    from rekindle.adapters import run_owner
+
+    scratch.put("auth", journal(line("session.start", "a")))
+    held = run_owner.hold(str(scratch.journal().parent), "a")
+    assert held is not None
+    assert run_owner.hold(str(scratch.journal().parent), "a") is None
+    try:
+        assert not scratch.json("analyze", "auth")["interrupted"]
+        assert f"held by pid {os.getpid()}" in scratch.ok()
+        done = scratch.run("abandon", "auth")
+        assert done.returncode == 4
+        assert str(os.getpid()) in done.stderr
+        assert scratch.run("track", "session.start").returncode == 4
+    finally:
+        held.release()
+        (scratch.journal().parent / "owner.json").unlink()
+    assert scratch.json("analyze", "auth")["interrupted"]
+
+
+def test_verify_and_repair(scratch: Scratch) -> None:
+    scratch.put("auth", journal(line("session.start"), b"gar\0bage") + b'{"torn')
+    done = scratch.run("journal", "verify", "auth")
+    assert done.returncode == 1
+    assert "events.jsonl:2:" in done.stdout
+    found = scratch.json("journal", "repair", "auth")
+    assert Path(found["original"]).read_bytes().endswith(b'{"torn')
+    assert scratch.json("journal", "verify", "auth")["whole"]
+
+
+def test_doctor_is_content_with_a_sound_repository(scratch: Scratch) -> None:
+    scratch.ok("track", "session.start")
+    states = {finding["state"] for finding in scratch.json("doctor")["findings"]}
+    assert "bad" not in states
+    scratch.git("add", "-f", ".claude/progress")
+    assert scratch.run("doctor").returncode == 1
+
+
+def test_settings_move_the_progress_folder_and_bad_ones_are_named(scratch: Scratch) -> None:
+    (scratch.root / ".rekindle.toml").write_text('progress_dir = "notes/progress"\n')
+    scratch.ok("track", "session.start")
+    assert (scratch.root / "notes" / "progress" / "auth" / "events.jsonl").exists()
+    (scratch.root / ".rekindle.toml").write_text('progres_dir = "x"\n')
+    done = scratch.run()
+    assert done.returncode == 2
+    assert "progres_dir" in done.stderr
+    assert ".rekindle.toml" in done.stderr
+
+
+def test_completion_scripts_and_feature_names(scratch: Scratch) -> None:
+    scratch.put("auth-system", journal(line("session.start")))
+    for shell in ("bash", "zsh", "fish"):
+        assert "_REKINDLE_COMPLETE" in scratch.ok("completion", shell)
+    words = {"_REKINDLE_COMPLETE": "zsh_complete", "COMP_WORDS": "rekindle analyze au", "COMP_CWORD": "2"}
+    assert "auth-system" in scratch.ok(env=words)
+
+
+def test_an_event_with_an_id_is_written_once(scratch: Scratch) -> None:
+    scratch.ok("track", "session.start")
+    for written in (True, False):
+        assert scratch.json("track", "warning", "x", "--event-id", "e1")["written"] is written
+    assert len(scratch.lines()) == 2
+
+
+def test_help_of_every_command(scratch: Scratch) -> None:
+    listed = re.findall(r"^  (\w+)  ", scratch.ok("--help"), re.MULTILINE)
+    assert len(listed) >= 12
+    for command in listed:
+        assert "Usage:" in scratch.ok(command, "--help")

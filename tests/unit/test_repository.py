@@ -1,0 +1,79 @@
+"""Finding the repository from its files agrees with git itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rekindle.adapters import repository
+
+
+def git(cwd: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "protocol.file.allow=always", *words],
+        cwd=cwd,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> dict[str, Path]:
+    main = tmp_path / "main"
+    main.mkdir()
+    git(main, "init", "-q", "-b", "feature/auth")
+    (main / "sub").mkdir()
+    (main / "sub" / "file").write_text("x")
+    git(main, "add", ".")
+    git(main, "commit", "-qm", "x")
+    git(main, "worktree", "add", "-q", "-b", "work/auth/x", str(tmp_path / "tree"))
+    git(main, "worktree", "add", "-q", "--detach", str(tmp_path / "detached"))
+    git(tmp_path, "clone", "-q", "--bare", str(main), str(tmp_path / "bare.git"))
+    git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "of-bare"), "feature/auth")
+    (tmp_path / "outer").mkdir()
+    git(tmp_path / "outer", "init", "-q", "-b", "main")
+    git(tmp_path / "outer", "submodule", "add", "-q", str(main), "inner")
+    return {
+        "main": main,
+        "subfolder": main / "sub",
+        "worktree": tmp_path / "tree",
+        "subfolder of worktree": tmp_path / "tree" / "sub",
+        "detached": tmp_path / "detached",
+        "bare": tmp_path / "bare.git",
+        "worktree of bare": tmp_path / "of-bare",
+        "submodule": tmp_path / "outer" / "inner",
+        "git folder": main / ".git",
+    }
+
+
+def test_it_agrees_with_git(places: dict[str, Path]) -> None:
+    for name, place in places.items():
+        found = repository.find(str(place))
+        assert found is not None, name
+        common = git(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
+        assert os.path.realpath(found.common) == os.path.realpath(common), name
+        assert (found.branch or "") == git(place, "branch", "--show-current"), name
+
+
+def test_every_worktree_has_the_same_root(places: dict[str, Path]) -> None:
+    roots = {name: getattr(repository.find(str(place)), "root", None) for name, place in places.items()}
+    main = str(places["main"])
+    assert [roots[name] for name in ("main", "subfolder", "worktree", "subfolder of worktree", "detached")] == [
+        main
+    ] * 5
+    assert roots["bare"] == roots["worktree of bare"] == str(places["bare"])
+    assert roots["submodule"] == str(places["submodule"])
+
+
+def test_outside_of_a_repository_there_is_none(tmp_path: Path) -> None:
+    assert repository.find(str(tmp_path)) is None
+
+
+def test_a_git_file_that_points_nowhere_is_no_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: /no/such/place\n")
+    assert repository.find(str(tmp_path)) is None

@@ -1,0 +1,44 @@
+"""docs/seed-coverage.md is true: its counts add up, and every test that it names exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "seed-coverage.md").read_text("utf-8")
+ROWS = re.findall(r"^\| ([JBPRT])-(\d+) \| (.*?) \| (built|changed|not yet) \|(.*)\|$", TEXT, re.MULTILINE)
+NAMES = {"J": "journal", "B": "job", "P": "phases", "R": "runbook", "T": "task session"}
+
+
+def names_in(path: str) -> set[str]:
+    tree = ast.parse((ROOT / path).read_text("utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_every_row_is_well_formed_and_numbered_once() -> None:
+    begun = re.findall(r"^\| ([JBPRT]-\d+) \|", TEXT, re.MULTILINE)
+    assert len(begun) == len(ROWS) > 500
+    assert len(set(begun)) == len(begun)
+
+
+def test_every_test_that_is_named_exists() -> None:
+    named = set(re.findall(r"(tests/[\w/]+\.py)::(\w+)", TEXT))
+    assert named
+    missing = [f"{path}::{name}" for path, name in sorted(named) if name not in names_in(path)]
+    assert missing == []
+
+
+def test_what_is_called_built_names_a_test() -> None:
+    without = [f"{seed}-{number}" for seed, number, _, state, where in ROWS if state == "built" and "::" not in where]
+    assert without == []
+
+
+def test_the_summary_counts_the_rows() -> None:
+    counted = Counter((seed, state) for seed, _, _, state, _ in ROWS)
+    for seed, name in NAMES.items():
+        numbers = [counted[seed, state] for state in ("built", "changed", "not yet")]
+        row = f"| {name} | {sum(numbers)} | {numbers[0]} | {numbers[1]} | {numbers[2]} |"
+        assert row in TEXT.replace(f" ({seed}-)", ""), f"the summary should have: {row}"
