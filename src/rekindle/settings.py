@@ -1,4 +1,4 @@
-"""Everything that can be set, as one frozen object that is parsed once, at the edge.
+"""Everything that can be set, as one object that is parsed once, at the edge, and not changed after that.
 
 Sources, the later one wins: `config.toml` in the user's configuration folder, `.rekindle.toml` at the top of the main
 checkout, environment variables. Only the command line and the composition root read this; the core never does.
@@ -40,7 +40,14 @@ def load(environment: Mapping[str, str], root: str | None) -> Settings:
     if root is not None:
         files.append(os.path.join(root, ".rekindle.toml"))
     for file in files:
-        values.update(_read(file))
+        found = _read(file)
+        values.update(found)
+        inside = os.path.normpath(found.get("progress_dir", "."))
+        if file is not files[0] and (os.path.isabs(inside) or inside.startswith("..")):
+            raise UsageError(
+                f"{file}: progress_dir leads out of the repository",
+                "a place outside can be set in your own config.toml or in REKINDLE_PROGRESS_DIR",
+            )
     for key in _KEYS:
         variable = f"REKINDLE_{key.upper()}"
         if environment.get(variable):

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from rekindle import settings as settings_
 from rekindle.adapters import exclude, repository, run_owner
+from rekindle.adapters.files import EVENTS
 from rekindle.adapters.journal_file.journal import FileJournal
-from rekindle.adapters.journal_file.scan import EVENTS, FeatureScan
+from rekindle.adapters.journal_file.scan import FeatureScan
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.analysis import Analysis, analyse
 from rekindle.core.names import why_not
@@ -20,14 +21,18 @@ from rekindle.ports.journal import Sync
 class Workspace:
     """A repository with its journals, as the commands use it."""
 
-    def __init__(self, repo: repository.Repository, settings: settings_.Settings) -> None:
+    def __init__(
+        self, repo: repository.Repository, settings: settings_.Settings, environment: Mapping[str, str]
+    ) -> None:
         self.repository = repo
+        self._environment = environment
         self.settings = settings
         self.progress = repo.progress_folder(settings.progress_dir)
         self._snapshots = SnapshotCache(Path(settings.cache_dir, "journals"))
 
     def feature(self, given: str | None) -> str:
         """The feature that is meant: the one given, else the one that the branch names."""
+        given = given if given is not None else self._environment.get("REKINDLE_FEATURE") or None
         if given is not None:
             return checked_name(given, "feature")
         found = self.repository.feature
@@ -71,13 +76,26 @@ class Workspace:
 
     def analysis(self, feature: str) -> tuple[Analysis, run_owner.Owner | None]:
         """The feature's analysis, with what the process table knows."""
+        state = self.existing(feature).state()
         holder = self.owner(feature)
-        owned = frozenset({holder.sid}) if holder is not None else frozenset[str]()
-        return analyse(self.existing(feature).state(), owned=owned), holder
+        if holder is not None and (holder.sid not in state.sids or state.sids[holder.sid].ended):
+            holder = None  # a record that its run has outlived
+        return analyse(state, owned=frozenset({holder.sid} if holder is not None else ())), holder
 
     def scan(self) -> FeatureScan:
         """All features at a glance."""
         return FeatureScan(self.progress, Path(self.settings.cache_dir, "journals"))
+
+
+def journal_path(environment: Mapping[str, str], what: str) -> tuple[Path, Workspace | None]:
+    """What a person means by WHAT: a path (it has a slash, or ends in .jsonl), else a feature here."""
+    if "/" not in what and not what.endswith(".jsonl"):
+        here = open_workspace(environment)
+        return here.existing(what).path, here
+    path = Path(what, EVENTS) if os.path.isdir(what) else Path(what)
+    if "\0" in what or not path.exists():
+        raise NoSuchFeature(f"{what}: there is no such journal", "give a feature's name or a journal's path")
+    return path, None
 
 
 def open_workspace(environment: Mapping[str, str], start: str | None = None) -> Workspace:
@@ -86,7 +104,7 @@ def open_workspace(environment: Mapping[str, str], start: str | None = None) -> 
     repo = repository.find(where)
     if repo is None:
         raise NoRepository(f"{where} is not in a git repository", "run `git init`, or go to the project's folder")
-    return Workspace(repo, settings_.load(environment, repo.root))
+    return Workspace(repo, settings_.load(environment, repo.root), environment)
 
 
 def checked_name(name: str, what: str) -> str:

@@ -34,7 +34,9 @@ def test_an_event_is_read_back_as_it_was_written(journal: Journal) -> None:
 
 def test_an_event_with_a_known_id_is_not_written_twice(journal: Journal) -> None:
     event = NewEvent("task.started", {"taskId": "1"}, event_id="outbox-7")
+    assert not journal.knows("outbox-7")
     assert journal.append(event, sid="a").written
+    assert journal.knows("outbox-7")
     assert not journal.append(event, sid="a").written
     assert journal.append(NewEvent("task.started", {"taskId": "1"}, event_id="outbox-8"), sid="a").seq == 1
 

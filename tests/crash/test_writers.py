@@ -219,7 +219,7 @@ def test_a_damaged_head_costs_time_and_nothing_else(tmp_path: Path, content: byt
 def test_a_head_that_remembers_few_sids_never_gives_a_number_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(heads, "_REMEMBERED", 2)
+    monkeypatch.setattr(heads, "_REMEMBERED", 1)
     monkeypatch.setattr(low, "_HEAD_LAG", 0)
     path = tmp_path / "events.jsonl"
     for _ in range(3):
@@ -310,3 +310,42 @@ def test_writers_go_on_while_the_journal_is_repaired(tmp_path: Path) -> None:
     found = [event.seq for event in events_in(path)]
     assert seen == list(range(1, 201))
     assert found == list(range(201))
+
+
+def test_a_second_repair_does_not_undo_what_was_written_after_the_first(tmp_path: Path) -> None:
+    from rekindle.adapters.journal_file import lock
+    from rekindle.adapters.journal_file.repair import repair
+
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"garbage\n")
+    held = lock.open_locked(str(path), -1, 5)
+    second = threading.Thread(target=repair, args=(path,))
+    second.start()
+    os.rename(path, tmp_path / "old")  # what a first repair does while the second one waits for the lock
+    path.write_bytes(b"garbage\n")
+    journal = FileJournal(path, "f")
+    journal.append(NewEvent("session.start"), sid="a")
+    os.close(held)
+    second.join()
+    assert [event.sid for event in events_in(path)] == ["a"]
+    assert verify(path).is_whole
+
+
+def test_a_known_id_behind_a_very_long_line_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b'{"type":"note","x":"' + b"y" * (low.MAX_LINE + 500_000) + b'"}\n')
+    for written in (True, False):
+        done = FileJournal(path, "f").append(NewEvent("checkpoint", event_id="E"), sid="a")
+        assert done.written is written
+
+
+def test_nesting_beyond_the_limit_is_malformed_whoever_asks() -> None:
+    def nested(depth: int) -> bytes:
+        return b'{"type":"x","data":' + b"[" * depth + b"]" * depth + b"}"
+
+    def deeper(frames: int) -> object:
+        return deeper(frames - 1) if frames else decode_line(nested(499))
+
+    assert isinstance(deeper(300), Event)
+    assert decode_line(nested(500)) is MALFORMED
+    assert decode_line(b'{"type":"x","data":"' + b"[" * 5000 + b'"}') is not MALFORMED

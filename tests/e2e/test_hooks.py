@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rekindle.hooks.observe import plain_words
+from rekindle.hooks.observe import program_of
 from tests.e2e.conftest import BIN, Scratch
 from tests.journals import journal, line
 
@@ -66,11 +66,37 @@ def test_an_agent_session_becomes_a_run(scratch: Scratch) -> None:
     assert log(scratch) == ""
 
 
-def test_an_end_in_mid_turn_is_not_called_completed(scratch: Scratch) -> None:
+def test_an_end_in_mid_turn_is_an_interruption_unless_the_user_wanted_it(scratch: Scratch) -> None:
     hook(scratch, "SessionStart", source="startup")
     hook(scratch, "PostToolUse", tool_name="Read", tool_input={"file_path": "x"})
     hook(scratch, "SessionEnd", reason="other")
-    assert scratch.lines()[-1]["data"]["reason"] == "error"
+    (scratch.journal().parent / "owner.json").unlink()
+    assert scratch.json("analyze", "auth")["interrupted"]
+    hook(scratch, "SessionEnd", reason="clear")
+    assert scratch.lines()[-1]["data"]["reason"] == "user_cancelled"
+    hook(scratch, "SessionStart", source="clear")
+    assert scratch.lines()[-1]["type"] == "session.start"
+
+
+def test_the_hook_keeps_the_journal_out_of_version_control(scratch: Scratch) -> None:
+    hook(scratch, "SessionStart", source="startup")
+    assert scratch.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("link", ["file", "folder"])
+def test_a_link_in_the_journals_place_is_not_written_through(scratch: Scratch, link: str) -> None:
+    folder = scratch.journal().parent
+    if link == "file":
+        folder.mkdir(parents=True)
+        scratch.journal().symlink_to(scratch.home / "victim")
+    else:
+        folder.parent.mkdir(parents=True)
+        folder.symlink_to(scratch.home)
+    hook(scratch, "PostToolUse", tool_name="Read", tool_input={})
+    assert not (scratch.home / "victim").exists()
+    assert not (scratch.home / "events.jsonl").exists()
+    assert "cannot be opened" in log(scratch)
+    assert scratch.run("track", "session.start").returncode == 1
 
 
 def test_the_same_session_started_again_continues_its_run(scratch: Scratch) -> None:
@@ -172,15 +198,19 @@ def test_no_feature_means_nothing_to_do(scratch: Scratch) -> None:
 @pytest.mark.parametrize(
     ("command", "kept"),
     [
-        ("pytest tests/unit -q", "pytest tests/unit -q"),
+        ("pytest tests/unit -q", "pytest"),
+        ("git commit -m secret", "git commit"),
+        ("git hunter2", "git"),
         ("API_KEY=sk-1234 curl https://x", ""),
-        ("curl -H 'Authorization: Bearer sk-1' https://x", "curl -H"),
-        ("mysql -psecret!", "mysql"),
-        ("echo " + "a" * 100, "echo"),
+        ("curl -H 'Authorization: Bearer sk-1' https://x", "curl"),
+        ("mysql -psecret", "mysql"),
+        ("vault login hvs.CAES", "vault"),
+        ("/usr/bin/sshpass -p hunter2", "sshpass"),
+        ("$(cat secret)", ""),
     ],
 )
 def test_no_secret_of_a_command_reaches_the_journal(command: str, kept: str) -> None:
-    assert plain_words(command) == kept
+    assert program_of(command) == kept
 
 
 def test_the_client_imports_nothing_but_the_standard_library(scratch: Scratch) -> None:

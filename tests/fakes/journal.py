@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rekindle.adapters.journal_file.append import AppendError, encode, timestamp
+from rekindle.adapters.journal_file.append import encode, timestamp
+from rekindle.adapters.journal_file.lock import AppendError
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.fold import JournalState, fold
 from rekindle.ports.errors import BadEvent
@@ -51,6 +52,9 @@ class FakeJournal:
     def _settle(self, policy: Sync) -> None:
         if policy is Sync.ALWAYS:
             self.durable = len(self.lines)
+
+    def knows(self, event_id: str) -> bool:
+        return event_id in self._ids
 
     def flush(self) -> None:
         self.durable = len(self.lines)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
-from pathlib import Path
 
 from rekindle.adapters.repository import Repository
 from rekindle.ports.errors import JournalTracked
@@ -20,19 +20,9 @@ def keep_untracked(repository: Repository, folder: str) -> None:
     if is_tracked(repository.root, relative):
         raise JournalTracked(
             f"{relative} is under version control; a checkout would rewrite the journal",
-            f"take it out with `git rm -r --cached {relative}` and commit (the files stay where they are)",
+            f"take it out with `git rm -r --cached {shlex.quote(relative)}` and commit (the files stay where they are)",
         )
-    pattern = "/" + relative.replace(os.sep, "/") + "/"
-    exclude = Path(repository.common, "info", "exclude")
-    try:
-        text = exclude.read_text("utf-8", "surrogateescape") if exclude.exists() else ""
-        if pattern not in text.splitlines():
-            exclude.parent.mkdir(exist_ok=True)
-            ended = "" if not text or text.endswith("\n") else "\n"
-            with exclude.open("a", encoding="utf-8", errors="surrogateescape") as file:
-                file.write(f"{ended}{pattern}\n")
-    except OSError:
-        return  # a read-only git folder: the journal works all the same, `git status` shows it
+    repository.exclude(folder)
 
 
 def is_tracked(root: str, relative: str) -> bool:

@@ -25,7 +25,7 @@ def verdict(kept: dict[str, object]) -> str:
     if not isinstance(pid, int) or kept.get("machine") != _line("/etc/machine-id"):
         return "unknown"
     if kept.get("boot") != _line("/proc/sys/kernel/random/boot_id"):
-        return "dead"
+        return "dead" if kept.get("machine") else "unknown"  # without a machine id it may be another host
     if kept.get("pidns") != _link("/proc/self/ns/pid"):
         return "unknown"
     return "alive" if start_time(pid) == kept.get("started") else "dead"

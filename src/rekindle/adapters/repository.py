@@ -44,6 +44,23 @@ class Repository:
         branch = self.branch
         return feature_of_branch(branch) if branch else None
 
+    def exclude(self, folder: str) -> None:
+        """List a folder of the main checkout in git's `info/exclude`, once. A read-only git folder is no error."""
+        relative = os.path.relpath(folder, self.root)
+        if self.top is None or relative.startswith(os.pardir):
+            return
+        pattern = b"/" + os.fsencode(relative) + b"/"
+        path = os.path.join(self.common, "info", "exclude")
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "a+b") as file:
+                file.seek(0)
+                text = file.read()
+                if pattern not in text.splitlines():
+                    file.write((b"" if not text or text.endswith(b"\n") else b"\n") + pattern + b"\n")
+        except OSError:
+            return
+
     def progress_folder(self, configured: str | None = None) -> str:
         """Where the journals are: under the main checkout, so that every worktree shares them."""
         return os.path.normpath(os.path.join(self.root, configured or PROGRESS))

@@ -9,11 +9,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 
-from rekindle.adapters import process_identity
+from rekindle.adapters import files, process_identity
 
 LOCK_NAME = "owner.lock"
 RECORD_NAME = "owner.json"
+_PATIENCE = 0.2
 
 
 class Owner:
@@ -40,14 +42,29 @@ class Held:
 
 def hold(folder: str, sid: str) -> Held | None:
     """Take a feature's run for this process; None if another process holds one."""
-    fd = os.open(os.path.join(folder, LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    fd = os.open(os.path.join(folder, LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        if not _locked_soon(fd):
+            os.close(fd)
+            return None
+        record(folder, sid, os.getpid())
+    except BaseException:
         os.close(fd)
-        return None
-    record(folder, sid, os.getpid())
+        raise
     return Held(fd)
+
+
+def _locked_soon(fd: int) -> bool:
+    """Take the lock, with some patience: somebody who only asks who holds it has it for a moment."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.002)
 
 
 def record(folder: str, sid: str, pid: int) -> None:
@@ -55,32 +72,38 @@ def record(folder: str, sid: str, pid: int) -> None:
     who = process_identity.identity(pid)
     if who is None:
         return
+    files.replace(os.path.join(folder, RECORD_NAME), json.dumps({"sid": sid, **who}).encode())
+
+
+def forget(folder: str, sid: str) -> None:
+    """The run has ended: nobody owns it any more."""
     path = os.path.join(folder, RECORD_NAME)
-    temporary = f"{path}.{os.getpid()}"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump({"sid": sid, **who}, file)
-    os.replace(temporary, path)
+    try:
+        kept = json.loads(files.read(path))
+        if isinstance(kept, dict) and kept.get("sid") == sid:
+            os.unlink(path)
+    except (OSError, ValueError, RecursionError):
+        return
 
 
 def owner(folder: str) -> Owner | None:
     """The live (or unknown) owner of a feature's run; None if there is none any more."""
     try:
-        with open(os.path.join(folder, RECORD_NAME), "rb") as file:
-            kept = json.loads(file.read())
+        kept = json.loads(files.read(os.path.join(folder, RECORD_NAME)))
         sid, pid = kept["sid"], kept["pid"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    if not isinstance(sid, str):
+    if not isinstance(sid, str) or not isinstance(pid, int):
         return None
-    if _is_locked(os.path.join(folder, LOCK_NAME)):
-        return Owner(sid, pid, "alive")
     found = process_identity.verdict(kept)
+    if found == "dead" and _is_locked(os.path.join(folder, LOCK_NAME)):
+        found = "alive"
     return Owner(sid, pid, found) if found != "dead" else None
 
 
 def _is_locked(path: str) -> bool:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = files.open_to_read(path)
     except OSError:
         return False
     try:

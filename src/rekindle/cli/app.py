@@ -70,6 +70,8 @@ def app(ctx: click.Context, as_json: bool) -> None:
 
     With no command: what is interrupted in this repository, and what a resume would do.
     """
+    if as_json and ctx.invoked_subcommand is not None:
+        raise click.UsageError("--json goes behind the command.", ctx)
     if ctx.invoked_subcommand is None:
         from rekindle.cli.commands.status import print_status
 

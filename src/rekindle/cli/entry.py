@@ -8,18 +8,27 @@ import sys
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
-    arguments = sys.argv[1:]
-    if arguments in (["--version"], ["-V"]):
-        from rekindle import __version__
+    try:
+        sys.exit(_main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        os._exit(130)  # in the middle of an import, say
 
-        print(f"rekindle {__version__}")
-        return
+
+def _main(arguments: list[str]) -> int:
     from rekindle.cli.outcome import run_guarded
 
+    if arguments in (["--version"], ["-V"]):
+        return run_guarded(_version, as_json=False)
     if not arguments and "_REKINDLE_COMPLETE" not in os.environ:
         from rekindle.cli.status import show_status
 
-        sys.exit(run_guarded(show_status, as_json=False))
+        return run_guarded(show_status, as_json=False)
     from rekindle.cli.app import run
 
-    sys.exit(run_guarded(run, as_json=any(word in ("--json", "--jsonl") for word in arguments)))
+    return run_guarded(run, as_json=any(word in ("--json", "--jsonl") for word in arguments))
+
+
+def _version() -> None:
+    from rekindle import __version__
+
+    print(f"rekindle {__version__}")

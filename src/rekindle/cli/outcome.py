@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from collections.abc import Callable
 
 from rekindle.ports.errors import RekindleError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 INTERRUPTED = 130
 
 
 def run_guarded(command: Callable[[], int | None], *, as_json: bool) -> int:
     """Run a command and turn whatever it raises into an exit status and one line."""
+    _mend_streams()
+    try:
+        status = _run(command, as_json=as_json)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _drop_stdout()
+        return 1
+    except OSError as error:
+        _drop_stdout()
+        print(f"rekindle: the result could not be printed ({error.strerror})", file=sys.stderr)
+        return 1
+
+
+def _mend_streams() -> None:
+    """Give a closed stream a place to go, and an odd character a way to be printed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def _drop_stdout() -> None:
+    """Let what is still in the buffer go nowhere, so that the interpreter does not stumble over it at the end."""
     try:
-        status = command() or 0
-        sys.stdout.flush()
-        return status
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return
+
+
+def _run(command: Callable[[], int | None], *, as_json: bool) -> int:
+    try:
+        return command() or 0
     except RekindleError as error:
         return report(error.exit_status, error.code, error.message, error.hint, as_json=as_json)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
     except RecursionError:
         return report(1, "too_deep", "the input is nested too deeply", "", as_json=as_json)
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EIO) and error.filename is None:
+            raise  # most likely standard output itself
         place = f"{error.filename}: " if error.filename else ""
         return report(
             1,

@@ -1,24 +1,25 @@
 """`rekindle` with no arguments: what is interrupted here, and what a resume would do.
 
-It runs as often as `git status`, so it reads no journal that it has seen before and imports nothing that it does not
-need: no option parser, no msgspec while its cache holds.
+It runs as often as `git status`, so it imports nothing that it does not need: no option parser, no typing.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
-from rekindle.adapters import repository, run_owner
+from rekindle.adapters import files, repository, run_owner
+from rekindle.adapters.journal_file.summaries import analysed, summaries
 from rekindle.cli.outcome import printable
 from rekindle.ports.errors import NoRepository
 from rekindle.settings import Settings, load
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
-Summary = dict[str, Any]
+    Summary = dict[str, Any]
 
 
 def show_status() -> None:
@@ -36,78 +37,16 @@ def show_status() -> None:
 
 def collect(repo: repository.Repository, settings: Settings) -> dict[str, Any]:
     """The status as data: every feature with its summary, and who holds it."""
-    folder = repo.progress_folder(settings.progress_dir)
+    progress = repo.progress_folder(settings.progress_dir)
     features = {}
-    for name, found in summaries(folder, settings).items():
-        holder = run_owner.owner(f"{folder}/{name}") if found["interrupted_sids"] else None
-        if holder is not None:
-            found = _analysed_again(folder, name, settings, holder.sid)
+    for name, found in summaries(progress, settings.cache_dir).items():
+        folder = os.path.join(progress, name)
+        holder = run_owner.owner(folder) if found.get("interrupted_sids") else None
+        if holder is not None and holder.sid in found["interrupted_sids"]:
+            found = analysed(os.path.join(folder, files.EVENTS), settings.cache_dir, holder.sid)
             found["owner"] = {"sid": holder.sid, "pid": holder.pid, "state": holder.verdict}
         features[name] = found
-    return {"branch": repo.branch, "feature": repo.feature, "progress": folder, "features": features}
-
-
-def summaries(folder: str, settings: Settings) -> dict[str, Summary]:
-    """The summary of every feature; only journals that changed are read."""
-    import json
-    import zlib
-
-    cache = os.path.join(settings.cache_dir, "journals", f"{zlib.crc32(os.fsencode(folder)):08x}.status")
-    try:
-        with open(cache, "rb") as file:
-            known = json.loads(file.read())
-        known = known["features"] if known["folder"] == folder and known["v"] == 1 else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        known = {}
-    kept: dict[str, list[Any]] = {}
-    for name, stamp in _journals(folder):
-        old = known.get(name)
-        if isinstance(old, list) and len(old) == 2 and old[0] == stamp:
-            kept[name] = old
-        else:
-            kept[name] = [stamp, _analysed_again(folder, name, settings, None)]
-    if kept != known:
-        _store(cache, json.dumps({"v": 1, "folder": folder, "features": kept}))
-    return {name: found for name, (_, found) in kept.items()}
-
-
-def _journals(folder: str) -> Iterator[tuple[str, list[int]]]:
-    try:
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for name in names:
-        try:
-            status = os.stat(f"{folder}/{name}/events.jsonl")
-        except OSError:
-            continue
-        yield name, [status.st_size, status.st_mtime_ns, status.st_ino]
-
-
-def _analysed_again(folder: str, name: str, settings: Settings, owned: str | None) -> Summary:
-    from pathlib import Path
-
-    from rekindle.adapters.journal_file.read import read_state
-    from rekindle.adapters.journal_file.snapshot import SnapshotCache
-    from rekindle.core.journal.analysis import analyse
-    from rekindle.core.journal.summary import summary
-
-    state = read_state(Path(folder, name, "events.jsonl"), SnapshotCache(Path(settings.cache_dir, "journals")))
-    return summary(analyse(state, owned=frozenset({owned} if owned else ())))
-
-
-def _store(path: str, text: str) -> None:
-    temporary = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except (OSError, UnicodeEncodeError):
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass
+    return {"branch": repo.branch, "feature": repo.feature, "progress": progress, "features": features}
 
 
 def lines(status: dict[str, Any], now: float) -> Iterator[str]:
@@ -121,7 +60,8 @@ def lines(status: dict[str, Any], now: float) -> Iterator[str]:
         yield f"On branch {printable(branch)}{about}"
     else:
         yield "No branch is checked out here"
-    interrupted = {name: found for name, found in features.items() if found["interrupted_sids"]}
+    unreadable = {name: found["error"] for name, found in features.items() if "error" in found}
+    interrupted = {name: found for name, found in features.items() if found.get("interrupted_sids")}
     running = {name: found for name, found in features.items() if "owner" in found}
     if not features:
         yield ""
@@ -135,7 +75,7 @@ def lines(status: dict[str, Any], now: float) -> Iterator[str]:
             yield f"  {red(printable(name))}"
             for line in _details(found, now):
                 yield f"      {line}"
-            yield f"      next: rekindle analyze {printable(name)}"
+            yield f"      next: rekindle analyze {quoted(name)}"
     if running:
         yield ""
         yield bold("Running:")
@@ -143,7 +83,12 @@ def lines(status: dict[str, Any], now: float) -> Iterator[str]:
             owner = found["owner"]
             held = f"held by pid {owner['pid']}" if owner["state"] == "alive" else "held on another host"
             yield f"  {printable(name)}  run {printable(owner['sid'])}, {held}"
-    done = [name for name in features if name not in interrupted and name not in running]
+    if unreadable:
+        yield ""
+        yield bold("Unreadable:")
+        for name, problem in unreadable.items():
+            yield f"  {red(printable(name))}  {printable(problem)}"
+    done = [name for name in features if name not in {*interrupted, *running, *unreadable}]
     if done:
         yield ""
         yield f"{len(done)} feature{'s' if len(done) > 1 else ''} with nothing to resume (rekindle features lists all)."
@@ -165,7 +110,7 @@ def _details(found: Summary, now: float) -> Iterator[str]:
     again = f" and starts again: {', '.join(map(printable, restart))}" if restart else ""
     match found["case"]:
         case "A":
-            step = printable(found["next_step"] or "the step after the checkpoint")
+            step = printable(str(found["next_step"] or "the step after the checkpoint"))
             yield f'a resume goes on by itself at {step} (checkpoint "{printable(found["checkpoint"] or "")}"){again}'
         case "B":
             yield f"{_count(found['issues'], 'issue')} after the checkpoint: a resume asks how to go on"
@@ -198,5 +143,14 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}" + ("" if number == 1 else "s")
 
 
-def _style(code: str) -> Any:
+def quoted(name: str) -> str:
+    """A name as it has to be typed in a shell."""
+    if name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        return name
+    import shlex
+
+    return shlex.quote(printable(name))
+
+
+def _style(code: str) -> Callable[[str], str]:
     return lambda text: f"\x1b[{code}m{text}\x1b[0m"

@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from rekindle.adapters.journal_file.append import Appender
     from rekindle.adapters.repository import Repository
 
-_SECONDS = 3.0
+_SECONDS = 2.0
 _LOCK_SECONDS = 0.5
 _MOST = 16 << 20
 _SHELLS = ("sh", "bash", "dash", "zsh", "fish", "rekindle-hook")
 
 
-class _TooLate(Exception):
+class _TooLate(BaseException):
     pass
 
 
 def main() -> None:
     """Do the work within its time, and exit 0."""
     try:
+        for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(other, signal.SIG_IGN)  # meant for the agent; we are done in a moment
         signal.signal(signal.SIGALRM, _alarm)
         signal.setitimer(signal.ITIMER_REAL, _SECONDS)
         note()
     except _TooLate:
-        _log("took too long and gave up")
-    except Exception as error:
+        _log(f"took more than {_SECONDS:g} s and gave up")
+    except BaseException as error:
         _log(f"{type(error).__name__}: {error}")
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
     os._exit(0)
 
 
@@ -61,13 +61,16 @@ def note() -> None:
         return
     from rekindle.adapters.journal_file.append import Appender
 
-    folder = os.path.join(repo.progress_folder(_progress_setting(repo.root)), feature)
+    progress = repo.progress_folder(_progress_setting(repo.root))
+    if not os.path.isdir(progress):
+        repo.exclude(progress)
+    folder = os.path.join(progress, feature)
     appender = Appender(os.path.join(folder, "events.jsonl"), lock_seconds=_LOCK_SECONDS)
     name = call.get("hook_event_name")
     if name == "SessionStart":
         _session_start(call, appender, folder, feature, repo.branch)
     elif name == "SessionEnd":
-        _session_end(call, appender, feature)
+        _session_end(call, appender, folder, feature)
     elif name == "Stop":
         _append(appender, feature, call, "turn.finished", {})
     elif name == "PostToolUse":
@@ -78,15 +81,18 @@ def note() -> None:
 
 
 def _feature(repo: Repository) -> str | None:
+    return _given("REKINDLE_FEATURE") or repo.feature
+
+
+def _given(variable: str) -> str | None:
+    """A name that a supervisor has set, if it can be one."""
     from rekindle.core.names import why_not
 
-    given = os.environ.get("REKINDLE_FEATURE")
-    if given:
-        problem = why_not(given)
-        if problem is not None:
-            raise ValueError(f"REKINDLE_FEATURE {problem}")
-        return given
-    return repo.feature
+    name = os.environ.get(variable)
+    problem = why_not(name) if name else None
+    if problem is not None:
+        raise ValueError(f"{variable} {problem}")
+    return name or None
 
 
 def _progress_setting(root: str) -> str | None:
@@ -106,7 +112,7 @@ def _session(call: dict[str, object]) -> str:
 
 
 def _append(appender: Appender, feature: str, call: dict[str, object], type_: str, data: dict[str, object]) -> None:
-    _write(appender, feature, type_, data, sid=os.environ.get("REKINDLE_SID") or None, session=_session(call))
+    _write(appender, feature, type_, data, sid=_given("REKINDLE_SID"), session=_session(call))
 
 
 def _write(
@@ -122,9 +128,10 @@ def _write(
     import time
 
     from rekindle.adapters.journal_file.append import timestamp
+    from rekindle.core.journal.event import is_synced_at_once
 
     pane = os.environ.get("TMUX_PANE") or os.environ.get("ZELLIJ_PANE_ID") or None
-    agent = os.environ.get("REKINDLE_AGENT") or None
+    agent = _given("REKINDLE_AGENT")
     event: dict[str, object] = {
         "ts": timestamp(time.time()),
         "type": type_,
@@ -134,20 +141,22 @@ def _write(
         "data": data,
     }
     appender.append(event, sid=sid, session=session, fresh=fresh)
-    if type_.startswith("session."):
+    if is_synced_at_once(type_):
         appender.sync()
 
 
 def _session_start(call: dict[str, object], appender: Appender, folder: str, feature: str, branch: str | None) -> None:
     """Open a run for an agent that drives itself, unless somebody else's run is alive or this one goes on."""
-    if os.environ.get("REKINDLE_SID") or call.get("source") not in ("startup", "resume"):
+    if os.environ.get("REKINDLE_SID") or call.get("source") not in ("startup", "resume", "clear"):
         return
-    from rekindle.adapters import run_owner
+    from rekindle.adapters import files, run_owner
 
-    if run_owner.owner(folder) is not None:
+    agent = _agent_pid()
+    holder = run_owner.owner(folder)
+    head = appender.head()
+    if holder is not None and holder.pid != agent and holder.sid in head.sids and head.sids[holder.sid].is_open:
         return
     session = _session(call)
-    head = appender.open_runs()
     before = head.open_run(session)
     data: dict[str, object] = {
         "command": "implement",
@@ -159,24 +168,33 @@ def _session_start(call: dict[str, object], appender: Appender, folder: str, fea
     if before is not None and session and head.sids[before].session == session:
         data["command"], data["resumes"] = "resume", before
     sid = os.urandom(4).hex()
+    files.make_folder(folder)
+    run_owner.record(folder, sid, agent)
     _write(appender, feature, "session.start", data, sid=sid, fresh=True)
-    run_owner.record(folder, sid, _agent_pid())
 
 
-def _session_end(call: dict[str, object], appender: Appender, feature: str) -> None:
-    """End the run that this agent session opened. It was completed only if a finished turn was its last word."""
+def _session_end(call: dict[str, object], appender: Appender, folder: str, feature: str) -> None:
+    """End the run that this agent session opened, if its end is an end.
+
+    After a finished turn it is completed; on the user's word it is cancelled. Anything else (a hang-up, a SIGTERM in
+    mid-turn) is an interruption: the run stays open, so that `rekindle` shows it.
+    """
+    from rekindle.adapters import run_owner
+
     session = _session(call)
-    head = appender.open_runs()
+    head = appender.head()
     sid = head.open_run(session)
     if os.environ.get("REKINDLE_SID") or sid is None or head.sids[sid].session != session or not session:
         return
     said = call.get("reason")
-    finished = head.sids[sid].last_type == "turn.finished"
-    reason = (
-        "completed" if finished else "user_cancelled" if said in ("clear", "logout", "prompt_input_exit") else "error"
-    )
-    data: dict[str, object] = {"reason": reason, "detail": said if isinstance(said, str) else None}
-    _write(appender, feature, "session.end", data, sid=sid)
+    if head.sids[sid].last_type == "turn.finished":
+        reason = "completed"
+    elif said in ("clear", "logout", "prompt_input_exit"):
+        reason = "user_cancelled"
+    else:
+        return
+    _write(appender, feature, "session.end", {"reason": reason, "detail": str(said)}, sid=sid)
+    run_owner.forget(folder, sid)
 
 
 def _agent_pid() -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
+from rekindle.adapters import files
 from rekindle.ports.errors import RekindleError, UsageError
 
 PROGRAM = "rekindle-hook"
@@ -24,7 +26,12 @@ def install(file: Path, command: str) -> list[str]:
         groups = hooks.setdefault(event, [])
         if not isinstance(groups, list):
             raise _wrong(file, f"hooks.{event}", "a list")
-        if any(_is_ours(entry) for group in groups for entry in _entries(group)):
+        ours = [entry for group in groups for entry in _entries(group) if _is_ours(entry)]
+        if ours:
+            for entry in ours:
+                if entry["command"] != command:
+                    entry["command"] = command  # it was installed from a place that is not there any more
+                    added.append(event)
             continue
         group: dict[str, Any] = {"hooks": [{"type": "command", "command": command, "timeout": 10}]}
         if matcher is not None:
@@ -87,12 +94,16 @@ def _entries(group: object) -> list[Any]:
 
 def _is_ours(entry: object) -> bool:
     command = entry.get("command") if isinstance(entry, dict) else None
-    return isinstance(command, str) and command.strip().strip("'\"").endswith(PROGRAM)
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return False
+    return len(words) == 1 and os.path.basename(words[0]) == PROGRAM
 
 
 def _read(file: Path) -> tuple[dict[str, Any], int | str]:
     try:
-        text = file.read_text("utf-8")
+        text = files.read(file).decode("utf-8")
     except FileNotFoundError:
         return {}, 2
     except UnicodeDecodeError as error:
@@ -102,12 +113,30 @@ def _read(file: Path) -> tuple[dict[str, Any], int | str]:
     if not text.strip():
         return {}, 2
     try:
-        settings = json.loads(text)
+        settings = json.loads(text, parse_constant=_refused, object_pairs_hook=_without_twins, parse_float=_finite)
+        json.dumps(settings, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{file}: is no JSON ({error})", "mend it first; nothing was changed") from error
     if not isinstance(settings, dict):
         raise _wrong(file, "the whole", "an object")
     return settings, _indent(text)
+
+
+def _refused(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text} is too large a number to be written back")
+    return value
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key is given twice, and one of them would be lost")
+    return dict(pairs)
 
 
 def _indent(text: str) -> int | str:
@@ -125,18 +154,12 @@ def _wrong(file: Path, key: str, what: str) -> UsageError:
 
 def _write(file: Path, settings: dict[str, Any], indent: int | str) -> None:
     target = Path(os.path.realpath(file))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        with open(temporary, "x", encoding="utf-8") as handle:
-            os.fchmod(handle.fileno(), mode)
-            handle.write(json.dumps(settings, indent=indent, ensure_ascii=False) + "\n")
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(temporary, target)
+        text = json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
+        files.replace(target, text.encode("utf-8"), mode=mode, durable=True)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise RekindleError(
             f"{file}: cannot be written ({error.strerror})", "check the folder's permissions"
         ) from error

@@ -1,6 +1,7 @@
 """What a Claude Code hook's JSON means for the journal: events out, nothing touched. Light standard library only.
 
-Commands may carry secrets, so of a shell command only its leading plain words are kept, and of a URL only the host.
+Commands may carry secrets, so of a shell command only the program and a well-known verb are kept, and of a URL only the
+host.
 """
 
 from __future__ import annotations
@@ -10,6 +11,19 @@ import os
 Observed = tuple[str, dict[str, object]]
 _EDITS = ("Edit", "MultiEdit", "NotebookEdit")
 _LONGEST = 300
+_GIT = ("add", "branch", "checkout", "commit", "diff", "log", "merge", "pull", "push", "rebase", "status", "switch")
+_PACKAGES = ("add", "build", "ci", "install", "lint", "run", "test")
+_VERBS = {
+    "git": _GIT,
+    "cargo": ("build", "check", "clippy", "fmt", "run", "test"),
+    "go": ("build", "mod", "run", "test", "vet"),
+    "npm": _PACKAGES,
+    "pnpm": _PACKAGES,
+    "yarn": _PACKAGES,
+    "pip": ("install",),
+    "uv": ("pip", "run", "sync"),
+    "make": ("build", "check", "lint", "test"),
+}
 
 
 def after_tool(call: dict[str, object], top: str, branch: str | None) -> list[Observed]:
@@ -42,21 +56,27 @@ def _target(arguments: dict[str, object], top: str) -> str | None:
             return (os.path.relpath(value, top) if inside else value)[:_LONGEST]
     command, url = arguments.get("command"), arguments.get("url")
     if isinstance(command, str):
-        return plain_words(command)
+        return program_of(command)
     if isinstance(url, str):
-        return url.split("://", 1)[-1].split("/", 1)[0].rsplit("@", 1)[-1][:_LONGEST]
-    pattern = arguments.get("pattern")
-    return pattern[:_LONGEST] if isinstance(pattern, str) else None
+        host = url.split("://", 1)[-1]
+        for mark in "/?#":
+            host = host.split(mark, 1)[0]
+        return host.rsplit("@", 1)[-1][:_LONGEST]
+    return None
 
 
-def plain_words(command: str) -> str:
-    """The first words of a shell command, up to three, as far as they cannot be anything secret."""
-    kept: list[str] = []
-    for word in command.split()[:3]:
-        if not word.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalnum() or len(word) > 40:
-            break
-        kept.append(word)
-    return " ".join(kept)
+def program_of(command: str) -> str:
+    """The program of a shell command, and its verb where that is one of a few known words. Nothing else is safe."""
+    words = command.split(maxsplit=2)
+    if not words or "=" in words[0] or not _is_word(os.path.basename(words[0])):
+        return ""
+    program = os.path.basename(words[0])
+    verb = words[1] if len(words) > 1 else ""
+    return f"{program} {verb}" if verb in _VERBS.get(program, ()) else program
+
+
+def _is_word(text: str) -> bool:
+    return len(text) <= 40 and text.replace("-", "").replace("_", "").replace(".", "").replace("+", "").isalnum()
 
 
 def _output(answer: object) -> str:
@@ -87,11 +107,17 @@ def _branch_events(command: str, output: str, branch: str | None) -> list[Observ
     return events
 
 
+def _is_ref(word: str) -> bool:
+    return not word.startswith("-") and len(word) <= 200 and all(char.isalnum() or char in "/._-" for char in word)
+
+
 def _branch_event(words: list[str], output: str, branch: str | None) -> Observed | None:
     if len(words) < 2 or os.path.basename(words[0]) != "git":
         return None
     verb, rest = words[1], words[2:]
-    names = [word for word in rest if not word.startswith("-")]
+    names = [word for word in rest if _is_ref(word)]
+    if any(word.startswith(("-m", "--message")) or word == "-F" for word in rest):
+        names = names[-1:] if rest and rest[-1] in names else []  # a message is no branch
     conflicts = "CONFLICT" in output
     if (verb == "checkout" and ("-b" in rest or "-B" in rest)) or (verb == "switch" and ("-c" in rest or "-C" in rest)):
         return ("branch.created", {"name": names[0], "parent": names[1] if len(names) > 1 else None}) if names else None

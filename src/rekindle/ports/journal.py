@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
+from rekindle.core.journal.event import is_synced_at_once
 from rekindle.core.journal.fold import JournalState
 
 
 class Sync(Enum):
     """When an event has to be on disk.
 
-    `ALWAYS`: before `append` returns. `BATCHED`: with the next synced event, or when `flush` is called, and only
-    then is it acknowledged. `NONE`: whenever the system gets to it.
+    `ALWAYS`: before `append` returns. `BATCHED`: with the next synced event, or when `flush` or `close` is called, and
+    only then is it acknowledged. `NONE`: whenever the system gets to it.
     """
 
     ALWAYS = "always"
@@ -21,13 +22,9 @@ class Sync(Enum):
     NONE = "none"
 
 
-#: What an interruption must not lose is synced at once; what only describes progress may wait for company.
-_SYNCED = ("session.", "plan.", "task.", "checkpoint", "resume.", "receipt.")
-
-
 def default_sync(type_: str) -> Sync:
     """The policy of an event type where nobody chose one."""
-    return Sync.ALWAYS if type_.startswith(_SYNCED) else Sync.BATCHED
+    return Sync.ALWAYS if is_synced_at_once(type_) else Sync.BATCHED
 
 
 @dataclass(frozen=True)
@@ -61,6 +58,10 @@ class Journal(Protocol):
         """Append to the run `sid`; with None, to the newest open run or, where there is none, to no run."""
         ...
 
+    def knows(self, event_id: str) -> bool:
+        """Whether an event with this id is in the journal."""
+        ...
+
     def flush(self) -> None:
         """Put every event appended so far on disk."""
         ...
@@ -70,5 +71,5 @@ class Journal(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Put what is still to be put on disk there, and let go of the file."""
         ...

@@ -1,33 +1,34 @@
 """The journal's writer: one lock, one write, one sync, and only then an acknowledgement.
 
 Any number of processes may append at once, from any worktree. A line torn by a crash is closed with a newline in the
-same write that appends the next event, so nobody's event is glued to it. A write that comes back short is taken back.
-Standard library only: the hook client imports this and has to start fast.
+same write that appends the next event, so nobody's event is glued to it. A write that comes back short is taken
+back. Standard library only: the hook client imports this and has to start fast.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import time
-from collections.abc import Callable
 
+from rekindle.adapters import files
 from rekindle.adapters.journal_file import head as heads
+from rekindle.adapters.journal_file import lock
+from rekindle.adapters.journal_file.lock import AppendError
+from rekindle.core.journal.decode import decode_line
+from rekindle.core.journal.event import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_LINE = 1 << 20
 HEAD_NAME = "events.head"
 #: The head beside the log is renewed when it is this far behind, so that a hook never has much to catch up with.
 _HEAD_LAG = 1 << 16
-
-
-class AppendError(Exception):
-    """The event was not written, or is not known to be on disk. Says what to do next in `hint`."""
-
-    def __init__(self, code: str, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.code, self.message, self.hint = code, message, hint
+#: After this much catching up the head is stored: a writer that runs out of time leaves less to the next one.
+_HEAD_STEP = 8 << 20
 
 
 class System:
@@ -49,11 +50,11 @@ class Appender:
         self._fd = -1
         self._head = heads.Head()
         self._stored_at = 0
-        self._ids: set[str] | None = None
+        self._ids: set[str] = set()
         self._ids_offset = 0
 
     def close(self) -> None:
-        """Let go of the file. What was acknowledged is on disk already."""
+        """Let go of the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -74,7 +75,7 @@ class Appender:
         `event_id` is in the log already is not written again: the return value is then None.
         The event is *not* on disk before `sync` has returned.
         """
-        self._lock()
+        self._fd = self._locked()
         try:
             size = self._refresh(sid, fresh=fresh)
             if event_id is not None and self._has_id(event_id, size):
@@ -83,15 +84,22 @@ class Appender:
                 sid = self._head.open_run(session)
             seq = self._head.next_seq(sid) if sid is not None else None
             line = encode(event, sid, seq, event_id)
-            torn = size > 0 and os.pread(self._fd, 1, size - 1) != b"\n"
+            torn = self._head.offset < size
             self._write(b"\n" + line if torn else line, size)
-            self._advance(size)
+            if size == 0:
+                files.sync_folder(os.path.dirname(self.path))  # whoever made the file may not have lived to do it
             return sid, seq
+        except OSError as error:
+            raise AppendError(
+                "journal_unreadable", f"{self.path}: cannot be read ({error.strerror})", "check the disk"
+            ) from error
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            lock.release(self._fd)
 
     def sync(self) -> None:
         """Put everything that was appended so far on disk. Whoever acknowledges an event calls this first."""
+        if self._fd < 0:
+            return
         try:
             self._system.sync(self._fd)
         except OSError as error:
@@ -101,103 +109,65 @@ class Appender:
                 "check the disk; the event may or may not survive a power loss",
             ) from error
 
-    def open_runs(self) -> heads.Head:
-        """The writer's view of the log, brought up to date."""
-        self._lock()
+    def knows(self, event_id: str) -> bool:
+        """Whether an event with this id is in the log."""
+        if not os.path.exists(self.path):
+            return False
+        self._fd = self._locked()
+        try:
+            return self._has_id(event_id, self._refresh(None, fresh=True))
+        finally:
+            lock.release(self._fd)
+
+    def head(self) -> heads.Head:
+        """The writer's view of the log, brought up to date. A log that is not there is not made."""
+        if not os.path.exists(self.path):
+            return heads.Head()
+        self._fd = self._locked()
         try:
             self._refresh(None, fresh=False)
             return self._head
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            lock.release(self._fd)
 
-    def _lock(self) -> None:
-        while True:
-            if self._fd < 0:
-                self._open()
-            self._flock()
-            try:
-                current = os.stat(self.path).st_ino
-            except FileNotFoundError:
-                current = -1
-            if current == os.fstat(self._fd).st_ino:
-                return
-            self.close()  # repaired or moved away under us: take the one that is there now
-            self._head, self._ids, self._ids_offset = heads.Head(), None, 0
-
-    def _open(self) -> None:
-        folder = os.path.dirname(self.path)
-        try:
-            _make_folder(folder)
-            try:
-                self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-            except FileNotFoundError:
-                self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_CREAT, 0o644)
-                _sync_folder(folder)
-        except OSError as error:
-            raise AppendError(
-                "journal_unwritable",
-                f"{self.path}: cannot be opened for writing ({error.strerror})",
-                "check the permissions of the progress folder",
-            ) from error
-
-    def _flock(self) -> None:
-        deadline = time.monotonic() + self._lock_seconds
-        pause = 0.0002
-        while True:
-            try:
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise AppendError(
-                        "journal_locked",
-                        f"{self.path}: another process has held the journal's lock for {self._lock_seconds:g} s",
-                        "see who with `lsof` or `fuser` on that file; a stopped writer is continued with `kill -CONT`",
-                    ) from None
-                time.sleep(pause)
-                pause = min(pause * 1.5, 0.004)
-            except OSError as error:
-                raise AppendError(
-                    "journal_unlockable",
-                    f"{self.path}: this file system has no working locks ({error.strerror})",
-                    "keep the repository on a local file system",
-                ) from error
+    def _locked(self) -> int:
+        before, self._fd = self._fd, -1
+        return lock.open_locked(self.path, before, self._lock_seconds)
 
     def _refresh(self, sid: str | None, *, fresh: bool) -> int:
         status = os.fstat(self._fd)
+        size = status.st_size
         head = self._head
-        if head.inode != status.st_ino or head.offset > status.st_size:
-            head = self._head = heads.load(self._head_path, self._fd, status.st_size, status.st_ino)
+        if head.inode != status.st_ino or head.offset > size:
+            self._ids, self._ids_offset = set(), 0
+            head = heads.load(self._head_path, self._fd, size, status.st_ino)
             self._stored_at = head.offset
-        if sid is not None and not fresh and not head.knows(sid):
-            head = self._head = heads.Head()
-            head.inode = status.st_ino
-        head.catch_up(self._fd, status.st_size)
+        if not head.complete and not fresh and (not head.knows(sid) if sid is not None else head.open_run() is None):
+            head = heads.Head(status.st_ino)
+        self._head = head
+        while not head.catch_up(self._fd, size, most=_HEAD_STEP):
+            self._store()
         if head.offset - self._stored_at > _HEAD_LAG:
-            heads.store(self._head_path, head, self._fd)
-            self._stored_at = head.offset
-        return status.st_size
+            self._store()
+        return size
 
-    def _advance(self, size: int) -> None:
-        if self._head.offset == size or size == 0:
-            self._head.catch_up(self._fd, os.fstat(self._fd).st_size)
+    def _store(self) -> None:
+        heads.store(self._head_path, self._head, self._fd)
+        self._stored_at = self._head.offset
 
     def _has_id(self, event_id: str, size: int) -> bool:
-        if self._ids is None:
-            self._ids = set()
         while self._ids_offset < size:
-            block = os.pread(self._fd, max(_HEAD_LAG, MAX_LINE + 2), self._ids_offset)
+            block = os.pread(self._fd, MAX_LINE, self._ids_offset)
             cut = block.rfind(b"\n") + 1
             if not cut:
+                block = heads.line_at(self._fd, self._ids_offset, size)
+                cut = block.rfind(b"\n") + 1
+            for line in _lines_with_ids(block[:cut] if cut else block):
+                event = decode_line(line)
+                if isinstance(event, Event) and event.eid is not None:
+                    self._ids.add(event.eid)
+            if not cut:
                 break
-            at = block.find(b'"eid":', 0, cut)
-            while at >= 0:
-                start, end = block.rfind(b"\n", 0, at) + 1, block.find(b"\n", at)
-                event = heads.parse(block[start:end])
-                found = event.get("eid") if event else None
-                if isinstance(found, str):
-                    self._ids.add(found)
-                at = block.find(b'"eid":', end, cut)
             self._ids_offset += cut
         return event_id in self._ids
 
@@ -218,6 +188,18 @@ class Appender:
                 self._system.truncate(self._fd, size)
         except OSError:
             pass
+
+
+def _lines_with_ids(block: bytes) -> list[bytes]:
+    """The lines of a block that may carry an event id, without looking at the others."""
+    found = []
+    at = block.find(b'"eid"')
+    while at >= 0:
+        end = block.find(b"\n", at)
+        end = len(block) if end < 0 else end
+        found.append(block[block.rfind(b"\n", 0, at) + 1 : end])
+        at = block.find(b'"eid"', end)
+    return found
 
 
 def encode(event: dict[str, object], sid: str | None, seq: int | None, event_id: str | None) -> bytes:
@@ -251,33 +233,10 @@ def _no_room(path: str, error: OSError | None) -> AppendError:
     reason = error.strerror if error is not None else "the write came back short"
     if error is not None and error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
         return AppendError(
-            "append_failed",
-            f"{path}: the event was not written ({reason}); the log is whole",
-            "check the disk",
+            "append_failed", f"{path}: the event was not written ({reason}); the log is whole", "check the disk"
         )
     return AppendError(
         "disk_full",
         f"{path}: no room for the event ({reason}); the log is whole and nothing was acknowledged",
         "make room on this disk (or raise the file size limit) and try again",
     )
-
-
-def _make_folder(folder: str) -> None:
-    if os.path.isdir(folder):
-        return
-    parent = os.path.dirname(folder)
-    if parent and parent != folder:
-        _make_folder(parent)
-    try:
-        os.mkdir(folder)
-    except FileExistsError:
-        return
-    _sync_folder(parent)
-
-
-def _sync_folder(folder: str) -> None:
-    fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

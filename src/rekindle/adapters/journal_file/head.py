@@ -12,15 +12,19 @@ import os
 import re
 import zlib
 
-#: A line exactly as `append.py` writes it, up to its type. The fast way to read a line; others are parsed.
+from rekindle.adapters import files
+from rekindle.core.journal.decode import BOM, decode_line
+from rekindle.core.journal.event import SESSION_END, SESSION_START, Event, makes_run
+
+#: A line exactly as `append.py` writes it, up to its type: a candidate for the fast way to read a line.
 _CANONICAL = re.compile(
     rb'\{"v":1,"ts":"[0-9TZ:.+-]{1,40}","sid":"([0-9A-Za-z_-]{1,64})","seq":(0|[1-9][0-9]{0,17}),"type":"([a-z_.]{1,64})",'
 )
-_RUN_TYPES = ("plan.", "task.", "agent.")
+_KEYS = (b'"v":', b'"sid":', b'"seq":', b'"type":')
 _CHECKED = 512
 _BLOCK = 1 << 20
-#: How many sids the file beside the log remembers. A hook parses it on every call, so it stays small.
-_REMEMBERED = 200
+#: How many sids the file beside the log remembers, besides the open runs. A hook parses it on every call.
+_REMEMBERED = 100
 
 
 class Sid:
@@ -28,29 +32,27 @@ class Sid:
 
     __slots__ = ("ended", "is_run", "last_seq", "last_type", "session")
 
-    def __init__(
-        self,
-        last_seq: int = -1,
-        *,
-        is_run: bool = False,
-        ended: bool = False,
-        session: str = "",
-        last_type: str = "",
-    ) -> None:
+    def __init__(self, last_seq: int, is_run: bool, ended: bool, session: str, last_type: str) -> None:
         self.last_seq = last_seq
-        self.last_type = last_type
         self.is_run = is_run
         self.ended = ended
         self.session = session
+        self.last_type = last_type
+
+    @property
+    def is_open(self) -> bool:
+        """A run that has begun and not ended."""
+        return self.is_run and not self.ended
 
 
 class Head:
     """The writer's view of a log up to `offset`, which always stands behind a newline."""
 
-    def __init__(self) -> None:
-        self.inode = 0
+    def __init__(self, inode: int = 0) -> None:
+        self.inode = inode
         self.offset = 0
         self.sids: dict[str, Sid] = {}
+        #: whether every sid of the log is in `sids`
         self.complete = True
 
     def next_seq(self, sid: str) -> int:
@@ -66,159 +68,133 @@ class Head:
         """The newest run that has begun and not ended; the one of this agent session first, if there is one."""
         newest = None
         for name, sid in reversed(self.sids.items()):
-            if sid.is_run and not sid.ended:
+            if sid.is_open:
                 if session and sid.session == session:
                     return name
                 newest = newest or name
         return newest
 
-    def catch_up(self, fd: int, size: int) -> None:
-        """Read what was written since. `size` is the length of the log now."""
+    def catch_up(self, fd: int, size: int, most: int | None = None) -> bool:
+        """Read what was written since, at most about `most` bytes of it; whether that was all.
+
+        `size` is the length of the log now. A last line without a newline is taken in too if it is an event: the reader
+        counts it, and the next writer ends it. Taking it in again later changes nothing.
+        """
+        began = self.offset
         while self.offset < size:
+            if most is not None and self.offset - began >= most:
+                return False
             block = os.pread(fd, min(_BLOCK, size - self.offset), self.offset)
             cut = block.rfind(b"\n") + 1
-            if not cut:
-                block = _long_line(fd, self.offset, size)
+            if not cut and block:
+                block = line_at(fd, self.offset, size)
                 cut = block.rfind(b"\n") + 1
-                if not cut:
-                    self._take(block)  # torn, or whole but for its newline, which the next writer adds
-                    return
-            for line in block[: cut - 1].split(b"\n"):
+            start = len(BOM) if self.offset == 0 and block.startswith(BOM) else 0
+            if not cut:
+                self._take(block[start:])
+                return True
+            for line in block[start : cut - 1].split(b"\n"):
                 self._take(line)
             self.offset += cut
+        return True
 
     def _take(self, line: bytes) -> None:
         found = _CANONICAL.match(line)
-        if found is not None and _is_flat(line):
-            name, seq, type_ = found[1].decode(), int(found[2]), found[3].decode()
-            if type_ == "session.start":
-                self._note(name, seq, type_, _session_in(line))
-            else:
-                self._note(name, seq, type_, "")
+        if found is not None and _is_flat(line) and b'"session_id"' not in line:
+            self._note(found[1].decode(), int(found[2]), found[3].decode(), "")
             return
-        event = parse(line)
-        if event is None:
+        event = decode_line(line)
+        if not isinstance(event, Event):
             return
-        sid, at, kind = event.get("sid"), event.get("seq"), event["type"]
-        if not isinstance(kind, str):
-            return
-        if isinstance(sid, str) and sid:
-            self._note(sid, at if isinstance(at, int) else -1, kind, _session_in(line))
-        elif kind == "session.end":
+        if event.sid is not None:
+            session = event.data.get("session_id") if event.type == SESSION_START else None
+            self._note(event.sid, event.seq, event.type, session if isinstance(session, str) else "")
+        elif event.type == SESSION_END:
             ended = self.open_run()
             if ended is not None:
                 self.sids[ended].ended = True
 
-    def _note(self, name: str, seq: int, type_: str, session: str) -> None:
+    def _note(self, name: str, seq: int | None, type_: str, session: str) -> None:
         sid = self.sids.get(name)
         if sid is None:
-            sid = self.sids[name] = Sid()
-        sid.last_seq = max(sid.last_seq, seq)
+            sid = self.sids[name] = Sid(-1, False, False, "", "")
+        if seq is not None and seq > sid.last_seq:
+            sid.last_seq = seq
         sid.last_type = type_
         sid.session = sid.session or session
-        if type_ in ("session.start", "checkpoint") or type_.startswith(_RUN_TYPES):
-            sid.is_run = True
-        elif type_ == "session.end":
-            sid.ended = True
+        sid.is_run = sid.is_run or makes_run(type_)
+        sid.ended = sid.ended or type_ == SESSION_END
 
 
 def _is_flat(line: bytes) -> bool:
     """Whether a canonical line is plainly whole: two objects, no more, closed at its very end.
 
     A torn line cannot look like this: both closing braces would have to stand in one string, and that string would be
-    open. Nor can a key of the envelope have been given twice. Anything else is parsed.
+    open. Nor can a key of the envelope have been given twice. Anything else is decoded.
     """
     return (
         line.endswith(b"}}")
         and line.count(b"{") == 2 == line.count(b"}")
+        and line.isascii()
         and b"\\" not in line
         and line.count(b'"') % 2 == 0
-        and all(line.count(key) == 1 for key in (b'"v":', b'"sid":', b'"seq":', b'"type":'))
+        and all(line.count(key) == 1 for key in _KEYS)
     )
 
 
-def _long_line(fd: int, start: int, size: int) -> bytes:
+def line_at(fd: int, start: int, size: int) -> bytes:
+    """A line that is longer than a block, with its newline if it has one, and what was read behind it."""
     block = b""
-    while b"\n" not in block[-_BLOCK:] and start + len(block) < size:
+    while start + len(block) < size:
         more = os.pread(fd, _BLOCK, start + len(block))
         if not more:
             break
         block += more
+        if b"\n" in more:
+            break
     return block
-
-
-def parse(line: bytes) -> dict[str, object] | None:
-    """The event that a line holds, if the reader's rules let it count."""
-    try:
-        event = json.loads(line.strip(b" \t\r").decode("utf-8"), parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-        return None
-    seq, version = event.get("seq"), event.get("v", 1)
-    if seq is not None and (type(seq) is not int or seq < 0):
-        return None
-    return event if type(version) is int and version == 1 else None
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(name)
-
-
-def _session_in(line: bytes) -> str:
-    if b'"session_id"' not in line:
-        return ""
-    event = parse(line)
-    data = event.get("data") if event else None
-    session = data.get("session_id") if isinstance(data, dict) else None
-    return session if isinstance(session, str) else ""
 
 
 def load(path: str, fd: int, size: int, inode: int) -> Head:
     """The head kept at `path` if it still fits this log, else an empty one that starts at the beginning."""
-    head = Head()
-    head.inode = inode
+    head = Head(inode)
     try:
-        with open(path, "rb") as file:
-            kept = json.loads(file.read())
-        offset, crc, sids = kept["offset"], kept["crc"], kept["sids"]
-        if kept["v"] != 1 or kept["inode"] != inode or not 0 <= offset <= size or crc != _crc(fd, offset):
+        digest, _, body = files.read(path).partition(b"\n")
+        if digest != _digest(body):
             return head
-        head.sids = {
-            name: Sid(seq, is_run=run, ended=ended, session=session, last_type=type_)
-            for name, (seq, run, ended, session, type_) in sids.items()
-        }
-        head.offset, head.complete = offset, kept["complete"]
+        kept = json.loads(body)
+        offset = kept["offset"]
+        fits = kept["v"] == 2 and kept["inode"] == inode and type(offset) is int and 0 <= offset <= size
+        if not fits or kept["crc"] != _crc(fd, offset):
+            return head
+        sids = {name: Sid(*values) for name, values in kept["sids"].items()}
+        head.sids, head.offset, head.complete = sids, offset, kept["complete"] is True
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        head = Head()
-        head.inode = inode
+        return Head(inode)
     return head
 
 
 def store(path: str, head: Head, fd: int) -> None:
     """Keep the head for the next writer. A failure costs time later and nothing else."""
-    names = list(head.sids)[-_REMEMBERED:]
-    kept = {
-        "v": 1,
+    newest = set(list(head.sids)[-_REMEMBERED:])
+    kept = {name: sid for name, sid in head.sids.items() if name in newest or sid.is_open}
+    document = {
+        "v": 2,
         "inode": head.inode,
         "offset": head.offset,
         "crc": _crc(fd, head.offset),
-        "complete": head.complete and len(names) == len(head.sids),
-        "sids": {n: [s.last_seq, s.is_run, s.ended, s.session, s.last_type] for n in names for s in (head.sids[n],)},
+        "complete": head.complete and len(kept) == len(head.sids),
+        "sids": {name: [s.last_seq, s.is_run, s.ended, s.session, s.last_type] for name, s in kept.items()},
     }
-    temporary = f"{path}.{os.getpid()}"
     try:
-        target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-        try:
-            os.write(target, json.dumps(kept).encode())
-        finally:
-            os.close(target)
-        os.replace(temporary, path)
+        body = json.dumps(document).encode()
+        files.replace(path, _digest(body) + b"\n" + body)
     except OSError:
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass
+        pass
+
+
+def _digest(body: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(body)
 
 
 def _crc(fd: int, offset: int) -> int:

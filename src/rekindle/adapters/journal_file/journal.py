@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rekindle.adapters.journal_file import append as low
+from rekindle.adapters.journal_file.lock import AppendError
 from rekindle.adapters.journal_file.read import read_state
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.fold import JournalState
@@ -34,6 +35,7 @@ class FileJournal:
         self._snapshots = snapshots
         self._clock = clock
         self._appender = low.Appender(str(path), system=system, lock_seconds=lock_seconds)
+        self._waiting = False
 
     def append(self, event: NewEvent, *, sid: str | None, fresh: bool = False, sync: Sync | None = None) -> Appended:
         """Append to the run `sid`; with None, to the newest open run or, where there is none, to no run."""
@@ -50,7 +52,10 @@ class FileJournal:
             place = self._appender.append(line, sid=sid, event_id=event.event_id, fresh=fresh)
             if policy is Sync.ALWAYS:
                 self._appender.sync()
-        except low.AppendError as error:
+                self._waiting = False
+            else:
+                self._waiting = self._waiting or policy is Sync.BATCHED
+        except AppendError as error:
             raise _translated(error) from error
         except (ValueError, TypeError, RecursionError) as error:
             raise BadEvent(
@@ -58,11 +63,19 @@ class FileJournal:
             ) from error
         return Appended(*place) if place is not None else Appended(None, None, written=False)
 
+    def knows(self, event_id: str) -> bool:
+        """Whether an event with this id is in the journal."""
+        try:
+            return self._appender.knows(event_id)
+        except AppendError as error:
+            raise _translated(error) from error
+
     def flush(self) -> None:
         """Put every event appended so far on disk."""
         try:
             self._appender.sync()
-        except low.AppendError as error:
+            self._waiting = False
+        except AppendError as error:
             raise _translated(error) from error
 
     def state(self) -> JournalState:
@@ -79,10 +92,14 @@ class FileJournal:
             ) from error
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._appender.close()
+        """Put batched events on disk and let go of the file."""
+        try:
+            if self._waiting:
+                self.flush()
+        finally:
+            self._appender.close()
 
 
-def _translated(error: low.AppendError) -> RekindleError:
+def _translated(error: AppendError) -> RekindleError:
     kind = BadEvent if error.code == "event_too_long" else JournalError
     return kind(error.message, error.hint, code=error.code)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from rekindle.adapters import files
 from rekindle.adapters.journal_file import blocks
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.decode import Decoded, decode_line
@@ -19,7 +20,7 @@ _WORTH_A_SNAPSHOT = 1 << 16
 
 def read_state(path: Path, snapshots: SnapshotCache | None = None) -> JournalState:
     """Everything that the journal at `path` says. Raises OSError where it cannot be read."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = files.open_to_read(path)
     try:
         size = os.fstat(fd).st_size
         kept = snapshots.load(path, fd, size) if snapshots is not None else None
@@ -34,7 +35,7 @@ def read_state(path: Path, snapshots: SnapshotCache | None = None) -> JournalSta
 
 def read_tail(path: str | Path) -> Tail | None:
     """Who wrote last. Reads from the end and no further than it must; raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = files.open_to_read(path)
     try:
         return last_run(map(decode_line, blocks.backward(fd, os.fstat(fd).st_size)))
     finally:

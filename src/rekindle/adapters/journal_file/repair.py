@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rekindle.adapters.journal_file import blocks
+from rekindle.adapters import files
+from rekindle.adapters.journal_file import blocks, lock
 from rekindle.core.journal.decode import BLANK, MALFORMED, UNKNOWN_VERSION, decode_line
 from rekindle.ports.errors import JournalError
 
@@ -43,43 +44,50 @@ def verify(path: Path) -> Verdict:
         os.close(fd)
 
 
-def repair(path: Path) -> tuple[Verdict, Path | None]:
+def repair(path: Path, *, lock_seconds: float = 30.0) -> tuple[Verdict, Path | None]:
     """Take unreadable lines out. The damaged original stays beside the journal; None if there was nothing to do.
 
-    Holds the journal's lock, so that no writer appends to the file that is about to be replaced.
+    Holds the lock of the old file and, before it is in its place, of the new one, until the folder is on disk: no event
+    can be acknowledged in a file that a power loss could still take away.
     """
-    fd = _open(path)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        size = os.fstat(fd).st_size
-        verdict = _verify(fd, size)
+        fd = lock.open_locked(str(path), _open(path), lock_seconds)
+    except lock.AppendError as error:
+        raise JournalError(error.message, error.hint, code=error.code) from error
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    target = -1
+    try:
+        verdict = _verify(fd, os.fstat(fd).st_size)
         if verdict.is_whole:
             return verdict, None
-        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        kept = _free_name(path.with_name(f"{path.name}.damaged-{stamp}"))
-        fresh = path.with_name(f"{path.name}.repaired-{os.getpid()}")
-        with open(fresh, "xb") as target:
-            os.fchmod(target.fileno(), os.fstat(fd).st_mode & 0o777)
-            for line, _ in _lines(fd, size):
-                if decode_line(line) is not MALFORMED:
-                    target.write(line + b"\n")
-            target.flush()
-            os.fsync(target.fileno())
+        kept = _free_name(path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"))
+        target = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        fcntl.flock(target, fcntl.LOCK_EX)
+        _copy_whole_lines(fd, target)
+        status = os.fstat(fd)
+        os.fchown(target, status.st_uid, status.st_gid)
+        os.fchmod(target, status.st_mode & 0o777)
+        os.fsync(target)
         os.link(path, kept)
         os.replace(fresh, path)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        files.sync_folder(str(path.parent))
         return verdict, kept
     except OSError as error:
+        fresh.unlink(missing_ok=True)
         raise JournalError(
-            f"{path}: cannot be repaired ({error.strerror}); nothing was changed",
-            "check room and permissions",
+            f"{path}: the repair failed ({error.strerror}); no event is lost", "check room and permissions"
         ) from error
     finally:
         os.close(fd)
+        if target >= 0:
+            os.close(target)
+
+
+def _copy_whole_lines(source: int, target: int) -> None:
+    with os.fdopen(os.dup(target), "ab") as file:
+        for line, _ in _lines(source, os.fstat(source).st_size):
+            if decode_line(line) is not MALFORMED:
+                file.write(line + b"\n")
 
 
 def _verify(fd: int, size: int) -> Verdict:
@@ -125,7 +133,7 @@ def _what_is_wrong(line: bytes) -> str:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return files.open_to_read(path)
     except OSError as error:
         raise JournalError(f"{path}: cannot be opened ({error.strerror})", "check its path and permissions") from error
 

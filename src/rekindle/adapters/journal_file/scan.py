@@ -8,10 +8,11 @@ from pathlib import Path
 
 import msgspec
 
+from rekindle.adapters import files
+from rekindle.adapters.files import EVENTS
 from rekindle.adapters.journal_file.read import read_tail
+from rekindle.adapters.journal_file.summaries import feature_names
 from rekindle.core.journal.tail import Tail
-
-EVENTS = "events.jsonl"
 
 
 class FeatureTail(msgspec.Struct, frozen=True):
@@ -40,11 +41,7 @@ class FeatureScan:
         """All features, by name. A folder without a journal is listed with size 0; a missing folder has none."""
         known = self._known()
         found: dict[str, FeatureTail] = {}
-        try:
-            entries = sorted(entry.name for entry in os.scandir(self._folder) if entry.is_dir())
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        for name in entries:
+        for name in feature_names(self._folder):
             path = f"{self._folder}/{name}/{EVENTS}"
             try:
                 status = os.stat(path)
@@ -66,24 +63,22 @@ class FeatureScan:
                 problem = error.strerror
             found[name] = FeatureTail(name, status.st_size, status.st_mtime_ns, status.st_ino, tail, problem)
         if found != known:
-            self._keep(found)
+            self._keep({name: item for name, item in found.items() if item.error is None})
         return list(found.values())
 
     def _known(self) -> dict[str, FeatureTail]:
         if self._cache is None:
             return {}
         try:
-            return _decode(self._cache.read_bytes())
+            return _decode(files.read(self._cache))
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return {}
 
     def _keep(self, found: dict[str, FeatureTail]) -> None:
         if self._cache is None:
             return
-        temporary = self._cache.with_suffix(f".{os.getpid()}")
         try:
             self._cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary.write_bytes(msgspec.msgpack.encode(found))
-            os.replace(temporary, self._cache)
+            files.replace(self._cache, msgspec.msgpack.encode(found), mode=0o600)
         except (OSError, UnicodeEncodeError):
-            temporary.unlink(missing_ok=True)
+            return

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import msgspec
 
+from rekindle.adapters import files
 from rekindle.core.journal.fold import JournalState
 
-_FORMAT = 1
+_FORMAT = 2
 _HEAD = 4096
 _TAIL = 1 << 16
 _DIGEST = 16
@@ -40,7 +41,7 @@ class SnapshotCache:
     def load(self, path: Path, fd: int, size: int) -> tuple[int, JournalState] | None:
         """The offset and state to go on from, if there is a snapshot that fits this log."""
         try:
-            raw = self._file(path).read_bytes()
+            raw = files.read(self._file(path))
         except OSError:
             return None
         digest, body = raw[:_DIGEST], raw[_DIGEST:]
@@ -58,16 +59,13 @@ class SnapshotCache:
 
     def store(self, path: Path, fd: int, offset: int, state: JournalState) -> None:
         """Keep a state; a failure is no error, the next reader only reads more."""
-        target = self._file(path)
-        temporary = target.with_suffix(f".{os.getpid()}")
         try:
             kept = _Snapshot(_FORMAT, os.fstat(fd).st_ino, offset, _probe(fd, offset), state)
             body = msgspec.msgpack.encode(kept)
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary.write_bytes(_hash(body) + body)
-            os.replace(temporary, target)
+            files.replace(self._file(path), _hash(body) + body, mode=0o600)
         except (OSError, UnicodeEncodeError, OverflowError):
-            temporary.unlink(missing_ok=True)
+            return
 
     def _file(self, path: Path) -> Path:
         name = hashlib.blake2b(os.fsencode(path.resolve()), digest_size=12).hexdigest()

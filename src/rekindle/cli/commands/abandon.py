@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
+from rekindle.adapters import run_owner
 from rekindle.cli.options import complete_features, json_option, print_json, workspace
+from rekindle.cli.outcome import printable
+from rekindle.cli.status import quoted
 from rekindle.core.journal import event as ev
 from rekindle.ports.errors import NoOpenRun, OwnedError
 from rekindle.ports.journal import NewEvent, Sync
@@ -13,29 +16,39 @@ from rekindle.ports.journal import NewEvent, Sync
 @click.command()
 @click.argument("feature", shell_complete=complete_features)
 @click.option("--all", "every", is_flag=True, help="Also the older runs that never ended.")
+@click.option("--force", is_flag=True, help="Also if its owner was on another host and cannot be asked.")
 @json_option
-def abandon(feature: str, every: bool, as_json: bool) -> None:
+def abandon(feature: str, every: bool, force: bool, as_json: bool) -> None:
     """End the interrupted run of FEATURE for good. Branches, worktrees and files stay as they are."""
     here = workspace()
     analysis, holder = here.analysis(feature)
-    if holder is not None:
+    if holder is not None and holder.verdict == "alive":
         raise OwnedError(
-            f"run {holder.sid} of {feature} is held by pid {holder.pid}",
-            "end that process first, then abandon the run",
+            f"run {holder.sid} of {feature} is held by pid {holder.pid}", "end that process first, then abandon the run"
         )
+    if holder is not None and not force:
+        raise OwnedError(
+            f"run {holder.sid} of {feature} was started on another host, which may still be at it",
+            f"if you know that it is gone: rekindle abandon --force {quoted(feature)}",
+        )
+    if holder is not None:
+        run_owner.forget(str(here.folder(feature)), holder.sid)
+        analysis, _ = here.analysis(feature)
     if not analysis.interrupted:
         raise NoOpenRun(f"{feature} has no interrupted run", "`rekindle` shows what is interrupted")
     ended = analysis.interrupted if every else analysis.interrupted[:1]
     journal = here.writable(feature, Sync.ALWAYS)
     try:
         for sid in ended:
-            journal.append(NewEvent(ev.SESSION_END, {"reason": "user_cancelled"}), sid=sid)
+            event = NewEvent(ev.SESSION_END, {"reason": "user_cancelled"}, event_id=f"abandon-{sid}")
+            journal.append(event, sid=sid)
+            run_owner.forget(str(here.folder(feature)), sid)
     finally:
         journal.close()
     left = list(analysis.interrupted[len(ended) :])
     if as_json:
         print_json({"feature": feature, "abandoned": list(ended), "left": left})
         return
-    print(f"{feature}: run {', '.join(ended)} is ended (user_cancelled); it will not be resumed.")
+    print(f"{feature}: run {printable(', '.join(ended))} is ended (user_cancelled); it will not be resumed.")
     if left:
-        print(f"Older runs that never ended: {', '.join(left)} (end them too with --all).")
+        print(f"Older runs that never ended: {printable(', '.join(left))} (end them too with --all).")

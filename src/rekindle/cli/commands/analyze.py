@@ -10,8 +10,9 @@ import click
 
 from rekindle.adapters.journal_file.read import read_state
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
-from rekindle.cli.options import complete_features, json_option, print_json, workspace
+from rekindle.cli.options import complete_features, json_option, print_json
 from rekindle.cli.outcome import printable
+from rekindle.cli.status import quoted
 from rekindle.core.journal.analysis import Analysis, analyse, tasks_phrase
 from rekindle.core.journal.document import document
 from rekindle.core.journal.fold import JournalState
@@ -19,6 +20,7 @@ from rekindle.core.journal.lineage import status_of
 from rekindle.core.journal.run import Issue
 from rekindle.ports.errors import NoSuchFeature
 from rekindle.settings import load
+from rekindle.wiring import journal_path
 
 
 @click.command()
@@ -30,10 +32,11 @@ def analyze(what: str, as_json: bool) -> None:
     WHAT is a feature's name or the path of an events.jsonl. For a name, a run that a live process holds does not count
     as interrupted; for a path nobody is asked.
     """
-    if "/" in what or what.endswith(".jsonl") or (os.path.isfile(what) and not os.path.isdir(what)):
-        analysis, owner = analyse(_read(what)), None
+    path, here = journal_path(os.environ, what)
+    if here is None:
+        analysis, owner = analyse(_read(path)), None
     else:
-        analysis, owner = workspace().analysis(what)
+        analysis, owner = here.analysis(what)
     if as_json:
         held = None if owner is None else {"sid": owner.sid, "pid": owner.pid, "state": owner.verdict}
         print_json({**document(analysis), "owner": held})
@@ -44,18 +47,11 @@ def analyze(what: str, as_json: bool) -> None:
         print(line)
 
 
-def _read(what: str) -> JournalState:
-    path = Path(what)
-    if path.is_dir():
-        path = path / "events.jsonl"
+def _read(path: Path) -> JournalState:
     try:
         return read_state(path, SnapshotCache(Path(load(os.environ, None).cache_dir, "journals")))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise NoSuchFeature(f"{what}: there is no such journal", "give a feature's name or a journal's path") from None
-    except IsADirectoryError:
-        raise NoSuchFeature(f"{what}: is a folder", "give the path of an events.jsonl") from None
     except OSError as error:
-        raise NoSuchFeature(f"{what}: cannot be read ({error.strerror})", "check its path and permissions") from error
+        raise NoSuchFeature(f"{path}: cannot be read ({error.strerror})", "give the path of an events.jsonl") from error
 
 
 def screen(analysis: Analysis, what: str) -> Iterator[str]:
@@ -103,8 +99,9 @@ def _state(analysis: Analysis) -> Iterator[str]:
                 more.append(f"error: {printable(task.error)}")
             if task.attempts:
                 more.append(f"attempts: {task.attempts}")
-            if task.qa:
-                more.append(f"QA round {task.qa_round or '?'} {task.qa}")
+            qa = state.qa.get(name)
+            if qa is not None:
+                more.append(f"QA round {qa.round or '?'} {qa.result}")
             yield f"  #{printable(name):<4} {status_of(task):<12} {'; '.join(more)}".rstrip()
     if state.active_agents:
         yield "Agents at work when it was cut:"
@@ -130,7 +127,7 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
         return
     yield ""
     if decision.case == "A":
-        yield f"Nothing stands in the way: a resume goes on at {printable(decision.next_step or 'the next step')}."
+        yield f"Nothing stands in the way: a resume goes on at {printable(str(decision.next_step or 'the next step'))}."
         if decision.restart_tasks:
             yield f"It starts {printable(tasks_phrase(decision.restart_tasks))} again."
     else:
@@ -140,7 +137,8 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
     others = analysis.interrupted[1:]
     if others:
         yield f"Older runs that never ended: {', '.join(map(printable, others))}."
-    yield f"To end it for good instead: rekindle abandon {printable(analysis.feature or what)}"
+    if "/" not in what:
+        yield f"To end it for good instead: rekindle abandon {quoted(what)}"
 
 
 def _journal_notes(analysis: Analysis) -> Iterator[str]:

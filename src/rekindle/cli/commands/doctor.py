@@ -16,8 +16,11 @@ from typing import Literal
 import click
 
 from rekindle.adapters import exclude
+from rekindle.adapters.files import EVENTS
 from rekindle.adapters.journal_file.repair import verify
 from rekindle.cli.options import json_option, print_json, workspace
+from rekindle.cli.outcome import printable
+from rekindle.cli.status import quoted
 from rekindle.hooks import install as installer
 from rekindle.ports.errors import RekindleError
 from rekindle.wiring import Workspace
@@ -37,7 +40,7 @@ class Finding:
 @click.command()
 @json_option
 def doctor(as_json: bool) -> int:
-    """Check this machine and this repository. Exit status 1 if something is bad. Changes nothing."""
+    """Check this machine and this repository. Exit status 1 if something is bad. Changes no file of yours."""
     findings = list(_machine())
     try:
         findings.extend(_repository(workspace()))
@@ -48,7 +51,10 @@ def doctor(as_json: bool) -> int:
     else:
         for finding in findings:
             mark = {"ok": "ok  ", "note": "note", "bad": "BAD "}[finding.state]
-            print(f"{mark}  {finding.what}" + (f"\n      {finding.remedy}" if finding.remedy else ""))
+            print(
+                f"{mark}  {printable(finding.what)}"
+                + (f"\n      {printable(finding.remedy)}" if finding.remedy else "")
+            )
     return 1 if any(finding.state == "bad" for finding in findings) else 0
 
 
@@ -81,7 +87,11 @@ def _repository(here: Workspace) -> Iterator[Finding]:
         )
     file = Path(repo.top or repo.root, ".claude", "settings.json")
     for settings in (file, file.with_name("settings.local.json")):
-        found = installer.installed(settings)
+        try:
+            found = installer.installed(settings)
+        except RekindleError as error:
+            yield Finding("bad", error.message, error.hint)
+            continue
         if found and set(found) != set(installer.EVENTS):
             yield Finding("note", f"{settings}: only some hooks are installed", "rekindle hooks install")
         elif found:
@@ -113,13 +123,18 @@ def _journals(here: Workspace) -> Iterator[Finding]:
     for item in features:
         if item.size == 0 or item.size > _LARGE:
             continue
-        verdict = verify(here.folder(item.name) / "events.jsonl")
+        try:
+            verdict = verify(here.folder(item.name) / EVENTS)
+        except RekindleError as error:
+            damaged += 1
+            yield Finding("bad", error.message, error.hint)
+            continue
         if verdict.damaged:
             damaged += 1
             yield Finding(
                 "note",
                 f"{item.name}: {len(verdict.damaged)} of {verdict.lines} lines cannot be read (they are skipped)",
-                f"rekindle journal repair {item.name}  (keeps the original)",
+                f"rekindle journal repair {quoted(item.name)}  (keeps the original)",
             )
     if features and not damaged:
         yield Finding("ok", f"{len(features)} feature{'s' if len(features) > 1 else ''}, every journal readable")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from rekindle.adapters import files
 from rekindle.adapters.journal_file import blocks
 from rekindle.cli.options import complete_features, workspace
 from rekindle.cli.outcome import printable
@@ -43,8 +44,10 @@ _PAUSE = 0.15
 @click.option("--jsonl", is_flag=True, help="Print the events as they stand in the journal, one object per line.")
 def follow(feature: str, lines: int, until_end: bool, jsonl: bool) -> None:
     """Show the events of FEATURE as they happen, until Ctrl-C."""
-    path = workspace().existing(feature).path
-    for line in _grow(path, lines):
+    found = workspace().existing(feature)
+    runs = found.state().runs if until_end else []
+    newest, ended = (runs[-1].sid, runs[-1].ended) if runs else (None, False)
+    for line in _grow(found.path, lines, once=ended):
         event = decode_line(line)
         if jsonl and isinstance(event, Event):
             print(line.decode("utf-8").strip(), flush=True)
@@ -52,13 +55,15 @@ def follow(feature: str, lines: int, until_end: bool, jsonl: bool) -> None:
             click.echo(_pretty(event))
         elif not jsonl and event is MALFORMED:
             click.secho("        (an unreadable line)", dim=True)
-        if until_end and isinstance(event, Event) and event.type == ev.SESSION_END:
-            return
+        if isinstance(event, Event) and until_end and not ended:
+            newest = event.sid if event.type == ev.SESSION_START else newest
+            if event.type == ev.SESSION_END and event.sid in (newest, None):
+                return
 
 
-def _grow(path: Path, lines: int) -> Iterator[bytes]:
-    """The last lines of a file, then every line that is added; a file put in its place is read from the start."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def _grow(path: Path, lines: int, *, once: bool) -> Iterator[bytes]:
+    """The last lines of a file, then (unless `once`) every line that is added; a new file is read from its start."""
+    fd = files.open_to_read(path)
     try:
         status = os.fstat(fd)
         size = status.st_size
@@ -73,7 +78,7 @@ def _grow(path: Path, lines: int) -> Iterator[bytes]:
                 break
         yield from reversed(newest)
         offset = size - len(rest)
-        while True:
+        while not once:
             size = os.fstat(fd).st_size
             if size < offset:
                 offset = 0
@@ -87,7 +92,7 @@ def _grow(path: Path, lines: int) -> Iterator[bytes]:
                 replaced = False
             if replaced:
                 os.close(fd)
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                fd = files.open_to_read(path)
                 status, offset = os.fstat(fd), 0
                 continue
             time.sleep(_PAUSE)
@@ -96,7 +101,7 @@ def _grow(path: Path, lines: int) -> Iterator[bytes]:
 
 
 def _pretty(event: Event) -> str:
-    when = (event.ts or "")[11:19] or "--:--:--"
+    when = printable((event.ts or "")[11:19]) or "--:--:--"
     colour = next((colour for prefix, colour in _COLOURS.items() if event.type.startswith(prefix)), None)
     about = []
     task = ev.task_of(event.data)
@@ -109,5 +114,5 @@ def _pretty(event: Event) -> str:
     said = ev.message_of(event.data)
     if said:
         about.append(said)
-    head = click.style(f"{event.type:<18}", fg=colour)
-    return f"{when} {(event.sid or '-')[:8]:<8} {head} {printable(' '.join(about))[:200]}".rstrip()
+    head = click.style(f"{printable(event.type)[:40]:<18}", fg=colour)
+    return f"{when} {printable(event.sid or '-')[:8]:<8} {head} {printable(' '.join(about))[:200]}".rstrip()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import click
 
 from rekindle.cli.options import feature_option, json_option, print_json, workspace
 from rekindle.cli.outcome import printable
 from rekindle.core.journal.overview import RunLine, by_date, run_lines, sentences
+from rekindle.ports.errors import JournalError
 
 
 @click.command()
@@ -25,7 +27,11 @@ def history(feature: str | None, limit: int | None, markdown: bool, as_json: boo
         names = [item.name for item in here.scan().features() if item.size]
     lines: list[RunLine] = []
     for name in names:
-        analysis, _ = here.analysis(name)
+        try:
+            analysis, _ = here.analysis(name)
+        except JournalError as error:
+            print(f"rekindle: {printable(error.message)}", file=sys.stderr)
+            continue
         lines.extend(run_lines(name, analysis))
     dates = dict(list(by_date(lines).items())[:limit])
     if as_json:

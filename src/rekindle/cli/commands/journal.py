@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -9,8 +10,8 @@ import click
 from rekindle.adapters.journal_file.repair import Verdict
 from rekindle.adapters.journal_file.repair import repair as repair_file
 from rekindle.adapters.journal_file.repair import verify as verify_file
-from rekindle.cli.options import complete_features, json_option, print_json, workspace
-from rekindle.ports.errors import NoSuchFeature, OwnedError
+from rekindle.cli.options import complete_features, json_option, print_json
+from rekindle.wiring import journal_path
 
 
 @click.group()
@@ -23,7 +24,7 @@ def journal() -> None:
 @json_option
 def verify(what: str, as_json: bool) -> int:
     """Look at every line of WHAT (a feature or a path). Exit status 1 if something is damaged."""
-    path = _path(what)
+    path, _ = journal_path(os.environ, what)
     verdict = verify_file(path)
     if as_json:
         print_json(_object(path, verdict))
@@ -37,11 +38,7 @@ def verify(what: str, as_json: bool) -> int:
 @json_option
 def repair(what: str, as_json: bool) -> None:
     """Take unreadable lines out of WHAT (a feature or a path). The damaged original is kept beside it."""
-    path = _path(what)
-    if not _is_path(what):
-        holder = workspace().owner(what)
-        if holder is not None:
-            raise OwnedError(f"run {holder.sid} is held by pid {holder.pid}", "repair the journal when it has ended")
+    path, _ = journal_path(os.environ, what)
     verdict, kept = repair_file(path)
     if as_json:
         print_json({**_object(path, verdict), "original": str(kept) if kept else None})
@@ -50,19 +47,6 @@ def repair(what: str, as_json: bool) -> None:
     else:
         _print(path, verdict)
         print(f"Repaired. The damaged original is {kept}")
-
-
-def _is_path(what: str) -> bool:
-    return "/" in what or what.endswith(".jsonl")
-
-
-def _path(what: str) -> Path:
-    if not _is_path(what):
-        return workspace().existing(what).path
-    path = Path(what)
-    if not path.is_file():
-        raise NoSuchFeature(f"{what}: there is no such file", "give a feature's name or a journal's path")
-    return path
 
 
 def _object(path: Path, verdict: Verdict) -> dict[str, object]:
@@ -74,6 +58,7 @@ def _object(path: Path, verdict: Verdict) -> dict[str, object]:
         "damaged": [{"line": line, "offset": offset, "problem": what} for line, offset, what in verdict.damaged],
         "unknown_version": list(verdict.unknown_version),
         "torn_tail": verdict.torn_tail,
+        "byte_order_mark": verdict.byte_order_mark,
     }
 
 
@@ -86,5 +71,7 @@ def _print(path: Path, verdict: Verdict) -> None:
         print(f"… and {len(verdict.damaged) - 50} more damaged lines")
     if verdict.torn_tail:
         print(f"{path}: the last line has no newline (a writer was cut off, or is at it); the next append closes it")
+    if verdict.byte_order_mark:
+        print(f"{path}: begins with a byte order mark (it is ignored)")
     if verdict.unknown_version:
         print(f"{path}: {len(verdict.unknown_version)} lines of an unknown version, not used")

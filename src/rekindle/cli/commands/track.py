@@ -11,10 +11,13 @@ from typing import Any
 
 import click
 
+from rekindle.adapters import run_owner
 from rekindle.cli.options import feature_option, json_option, print_json, workspace
+from rekindle.cli.outcome import printable
+from rekindle.cli.status import quoted
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.analysis import analyse
-from rekindle.core.journal.draft import SHORT, CannotDraft, Draft, draft
+from rekindle.core.journal.draft import SHORT, CannotDraft, Draft, draft, names_in
 from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.lineage import lineages
 from rekindle.core.journal.run import COMPLETE
@@ -52,31 +55,17 @@ def track(
     feature: str | None,
     as_json: bool,
 ) -> None:
-    """Append an event of TYPE to the feature's journal. It is on disk before this returns.
+    """Append an event of TYPE to the feature's journal. It is on disk before this returns, unless --sync none is given.
 
     TYPE is a type of the journal, such as session.start, plan.created or task.started, or a short form. MESSAGE becomes
     the summary, error, description or reason that the type has.
     """
-    try:
-        made = draft(
-            type_,
-            task=checked_name(task, "task") if task is not None else None,
-            message=message,
-            files=files,
-            data=_parsed(data),
-        )
-    except CannotDraft as error:
-        raise BadEvent(error.message, error.hint) from error
-    if agent is not None:
-        checked_name(agent, "agent")
+    made = _drafted(type_, task, message, files, _parsed(data), agent)
     here = workspace()
     name = here.feature(feature)
-    done = _write(here, name, made, agent, sid, event_id, Sync(sync) if sync else Sync.ALWAYS)
+    done = _write(here, name, made, agent, sid, event_id, Sync(sync) if sync else None)
     if not made.known:
-        print(
-            f"rekindle: {made.type} is no type that the analysis looks at; it is kept as it is",
-            file=sys.stderr,
-        )
+        print(f"rekindle: {made.type} is no type that the analysis looks at; it is kept as it is", file=sys.stderr)
     _tell(done, made.type, name, as_json=as_json)
 
 
@@ -96,8 +85,29 @@ def checkpoint(label: str, step: str, not_resumable: bool, feature: str | None, 
         "plan_step": step,
         "resumable": not not_resumable,
     }
-    done = _write(here, name, Draft(ev.CHECKPOINT, data, True), None, None, None, Sync.ALWAYS)
+    done = _write(here, name, Draft(ev.CHECKPOINT, data, True), None, None, None, None)
     _tell(done, ev.CHECKPOINT, name, as_json=as_json)
+
+
+def _drafted(
+    type_: str,
+    task: str | None,
+    message: str | None,
+    files: tuple[str, ...],
+    data: dict[str, Any],
+    agent: str | None,
+) -> Draft:
+    if task is not None:
+        checked_name(task, "task")
+    if agent is not None:
+        checked_name(agent, "agent")
+    try:
+        made = draft(type_, task=task, message=message, files=files, data=data, agent=agent)
+    except CannotDraft as error:
+        raise BadEvent(error.message, error.hint) from error
+    for what, found in names_in(made):
+        checked_name(found, what)
+    return made
 
 
 def _write(
@@ -107,37 +117,46 @@ def _write(
     agent: str | None,
     sid: str | None,
     event_id: str | None,
-    sync: Sync,
+    sync: Sync | None,
 ) -> Appended:
     journal = here.writable(name, sync)
     try:
+        if event_id is not None and journal.knows(event_id):
+            return Appended(None, None, written=False)
         state = journal.state()
         fresh = made.type == ev.SESSION_START and sid is None
+        data = made.data
         if fresh:
-            data = _start_data(here, name, state, made.data)
+            data = _start_data(here, name, state, data)
             sid = secrets.token_hex(4)
         else:
             sid = sid or os.environ.get("REKINDLE_SID") or _open_run(state, name)
-            data = _end_data(state, sid, made.data) if made.type == ev.SESSION_END else made.data
+            if sid not in state.sids or state.sids[sid].ended:
+                problem = "has ended" if sid in state.sids else "is not in its journal"
+                raise NoOpenRun(f"run {sid!r} of {name} {problem}", f"`rekindle analyze {quoted(name)}` lists its runs")
+            data = _end_data(state, sid, data) if made.type == ev.SESSION_END else data
         pane = next((os.environ[key] for key in _PANES if os.environ.get(key)), None)
         event = NewEvent(made.type, data, agent=agent, pane_id=pane, event_id=event_id)
-        return journal.append(event, sid=checked_name(sid, "run"), fresh=fresh)
+        done = journal.append(event, sid=sid, fresh=fresh)
+        if made.type == ev.SESSION_END:
+            run_owner.forget(str(here.folder(name)), sid)
+        return done
     finally:
         journal.close()
 
 
 def _start_data(here: Workspace, name: str, state: JournalState, given: dict[str, Any]) -> dict[str, Any]:
     holder = here.owner(name)
-    if holder is not None:
+    if holder is not None and holder.sid in state.sids and not state.sids[holder.sid].ended:
+        where = f"held by pid {holder.pid}" if holder.verdict == "alive" else "held on another host"
         raise OwnedError(
-            f"run {holder.sid} of {name} is held by pid {holder.pid}",
-            "wait for it, or end that process first",
+            f"run {holder.sid} of {name} is {where}", f"wait for it, or end it with `rekindle abandon {name}`"
         )
     open_runs = analyse(state).interrupted
     command = given.get("command", "implement")
     if open_runs and command != "resume" and "restarts" not in given:
         print(
-            f"rekindle: run {open_runs[0]} of {name} never ended; to go on with it instead, start with "
+            f"rekindle: run {printable(open_runs[0])} of {name} never ended; to go on with it instead, start with "
             '--data \'{"command": "resume"}\'',
             file=sys.stderr,
         )
@@ -181,9 +200,9 @@ def _time(ts: str | None) -> datetime | None:
 def _parsed(text: str | None) -> dict[str, Any]:
     if text is None:
         return {}
-    if text == "-":
-        text = sys.stdin.read()
     try:
+        if text == "-":
+            text = sys.stdin.read()
         value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise BadEvent(f"--data is no JSON ({error})", 'give an object such as \'{"key": "value"}\'') from error
@@ -200,6 +219,6 @@ def _tell(done: Appended, type_: str, feature: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"feature": feature, "type": type_, "sid": done.sid, "seq": done.seq, "written": done.written})
     elif done.written:
-        print(f"{feature}: {type_} is event {done.seq} of run {done.sid}")
+        print(f"{feature}: {type_} is event {done.seq} of run {printable(str(done.sid))}")
     else:
         print(f"{feature}: an event with this id is in the journal already; nothing was written")

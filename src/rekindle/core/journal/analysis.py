@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.lineage import LineageState, lineages, overlay, status_of
@@ -26,7 +26,7 @@ class Decision:
     """What to do about an interrupted run. Case A asks nothing, so it has no options."""
 
     case: Case
-    next_step: str | None
+    next_step: Any
     restart_tasks: tuple[str, ...]
     options: tuple[Option, ...] = ()
 
@@ -88,14 +88,13 @@ def decide(state: LineageState, *, interrupted: bool) -> Decision:
     )
     if state.checkpoint is None:
         return Decision("C", None, restart, _options_without_checkpoint())
-    step = state.checkpoint.plan_step
-    next_step = step if isinstance(step, str) else None
+    next_step = state.checkpoint.plan_step
     if state.issues:
         return Decision("B", next_step, restart, _options_with_issues(restart, next_step))
     return Decision("A", next_step, restart)
 
 
-def _options_with_issues(restart: tuple[str, ...], next_step: str | None) -> tuple[Option, ...]:
+def _options_with_issues(restart: tuple[str, ...], next_step: Any) -> tuple[Option, ...]:
     tasks = tasks_phrase(restart)
     onward = f"go on at {next_step}" if next_step else "go on with the next planned step"
     return (

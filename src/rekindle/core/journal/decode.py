@@ -1,20 +1,26 @@
 """The one normative decoder: which bytes are an event, and if not, why not.
 
-Every faster way to read a journal (batch.py, the tail reader, the folder scan) is a candidate filter: whatever
-it is unsure of comes here, and property tests hold the two equal. Keep this plain; it is the definition.
+Every faster way to read a journal (stream.py, the writer's head) is a candidate filter: whatever it is unsure of comes
+here, and property tests hold the two equal. Keep this plain; it is the definition. The standard library's `json` and
+nothing else: the hook client imports this.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
 
 from rekindle.core.journal.event import VERSION, Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 BOM = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\n"
 #: More digits than this are not worth an int (and CPython refuses to make one by default).
 _DIGITS = 4000
+#: Deeper nesting is not read, so that the verdict on a line never depends on who asks.
+MAX_DEPTH = 500
 
 
 class Blank:
@@ -49,11 +55,39 @@ _decoder = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
 
 def parse_object(line: bytes) -> dict[str, Any] | None:
     """The JSON object that a line holds, or None."""
+    if may_be_too_deep(line) and _depth(line) > MAX_DEPTH:
+        return None
     try:
         value = _decoder.decode(line.strip(_WHITE).decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def may_be_too_deep(line: bytes) -> bool:
+    """Whether a line has so many opening brackets that somebody has to count."""
+    return len(line) > 2 * MAX_DEPTH and line.count(b"[") + line.count(b"{") > MAX_DEPTH
+
+
+def _depth(line: bytes) -> int:
+    depth = deepest = 0
+    inside = escaped = False
+    for byte in line:
+        if inside:
+            if escaped:
+                escaped = False
+            elif byte == 0x5C:
+                escaped = True
+            elif byte == 0x22:
+                inside = False
+        elif byte == 0x22:
+            inside = True
+        elif byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest
 
 
 def decode_line(line: bytes) -> Decoded:
@@ -72,12 +106,13 @@ def decode_line(line: bytes) -> Decoded:
     sid = raw.get("sid")
     if not isinstance(sid, str) or not sid:
         sid = seq = None
-    feature, ts, data = raw.get("feature"), raw.get("ts"), raw.get("data")
+    feature, ts, data, eid = raw.get("feature"), raw.get("ts"), raw.get("data"), raw.get("eid")
     return Event(
-        type=raw["type"],
-        sid=sid,
-        seq=seq,
-        feature=feature if isinstance(feature, str) else None,
-        ts=ts if isinstance(ts, str) else None,
-        data=data if isinstance(data, dict) else {},
+        raw["type"],
+        sid,
+        seq,
+        feature if isinstance(feature, str) else None,
+        ts if isinstance(ts, str) else None,
+        data if isinstance(data, dict) else {},
+        eid if isinstance(eid, str) else None,
     )

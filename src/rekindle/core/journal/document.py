@@ -40,10 +40,13 @@ def document(analysis: Analysis) -> dict[str, Any]:
         },
         "options": [{"key": option.key, "title": option.title, "effect": option.effect} for option in decision.options],
         "task_details": {name: _task(task) for name, task in state.tasks.items()},
+        "qa": {name: {"result": qa.result, "round": qa.round} for name, qa in state.qa.items()},
         "plan": None
         if state.plan is None
         else {name: getattr(state.plan, name) for name in state.plan.__struct_fields__},
-        "branches": {name: {"task": branch.task, "merged": branch.merged} for name, branch in state.branches.items()},
+        "branches": {
+            name: {"task": branch.task, "merged": branch.merged is True} for name, branch in state.branches.items()
+        },
         "worktrees": state.worktrees,
         "runs": [_run(run, analysis) for run in journal.runs],
         "lines": journal.lines,

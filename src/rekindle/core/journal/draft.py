@@ -72,7 +72,15 @@ class CannotDraft(ValueError):
         self.message, self.hint = message, hint
 
 
-def draft(type_: str, *, task: str | None, message: str | None, files: tuple[str, ...], data: dict[str, Any]) -> Draft:
+def draft(
+    type_: str,
+    *,
+    task: str | None,
+    message: str | None,
+    files: tuple[str, ...],
+    data: dict[str, Any],
+    agent: str | None = None,
+) -> Draft:
     """Make an event from the words of a command. `data` wins over what the other words say."""
     full = SHORT.get(type_, type_)
     known = full in FIELDS
@@ -88,6 +96,10 @@ def draft(type_: str, *, task: str | None, message: str | None, files: tuple[str
             made["issues"] = [message]
         else:
             made[_MESSAGE_FIELD.get(full, "message")] = message
+    if agent is not None and full.startswith("agent."):
+        made["name"] = agent
+    elif agent is not None and full in (ev.TASK_STARTED, ev.BLOCKER_REPORTED):
+        made["agent"] = agent
     if files:
         made["files_changed" if full == ev.TASK_COMPLETED else "files"] = list(files)
     made.update(data)
@@ -96,3 +108,17 @@ def draft(type_: str, *, task: str | None, message: str | None, files: tuple[str
     if isinstance(made.get("output_summary"), str):
         made["output_summary"] = made["output_summary"][:_SUMMARY_LENGTH]
     return Draft(full, made, known)
+
+
+def names_in(made: Draft) -> list[tuple[str, str]]:
+    """The names of tasks and agents that an event carries, as (what it is, name): they come from outside too."""
+    data = made.data
+    found = [("task", value) for key in ("taskId", "task_id", "task") if isinstance(value := data.get(key), str)]
+    if made.type.startswith("agent.") and isinstance(data.get("name"), str):
+        found.append(("agent", data["name"]))
+    planned = data.get("tasks")
+    if made.type.startswith("plan.") and isinstance(planned, list):
+        found += [
+            ("task", item["id"]) for item in planned if isinstance(item, dict) and isinstance(item.get("id"), str)
+        ]
+    return found

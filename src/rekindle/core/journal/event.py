@@ -1,14 +1,14 @@
 """The words of the journal: envelope, event types, and how a value in `data` is read.
 
 Only vocabulary lives here. Which bytes are an event is decode.py's business; what events add up to is
-run.py's and fold.py's.
+run.py's and fold.py's. No imports at all: the hook client reads this on every tool call.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-import msgspec
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 VERSION: Final = 1
 
@@ -72,15 +72,37 @@ def makes_run(type_: str) -> bool:
     return type_ in (SESSION_START, CHECKPOINT) or type_.startswith(_RUN_PREFIXES)
 
 
-class Event(msgspec.Struct, frozen=True, gc=False):
+#: What an interruption must not lose is synced at once; what only describes progress may wait for company.
+_SYNCED: Final = ("session.", "plan.", "task.", "checkpoint", "resume.", "receipt.")
+
+
+def is_synced_at_once(type_: str) -> bool:
+    """Whether an event of this type has to be on disk before it is acknowledged, where nobody chose otherwise."""
+    return type_.startswith(_SYNCED)
+
+
+class Event:
     """One usable line. `sid` is None where the line had none; then `seq` is None too."""
 
-    type: str
-    sid: str | None
-    seq: int | None
-    feature: str | None
-    ts: str | None
-    data: dict[str, Any]
+    __slots__ = ("data", "eid", "feature", "seq", "sid", "ts", "type")
+
+    def __init__(
+        self,
+        type_: str,
+        sid: str | None,
+        seq: int | None,
+        feature: str | None,
+        ts: str | None,
+        data: dict[str, Any],
+        eid: str | None,
+    ) -> None:
+        self.type = type_
+        self.sid = sid
+        self.seq = seq
+        self.feature = feature
+        self.ts = ts
+        self.data = data
+        self.eid = eid
 
 
 def task_id(value: object) -> str | None:

@@ -53,9 +53,9 @@ def fold(decoded: Iterable[Decoded]) -> JournalState:
                 pass
     kept = _without_overridden(events)
     state.duplicates = len(events) - len(kept)
-    for line, event in kept:
+    for _, event in kept:
         if event.sid is not None:
-            run = state.sids.setdefault(event.sid, RunState(event.sid, line))
+            run = state.sids.setdefault(event.sid, RunState(event.sid))
             run.is_run = run.is_run or ev.makes_run(event.type)
     for sid, members in _in_run_order(_assign(kept, state.sids)).items():
         run = state.sids[sid]

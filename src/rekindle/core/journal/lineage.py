@@ -13,8 +13,10 @@ from rekindle.core.journal.run import (
     Gap,
     Issue,
     Plan,
+    Qa,
     RunState,
     TaskState,
+    Worktree,
 )
 
 
@@ -39,9 +41,9 @@ def lineages(state: JournalState) -> Lineages:
     earlier: list[RunState] = []
     parents: dict[str, str] = {}
     continued: set[str] = set()
+    known: set[str | None] = set()
     for run in state.runs:
         start = run.start
-        known = {other.sid for other in earlier}
         if start is not None and start.restarts in known:
             continued.add(str(start.restarts))
         elif start is not None and start.command == "resume":
@@ -50,6 +52,7 @@ def lineages(state: JournalState) -> Lineages:
                 parents[run.sid] = parent
                 continued.add(parent)
         earlier.append(run)
+        known.add(run.sid)
     interrupted = [run.sid for run in earlier if not run.ended and run.sid not in continued]
     return Lineages(parents, frozenset(continued), tuple(reversed(interrupted)))
 
@@ -69,6 +72,7 @@ class LineageState:
     active_agents: list[str] = field(default_factory=list)
     branches: dict[str, Branch] = field(default_factory=dict)
     worktrees: dict[str, str | None] = field(default_factory=dict)
+    qa: dict[str, Qa] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
     plan: Plan | None = None
     checkpoint: Checkpoint | None = None
@@ -82,7 +86,8 @@ def overlay(runs: list[RunState]) -> LineageState:
     tasks: dict[str, TaskState] = {}
     agents: dict[str, bool] = {}
     branches: dict[str, Branch] = {}
-    worktrees: dict[str, str | None] = {}
+    worktrees: dict[str, Worktree] = {}
+    qa: dict[str, Qa] = {}
     gaps: list[Gap] = []
     plan: Plan | None = None
     checkpoint: Checkpoint | None = None
@@ -95,8 +100,14 @@ def overlay(runs: list[RunState]) -> LineageState:
         for name, active in run.agents.items():
             agents.pop(name, None)
             agents[name] = active
-        branches.update(run.branches)
+        for name, branch in run.branches.items():
+            old = branches.get(name, Branch())
+            branches[name] = Branch(
+                branch.task if branch.task is not None else old.task,
+                branch.merged if branch.merged is not None else old.merged,
+            )
         worktrees.update(run.worktrees)
+        qa.update(run.qa)
         gaps.extend(run.gaps)
         plan = run.plan or plan
         if run.checkpoint is not None:
@@ -114,7 +125,8 @@ def overlay(runs: list[RunState]) -> LineageState:
         tasks=tasks,
         active_agents=[name for name, active in agents.items() if active],
         branches=branches,
-        worktrees=worktrees,
+        worktrees={path: tree.branch for path, tree in worktrees.items() if not tree.removed},
+        qa=qa,
         gaps=gaps,
         plan=plan,
         checkpoint=checkpoint,

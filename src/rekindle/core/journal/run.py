@@ -84,27 +84,37 @@ class TaskState(msgspec.Struct):
     status: str | None = None
     summary: str | None = None
     agent: str | None = None
-    branch: str | None = None
     files: list[Any] | None = None
     files_changed: list[Any] | None = None
     error: str | None = None
     attempts: int | None = None
-    qa: str | None = None
-    qa_round: int | None = None
+
+
+class Qa(msgspec.Struct, frozen=True):
+    """The last word of quality assurance on a task: started, passed or failed."""
+
+    result: str
+    round: int | None
 
 
 class Branch(msgspec.Struct):
-    """A branch that the journal knows of."""
+    """A branch that the journal knows of. None: this run does not say."""
 
     task: str | None = None
-    merged: bool = False
+    merged: bool | None = None
+
+
+class Worktree(msgspec.Struct, frozen=True):
+    """A worktree that was made or removed."""
+
+    branch: str | None
+    removed: bool = False
 
 
 class RunState(msgspec.Struct):
     """One sid. `is_run` is False while it has shown nothing but the events of a stray hook."""
 
     sid: str
-    first_line: int
     is_run: bool = False
     ended: bool = False
     end_reason: str | None = None
@@ -120,7 +130,8 @@ class RunState(msgspec.Struct):
     tasks: dict[str, TaskState] = {}
     agents: dict[str, bool] = {}
     branches: dict[str, Branch] = {}
-    worktrees: dict[str, str | None] = {}
+    worktrees: dict[str, Worktree] = {}
+    qa: dict[str, Qa] = {}
     checkpoint: Checkpoint | None = None
     issues: list[Issue] = []
     warnings: list[Issue] = []
@@ -202,11 +213,9 @@ def _task(run: RunState, event: Event) -> None:
         for key in ("files", "files_changed"):
             if isinstance(data.get(key), list):
                 setattr(task, key, data[key])
-        if event.type == ev.TASK_STARTED:
-            task.error = task.attempts = None
-        if event.type == ev.TASK_FAILED:
-            task.error = ev.message_of(data)
-            task.attempts = _whole(data.get("attempts"))
+        failed = event.type == ev.TASK_FAILED
+        task.error = ev.message_of(data) if failed else None
+        task.attempts = _whole(data.get("attempts")) if failed else None
     if event.type == ev.TASK_FAILED:
         run.issues.append(_issue(run, event))
 
@@ -219,9 +228,8 @@ def _agent(run: RunState, event: Event) -> None:
     run.agents[name] = event.type == ev.AGENT_SPAWNED
     branch, task = ev.text(event.data.get("branch")), ev.task_of(event.data)
     if event.type == ev.AGENT_SPAWNED and branch:
-        run.branches.setdefault(branch, Branch()).task = task
-        if task in run.tasks:
-            run.tasks[task].branch = branch
+        known = run.branches.setdefault(branch, Branch())
+        known.task = task if task is not None else known.task
 
 
 def _error(run: RunState, event: Event) -> None:
@@ -247,9 +255,8 @@ def _decided(run: RunState, event: Event) -> None:
 
 def _qa(run: RunState, event: Event) -> None:
     found = ev.task_of(event.data)
-    if found in run.tasks:
-        run.tasks[found].qa = event.type.removeprefix("qa.")
-        run.tasks[found].qa_round = _whole(event.data.get("round"))
+    if found is not None:
+        run.qa[found] = Qa(event.type.removeprefix("qa."), _whole(event.data.get("round")))
 
 
 def _branch(run: RunState, event: Event) -> None:
@@ -261,10 +268,9 @@ def _branch(run: RunState, event: Event) -> None:
 
 def _worktree(run: RunState, event: Event) -> None:
     path = ev.text(event.data.get("path"))
-    if path and event.type == "worktree.created":
-        run.worktrees[path] = ev.text(event.data.get("branch"))
-    elif path:
-        run.worktrees.pop(path, None)
+    if path:
+        removed = event.type == "worktree.removed"
+        run.worktrees[path] = Worktree(None if removed else ev.text(event.data.get("branch")), removed)
 
 
 def _issue(run: RunState, event: Event, *, resolved: bool = False) -> Issue:

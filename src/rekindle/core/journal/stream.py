@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rekindle.core.journal import event as ev
-from rekindle.core.journal.decode import Blank, Malformed, UnknownVersion, decode_line
+from rekindle.core.journal.decode import MAX_DEPTH, Blank, Malformed, UnknownVersion, decode_line, may_be_too_deep
 from rekindle.core.journal.event import VERSION, Event
 from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.run import RunState, changes_state, count, evolve
@@ -58,7 +58,7 @@ class StreamFold:
         lines = block.split(b"\n")
         if lines.pop():
             raise ValueError("a block ends with a newline")
-        if not _is_utf8(block):
+        if not _is_utf8(block) or _has_deep_line(lines):
             self._feed_slowly(lines)
             return
         try:
@@ -137,7 +137,7 @@ class StreamFold:
         if event.sid is not None:
             run = sids.get(event.sid)
             if run is None:
-                run = sids[event.sid] = RunState(event.sid, self.state.lines)
+                run = sids[event.sid] = RunState(event.sid)
             return run
         for run in reversed(sids.values()):
             if not run.is_run:
@@ -173,6 +173,10 @@ def _meta(line: bytes) -> _Meta | Event:
     except REFUSALS:
         decoded = decode_line(line)
         return decoded if isinstance(decoded, Event) else _Meta()
+
+
+def _has_deep_line(lines: list[bytes]) -> bool:
+    return max(map(len, lines), default=0) > 2 * MAX_DEPTH and any(map(may_be_too_deep, lines))
 
 
 def _is_utf8(block: bytes) -> bool:

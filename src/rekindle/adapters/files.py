@@ -1,0 +1,93 @@
+"""Files as everybody here writes and opens them. Light standard library only (the hook client imports this).
+
+A file that others read is replaced whole or not at all; a journal that is written is a regular file and no link,
+because a repository from elsewhere could lead a link anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+EVENTS = "events.jsonl"
+
+
+def replace(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644, durable: bool = False) -> None:
+    """Put `data` in the place of a file in one step. Raises OSError; then the old content stands."""
+    target = os.fspath(path)
+    temporary = f"{target}.{os.getpid()}.tmp"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+    try:
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            if durable:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, target)
+    except OSError:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
+    if durable:
+        sync_folder(os.path.dirname(target))
+
+
+def open_to_read(path: str | os.PathLike[str]) -> int:
+    """Open a regular file; anything else (a pipe would wait for ever) is an OSError."""
+    return _regular(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+
+
+def read(path: str | os.PathLike[str]) -> bytes:
+    """The content of a regular file. Raises OSError."""
+    fd = open_to_read(path)
+    try:
+        content = b""
+        while block := os.read(fd, 1 << 20):
+            content += block
+        return content
+    finally:
+        os.close(fd)
+
+
+def open_to_append(path: str) -> int:
+    """Open a regular file for reading and appending; it is made if there is none. Links are refused."""
+    if os.path.islink(os.path.dirname(path)):
+        raise OSError(40, "its folder is a symbolic link", path)
+    return _regular(
+        os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    )
+
+
+def _regular(fd: int) -> int:
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise OSError(22, "not a regular file")
+
+
+def make_folder(folder: str) -> None:
+    """Make a folder and its parents, and see to it that they survive a power loss."""
+    if os.path.isdir(folder):
+        return
+    parent = os.path.dirname(folder)
+    if parent and parent != folder:
+        make_folder(parent)
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        return
+    sync_folder(parent)
+
+
+def sync_folder(folder: str) -> None:
+    """Put a folder's entries on disk."""
+    fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
