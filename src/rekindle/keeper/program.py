@@ -1,0 +1,37 @@
+"""What the daemon executes: `python -I -S program.py FOLDER READY_FD`. Becomes a guard.
+
+Run by path and without `site`, so that it starts fast, stays small and sees no environment. It
+leaves its parent at once (one more fork), so the daemon has no child to reap. All modules are
+imported before anything is started: the package may be replaced under a running keeper.
+"""
+
+import os
+import sys
+import traceback
+
+if __name__ == "__main__":
+    # Behind the standard library: nothing in site-packages may shadow it.
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+from rekindle.keeper.guard import guard
+from rekindle.keeper.readiness import Readiness
+
+
+def main(folder: str, ready_fd: int) -> None:
+    if os.fork() != 0:
+        os._exit(0)
+    os.setsid()
+    readiness = Readiness(ready_fd)
+    try:
+        guard(folder, readiness)
+    except BaseException as error:
+        # Also the keeper's way out when it fails: the guard above it sees it die and takes over.
+        traceback.print_exc()
+        readiness.failed("crashed", f"{type(error).__name__}: {error}")
+        os._exit(1)
+    readiness.close()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
