@@ -1,0 +1,104 @@
+"""Every action that can be asked of the world, as data. An effect's id is derived, so that what it made is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rekindle.core.session.facts import How
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Start an agent process in a keeper. *Probeable*: its folder and lock are derived from session and attempt."""
+
+    session: str
+    attempt: int
+    how: How
+    token: str | None
+
+    @property
+    def id(self) -> str:
+        return f"launch-{self.session}-{self.attempt}"
+
+
+@dataclass(frozen=True)
+class Open:
+    """Open the conversation. *Idempotent*: its messages have derived ids that the keeper recognises."""
+
+    session: str
+    attempt: int
+    how: How
+    token: str | None
+
+    @property
+    def id(self) -> str:
+        return f"open-{self.session}-{self.attempt}"
+
+
+@dataclass(frozen=True)
+class Say:
+    """Send a prompt. *Idempotent* within an attempt; over attempts the agent's own record decides (see machine.py)."""
+
+    session: str
+    attempt: int
+    prompt: str
+    text: str
+
+    @property
+    def id(self) -> str:
+        return f"say-{self.session}-{self.attempt}-{self.prompt}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer a permission request. *Idempotent*."""
+
+    session: str
+    attempt: int
+    request: str
+    option: str | None
+
+    @property
+    def id(self) -> str:
+        return f"answer-{self.session}-{self.attempt}-{self.request}"
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Ask the agent to end its turn. *Idempotent*."""
+
+    session: str
+    attempt: int
+    prompt: str
+
+    @property
+    def id(self) -> str:
+        return f"cancel-{self.session}-{self.attempt}-{self.prompt}"
+
+
+@dataclass(frozen=True)
+class End:
+    """End the attempt's whole tree, with grace. *Idempotent*."""
+
+    session: str
+    attempt: int
+    reason: str
+
+    @property
+    def id(self) -> str:
+        return f"end-{self.session}-{self.attempt}"
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing to do before this wall-clock time."""
+
+    session: str
+    until: float
+
+    @property
+    def id(self) -> str:
+        return f"wait-{self.session}-{self.until}"
+
+
+Effect = Launch | Open | Say | Answer | Cancel | End | Wait

@@ -1,0 +1,228 @@
+"""What can happen to a session, as data. A fact is appended to the store before anything acts on it.
+
+Facts are tagged and kept for ever, so fields may be added (with a default) and never changed or removed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+How = Literal["new", "load"]
+ErrorClass = Literal[
+    "rate_limited",
+    "overloaded",
+    "out_of_credits",
+    "unauthorized",
+    "no_internet",
+    "context_overflow",
+    "session_lost",
+    "other",
+]
+
+
+class Fact(msgspec.Struct, frozen=True, tag_field="fact", kw_only=True):
+    """Something that happened. `at` is wall-clock time in seconds."""
+
+    at: float
+
+
+class Created(Fact, frozen=True, kw_only=True, tag="created"):
+    """A person (or a feature run) wants a conversation with an agent."""
+
+    session: str
+    agent: str
+    cwd: str
+    title: str = ""
+    policy: str = "ask"
+    permission: str = "edits"
+    feature: str | None = None
+    task: str | None = None
+    arguments: list[str] = []
+
+
+class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
+    """Something to be said to the agent. Delivered once, in order."""
+
+    prompt: str
+    text: str
+    by: str = "user"
+
+
+class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):
+    """Bring the agent back, whatever state the session is in. `by` says who asked."""
+
+    by: str
+
+
+class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
+    """A new attempt is about to be started. After a crash it is looked for before anything else."""
+
+    attempt: int
+    generation: int
+    how: How
+    token: str | None = None
+
+
+class Launched(Fact, frozen=True, kw_only=True, tag="launched"):
+    """The attempt's agent process runs in its keeper."""
+
+    attempt: int
+    folder: str
+    pid: int
+
+
+class LaunchFailed(Fact, frozen=True, kw_only=True, tag="launch_failed"):
+    """The attempt's agent process does not run and never did."""
+
+    attempt: int
+    message: str
+
+
+class Adopted(Fact, frozen=True, kw_only=True, tag="adopted"):
+    """A new daemon has taken over: whatever an older one still writes is refused."""
+
+    generation: int
+
+
+class Opened(Fact, frozen=True, kw_only=True, tag="opened"):
+    """Ready: the conversation is open. `known` are the user texts that the agent's own record showed."""
+
+    attempt: int
+    how: How
+    token: str
+    known: list[str] | None = None
+    can_load: bool = True
+
+
+class OpenRefused(Fact, frozen=True, kw_only=True, tag="open_refused"):
+    """The agent runs, but would not open the conversation."""
+
+    attempt: int
+    how: How
+    problem: Literal["unknown_session", "unsupported", "unauthorized", "timeout", "other"]
+    message: str
+
+
+class PromptSent(Fact, frozen=True, kw_only=True, tag="prompt_sent"):
+    """The keeper has the message on disk and delivers it once. `message` is number in the attempt's input spool."""
+
+    attempt: int
+    prompt: str
+    message: int
+    text: str
+
+
+class TurnBegan(Fact, frozen=True, kw_only=True, tag="turn_began"):
+    """The agent has done something about the prompt: said a word, started a tool."""
+
+    attempt: int
+    prompt: str
+
+
+class TurnFinished(Fact, frozen=True, kw_only=True, tag="turn_finished"):
+    """The turn is over."""
+
+    attempt: int
+    prompt: str
+    stop_reason: str
+
+
+class TurnFailed(Fact, frozen=True, kw_only=True, tag="turn_failed"):
+    """The turn ended with an error of the agent or its model."""
+
+    attempt: int
+    prompt: str
+    error: ErrorClass
+    message: str
+    retry_at: float | None = None
+
+
+class CancelAsked(Fact, frozen=True, kw_only=True, tag="cancel_asked"):
+    """End the turn, not the session."""
+
+    prompt: str
+
+
+class PermissionAsked(Fact, frozen=True, kw_only=True, tag="permission_asked"):
+    """The agent wants to do something that it may not do unasked."""
+
+    attempt: int
+    request: str
+    title: str
+    kind: str
+    options: list[tuple[str, str, str]]
+
+
+class PermissionAnswered(Fact, frozen=True, kw_only=True, tag="permission_answered"):
+    """Somebody, or the policy, has decided. `option` None: refused without an option."""
+
+    request: str
+    option: str | None
+    by: str
+
+
+class StopAsked(Fact, frozen=True, kw_only=True, tag="stop_asked"):
+    """End the agent. `to` is what the session is then: asleep (it waits for input), cancelled or completed."""
+
+    by: str
+    to: Literal["asleep", "cancelled", "completed"]
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """What was going on in the agent when it ended in the middle of a turn."""
+
+    said: str = ""
+    tools: list[str] = []
+    swept: list[str] = []
+    delivered: Literal["yes", "no", "unknown"] = "yes"
+
+
+class Exited(Fact, frozen=True, kw_only=True, tag="exited"):
+    """The attempt's whole tree is gone, and its lock is free."""
+
+    attempt: int
+    how_ended: str
+    by_us: bool
+    cut: Cut | None = None
+    truncated: int = 0
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What a resume proved: never better than the evidence."""
+
+    kind: Literal["same", "rebuilt", "fresh", "unproven"]
+    reason: str
+    unknown: list[str] = []
+    repeated: list[str] = []
+
+
+class ReceiptWritten(Fact, frozen=True, kw_only=True, tag="receipt_written"):
+    """The receipt of a resume."""
+
+    attempt: int
+    receipt: Receipt
+
+
+AnyFact = (
+    Created
+    | PromptQueued
+    | ResumeAsked
+    | LaunchIntended
+    | Launched
+    | LaunchFailed
+    | Adopted
+    | Opened
+    | OpenRefused
+    | PromptSent
+    | TurnBegan
+    | TurnFinished
+    | TurnFailed
+    | CancelAsked
+    | PermissionAsked
+    | PermissionAnswered
+    | StopAsked
+    | Exited
+    | ReceiptWritten
+)

@@ -1,0 +1,379 @@
+"""Every state of a session and every transition between them. No other file changes a session's state.
+
+`TRANSITIONS` is the whole truth about states; `evolve` applies it and books the rest (prompts, attempts, token). The
+diagram in docs/sessions.md is made from the table. Pure: no clock, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Literal, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import AnyFact, Cut, Receipt
+
+
+class State(StrEnum):
+    """The states of the task session."""
+
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    WAITING_FOR_INPUT = "WAITING_FOR_INPUT"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+class TaskState(StrEnum):
+    """The state of the task that a session works on."""
+
+    TODO = "TODO"
+    IN_PROGRESS = "IN_PROGRESS"
+    REVIEW = "REVIEW"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+ACTIVE = frozenset({State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT})
+TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
+
+S, R, W = State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT
+_ALL = tuple(State)
+
+#: (state, fact) -> state. A pair that is not here leaves the state as it is: the fact is booked and changes nothing else.
+TRANSITIONS: dict[tuple[State, type[f.Fact]], State] = {
+    **{(state, f.LaunchIntended): S for state in _ALL},
+    (S, f.LaunchFailed): State.FAILED,
+    (S, f.Opened): W,
+    (S, f.OpenRefused): W,
+    (S, f.PromptSent): R,
+    (W, f.PromptSent): R,
+    (R, f.TurnFinished): W,
+    (R, f.TurnFailed): W,
+}
+
+#: Where a stop that was asked for leads, from any state, once the tree is gone.
+STOPS: dict[str, State] = {"asleep": W, "cancelled": State.CANCELLED, "completed": State.COMPLETED}
+
+_TASK = {
+    S: TaskState.IN_PROGRESS,
+    R: TaskState.IN_PROGRESS,
+    W: TaskState.REVIEW,
+    State.COMPLETED: TaskState.COMPLETED,
+    State.FAILED: TaskState.FAILED,
+    State.CANCELLED: TaskState.CANCELLED,
+}
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A prompt on its way. `cut`: its turn was running when the agent ended, and nobody has settled that yet."""
+
+    id: str
+    text: str
+    at: float
+    state: Literal["queued", "sent", "began", "done", "failed", "cut", "cancelled"] = "queued"
+    attempt: int = 0
+    message: int = 0
+    by: str = "user"
+    outcome: str = ""
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One process life of the agent. launching -> up -> ready -> gone."""
+
+    number: int
+    how: f.How
+    status: Literal["launching", "up", "ready", "gone"] = "launching"
+    token: str | None = None
+    folder: str = ""
+    pid: int = 0
+    how_ended: str = ""
+    by_us: bool = False
+    cut: Cut | None = None
+    receipt: Receipt | None = None
+
+
+class Permission(msgspec.Struct, frozen=True):
+    """A question of the agent's. `option` is None until it is answered."""
+
+    request: str
+    attempt: int
+    title: str
+    kind: str
+    options: list[tuple[str, str, str]]
+    answered: bool = False
+    option: str | None = None
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A session as its facts have made it."""
+
+    id: str
+    agent: str
+    cwd: str
+    created_at: float
+    title: str = ""
+    policy: str = "ask"
+    permission: str = "edits"
+    feature: str | None = None
+    task: str | None = None
+    arguments: list[str] = []
+    state: State = S
+    generation: int = 0
+    token: str | None = None
+    can_load: bool = True
+    attempts: list[Attempt] = []
+    prompts: list[Prompt] = []
+    permissions: list[Permission] = []
+    resume_asked: str | None = None
+    stop_asked: str | None = None
+    cancel_asked: str | None = None
+    stopped_by: str = ""
+    retry_at: float | None = None
+    budget: int = 3
+    message: str = ""
+    changed_at: float = 0.0
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The newest attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether an attempt is on its way or alive, as far as the facts tell."""
+        return bool(self.attempts) and self.attempts[-1].status != "gone"
+
+    @property
+    def turn(self) -> Prompt | None:
+        """The prompt whose turn is running, or was when the agent ended."""
+        return next((prompt for prompt in self.prompts if prompt.state in ("sent", "began", "cut")), None)
+
+    @property
+    def task_state(self) -> TaskState:
+        """The task's state, which follows from the session's."""
+        return _TASK[self.state]
+
+    @property
+    def queued(self) -> list[Prompt]:
+        """Prompts that nobody has sent yet, in order."""
+        return [prompt for prompt in self.prompts if prompt.state == "queued"]
+
+
+FULL_BUDGET = 3
+
+
+def create(fact: f.Created) -> Session:
+    """A session out of nothing."""
+    return Session(
+        id=fact.session,
+        agent=fact.agent,
+        cwd=fact.cwd,
+        created_at=fact.at,
+        changed_at=fact.at,
+        title=fact.title,
+        policy=fact.policy,
+        permission=fact.permission,
+        feature=fact.feature,
+        task=fact.task,
+        arguments=fact.arguments,
+    )
+
+
+def evolve(session: Session | None, fact: AnyFact) -> Session:
+    """The session after one more fact. A fact that is told twice, or of an attempt that is over, changes nothing."""
+    if isinstance(fact, f.Created):
+        return session if session is not None else create(fact)
+    assert session is not None, "a session begins with Created"
+    if _is_stale(session, fact):
+        return session
+    booked = _book(session, fact)
+    state = TRANSITIONS.get((session.state, type(fact)), booked.state)
+    return replace(booked, state=state, changed_at=fact.at)
+
+
+def _is_stale(session: Session, fact: AnyFact) -> bool:
+    match fact:
+        case f.LaunchIntended():
+            newest = session.attempt
+            return newest is not None and fact.attempt <= newest.number
+        case f.ReceiptWritten():
+            return False
+        case (
+            f.Launched() | f.LaunchFailed() | f.Opened() | f.OpenRefused() | f.PromptSent() | f.TurnBegan()
+            | f.TurnFinished() | f.TurnFailed() | f.PermissionAsked() | f.Exited()
+        ):  # fmt: skip
+            newest = session.attempt
+            return newest is None or newest.number != fact.attempt or newest.status == "gone"
+        case _:
+            return False
+
+
+def _book(session: Session, fact: AnyFact) -> Session:
+    match fact:
+        case f.Created():
+            return session
+        case f.PromptQueued():
+            if any(prompt.id == fact.prompt for prompt in session.prompts):
+                return session
+            prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by)
+            return replace(session, prompts=[*session.prompts, prompt])
+        case f.ResumeAsked():
+            return replace(
+                session, resume_asked=fact.by, stop_asked=None, message="", retry_at=None, budget=FULL_BUDGET
+            )
+        case f.LaunchIntended():
+            attempt = Attempt(fact.attempt, fact.how, token=fact.token)
+            return replace(
+                session,
+                attempts=[*session.attempts, attempt],
+                generation=max(session.generation, fact.generation),
+                resume_asked=None,
+                stop_asked=None,
+                retry_at=None,
+                message="",
+                budget=session.budget if fact.attempt == 1 or session.resume_asked else session.budget - 1,
+            )
+        case f.Adopted():
+            return replace(session, generation=max(session.generation, fact.generation))
+        case f.Launched():
+            return _attempt(session, lambda a: replace(a, status="up", folder=fact.folder, pid=fact.pid))
+        case f.LaunchFailed():
+            gone = _attempt(session, lambda a: replace(a, status="gone", how_ended=fact.message))
+            return replace(gone, message=fact.message)
+        case f.Opened():
+            ready = _attempt(session, lambda a: replace(a, status="ready", token=fact.token))
+            return replace(_settle_cut(ready, fact), token=fact.token, can_load=fact.can_load)
+        case f.OpenRefused():
+            lost = fact.problem == "unknown_session"
+            kept = replace(session, message=fact.message, token=None if lost else session.token)
+            return replace(kept, can_load=kept.can_load and fact.problem != "unsupported")
+        case f.PromptSent():
+            return _prompt(
+                session, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text
+            )
+        case f.TurnBegan():
+            return _prompt(session, fact.prompt, state="began")
+        case f.TurnFinished():
+            done = _prompt(session, fact.prompt, state="done", outcome=fact.stop_reason)
+            return replace(done, budget=FULL_BUDGET, message="")
+        case f.TurnFailed():
+            failed = _prompt(session, fact.prompt, state="failed", outcome=f"{fact.error}: {fact.message}")
+            return replace(failed, message=f"{fact.error}: {fact.message}", retry_at=fact.retry_at)
+        case f.CancelAsked():
+            if fact.prompt in {prompt.id for prompt in session.queued}:
+                return _prompt(session, fact.prompt, state="cancelled")
+            return replace(session, cancel_asked=fact.prompt)
+        case f.PermissionAsked():
+            if any(asked.request == fact.request and asked.attempt == fact.attempt for asked in session.permissions):
+                return session
+            asked = Permission(fact.request, fact.attempt, fact.title, fact.kind, fact.options)
+            return replace(session, permissions=[*session.permissions, asked])
+        case f.PermissionAnswered():
+            answered = [
+                replace(asked, answered=True, option=fact.option)
+                if asked.request == fact.request and not asked.answered
+                else asked
+                for asked in session.permissions
+            ]
+            return replace(session, permissions=answered)
+        case f.StopAsked():
+            stopped = replace(session, stop_asked=fact.to, stopped_by=fact.by, resume_asked=None)
+            return stopped if session.is_up else _stopped(stopped)
+        case f.Exited():
+            return _exited(session, fact)
+        case f.ReceiptWritten():
+            receipts = [
+                replace(one, receipt=fact.receipt) if one.number == fact.attempt else one for one in session.attempts
+            ]
+            return replace(session, attempts=receipts)
+        case _:
+            assert_never(fact)
+
+
+def _exited(session: Session, fact: f.Exited) -> Session:
+    gone = _attempt(
+        session, lambda a: replace(a, status="gone", how_ended=fact.how_ended, by_us=fact.by_us, cut=fact.cut)
+    )
+    turn = gone.turn
+    if turn is not None:
+        delivered = fact.cut.delivered if fact.cut is not None else "yes"
+        gone = _prompt(gone, turn.id, state="queued" if delivered == "no" else "cut")
+    gone = replace(gone, permissions=[asked for asked in gone.permissions if asked.answered])
+    return _stopped(gone) if session.stop_asked is not None else gone
+
+
+def _stopped(session: Session) -> Session:
+    asked = session.stop_asked or "asleep"
+    awake = session.state in ACTIVE or asked != "asleep"
+    return replace(session, state=STOPS[asked] if awake else session.state, stop_asked=None)
+
+
+def _settle_cut(session: Session, fact: f.Opened) -> Session:
+    """Decide, now that the agent's own record is known, what becomes of a prompt whose turn was cut.
+
+    The record has it: the agent is told to go on (a prompt of our own, queued first). The record lacks it: it is sent
+    again. There is no record to ask, and something ran: a person decides, so it is left as cut off.
+    """
+    turn = session.turn
+    if turn is None or turn.state != "cut":
+        return session
+    before = next((one for one in reversed(session.attempts[:-1]) if one.number == turn.attempt), None)
+    cut = before.cut if before is not None and before.cut is not None else Cut()
+    nothing_ran = not cut.said and not cut.tools
+    if fact.how == "load" and fact.known is not None and turn.text in fact.known:
+        told = Prompt(f"{turn.id}+{fact.attempt}", continuation(turn.text, cut), fact.at, by="rekindle")
+        return _queued_first(
+            _prompt(session, turn.id, state="failed", outcome="cut off; the agent was told to go on"), told
+        )
+    if (fact.how == "load" and fact.known is not None) or nothing_ran:
+        return _prompt(session, turn.id, state="queued")
+    lost = _prompt(session, turn.id, state="failed", outcome="cut off; the conversation could not be restored")
+    return replace(
+        lost, message="the conversation could not be restored and the last prompt was cut off: say how to go on"
+    )
+
+
+def continuation(prompt: str, cut: Cut) -> str:
+    """What the agent is told after it was cut off in the middle of a turn. The same evidence gives the same bytes."""
+    lines = [
+        "Your process was interrupted in the middle of your turn and has been restarted; this is the same conversation.",
+        f"You were working on: {_short(prompt, 500)}",
+    ]
+    if cut.said:
+        lines.append(f"The last thing you said before you were cut off was: {_short(cut.said, 2000, tail=True)}")
+    for tool in cut.tools:
+        lines.append(f"This was started, and its outcome is unknown (it was stopped with you): {_short(tool, 500)}")
+    if cut.swept:
+        lines.append(f"Processes that were still running and have been ended: {', '.join(cut.swept[:20])}")
+    lines.append("Check the state of the files before you repeat anything, then go on with your task.")
+    return "\n".join(lines)
+
+
+def _short(text: str, most: int, *, tail: bool = False) -> str:
+    if len(text) <= most:
+        return text
+    return "…" + text[-most:] if tail else text[:most] + "…"
+
+
+def _attempt(session: Session, change: Callable[[Attempt], Attempt]) -> Session:
+    return replace(session, attempts=[*session.attempts[:-1], change(session.attempts[-1])])
+
+
+def _prompt(session: Session, prompt: str, **changes: object) -> Session:
+    return replace(
+        session,
+        prompts=[replace(one, **changes) if one.id == prompt else one for one in session.prompts],
+    )
+
+
+def _queued_first(session: Session, prompt: Prompt) -> Session:
+    if any(one.id == prompt.id for one in session.prompts):
+        return session
+    at = next((index for index, one in enumerate(session.prompts) if one.state == "queued"), len(session.prompts))
+    return replace(session, prompts=[*session.prompts[:at], prompt, *session.prompts[at:]])

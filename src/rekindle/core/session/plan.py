@@ -1,0 +1,93 @@
+"""What to do next about a session: a pure function of its state and the time, level-triggered.
+
+It never looks at the last fact, only at where the facts have led, so that starting up after a crash and going on as ever
+are the same call.
+"""
+
+from __future__ import annotations
+
+from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
+from rekindle.core.session.machine import TERMINAL, Attempt, Session, State
+
+
+def plan(session: Session, now: float) -> list[Effect]:
+    """The effects that are due. At most one of them starts, opens or ends the agent."""
+    attempt = session.attempt
+    if attempt is None or attempt.status == "gone":
+        return _bring_up(session, now)
+    if session.stop_asked is not None:
+        return [End(session.id, attempt.number, session.stop_asked)] if attempt.status != "launching" else []
+    if attempt.status == "launching":
+        return [Launch(session.id, attempt.number, attempt.how, attempt.token)]
+    if attempt.status == "up":
+        return _open(session, attempt)
+    return _converse(session, attempt)
+
+
+def wants_agent(session: Session) -> bool:
+    """Whether somebody needs the agent up: a question of state, not of whether it is."""
+    if session.resume_asked is not None:
+        return True
+    if session.state in TERMINAL:
+        return False
+    if session.attempt is None:
+        return True
+    if session.queued and session.state is State.WAITING_FOR_INPUT:
+        return True
+    return session.policy == "continue" and session.budget > 0 and is_cut(session)
+
+
+def is_cut(session: Session) -> bool:
+    """Whether the agent ended in the middle of its work, and not because we asked it to."""
+    attempt = session.attempt
+    if attempt is None or attempt.status != "gone" or attempt.by_us or session.state in TERMINAL:
+        return False
+    return session.state is not State.WAITING_FOR_INPUT or bool(session.queued)
+
+
+def next_attempt(session: Session) -> Launch:
+    """The attempt that would be started now."""
+    number = (session.attempt.number if session.attempt is not None else 0) + 1
+    if session.token is not None and session.can_load:
+        return Launch(session.id, number, "load", session.token)
+    return Launch(session.id, number, "new", None)
+
+
+def _bring_up(session: Session, now: float) -> list[Effect]:
+    if not wants_agent(session):
+        return []
+    if session.retry_at is not None and session.retry_at > now and session.resume_asked is None:
+        return [Wait(session.id, session.retry_at)]
+    return [next_attempt(session)]
+
+
+def _open(session: Session, attempt: Attempt) -> list[Effect]:
+    if attempt.how == "load" and session.token == attempt.token and session.can_load:
+        return [Open(session.id, attempt.number, "load", attempt.token)]
+    if attempt.how == "load" and session.token is not None:
+        return [End(session.id, attempt.number, "asleep")]  # it cannot load after all: a person decides
+    if attempt.how == "load" and not _nothing_ever_ran(session):
+        return [End(session.id, attempt.number, "asleep")]  # the agent has lost the conversation: a person decides
+    return [Open(session.id, attempt.number, "new", None)]
+
+
+def _nothing_ever_ran(session: Session) -> bool:
+    """Whether no turn has ever begun, so that a new conversation gives nothing up."""
+    if any(prompt.state in ("began", "done") for prompt in session.prompts):
+        return False
+    return all(one.cut is None or not (one.cut.said or one.cut.tools) for one in session.attempts)
+
+
+def _converse(session: Session, attempt: Attempt) -> list[Effect]:
+    effects: list[Effect] = [
+        Answer(session.id, attempt.number, asked.request, asked.option)
+        for asked in session.permissions
+        if asked.answered and asked.attempt == attempt.number
+    ]
+    queued = session.queued
+    turn = session.turn
+    if turn is not None and turn.id == session.cancel_asked:
+        effects.append(Cancel(session.id, attempt.number, turn.id))
+    if turn is None and queued:
+        effects.append(Say(session.id, attempt.number, queued[0].id, queued[0].text))
+    return effects

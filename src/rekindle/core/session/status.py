@@ -1,0 +1,59 @@
+"""A session's status for those who ask: the four cases, and whether and how it can be resumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rekindle.core.session.machine import ACTIVE, Session, State
+from rekindle.core.session.plan import is_cut
+
+#: A keeper that answered or wrote within this many seconds counts as recently seen.
+RECENTLY = 10.0
+
+
+@dataclass(frozen=True)
+class Status:
+    """The answer to `task.session.status`."""
+
+    is_running: bool
+    needs_resume: bool
+    is_resumable: bool
+    reason: str
+
+
+def status(session: Session, *, alive: bool, seen_seconds_ago: float | None) -> Status:
+    """Evaluate the four cases. `alive`: the keeper's lock is held and we are connected to it."""
+    attempt = session.attempt
+    if alive:
+        return Status(True, False, False, "already_running")
+    if (
+        attempt is not None
+        and attempt.status != "gone"
+        and seen_seconds_ago is not None
+        and seen_seconds_ago < RECENTLY
+    ):
+        return Status(False, False, False, "recently_seen")
+    if session.state not in ACTIVE:
+        retry = session.state in (State.FAILED, State.CANCELLED)
+        return Status(False, False, retry, f"{session.state.lower()}")
+    if session.token is not None and session.can_load:
+        return Status(False, True, True, "agent_not_running")
+    if attempt is not None:
+        return Status(False, True, True, "agent_not_running_fresh_start")
+    return Status(False, False, False, "not_started")
+
+
+def word(session: Session, *, alive: bool) -> str:
+    """The session in one word, for a list."""
+    if session.state not in ACTIVE:
+        return session.state.lower()
+    if alive:
+        if any(not asked.answered for asked in session.permissions):
+            return "asking"
+        return {State.STARTING: "starting", State.RUNNING: "working", State.WAITING_FOR_INPUT: "waiting"}[session.state]
+    if is_cut(session):
+        return "interrupted"
+    attempt = session.attempt
+    if attempt is not None and attempt.status == "gone" and not attempt.by_us:
+        return "dead"
+    return "queued" if session.queued or attempt is None else "asleep"
