@@ -6,6 +6,7 @@ Exits with 0 also where a target is missed (the table says so), and with 1 where
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import platform
 import sys
@@ -13,6 +14,7 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
@@ -34,15 +36,19 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
         stage = Stage(Path(folder).resolve(), QUICK if chosen.quick else Sizes())
         _warn_about_memory_disks(stage.folder)
-        results = [_measure(row, stage, judged=not chosen.quick) for row in rows]
+        run = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        results = [_measure(row, stage, run, judged=not chosen.quick) for row in rows]
     print()
     print(report.table(results))
     print()
+    failed = any("failed" in result.details for result in results)
     if chosen.quick:
         print("A quick run: sizes are too small for the targets, so none was judged and no file was written.")
+    elif failed:
+        print("A row failed to run, so no file was written.")
     else:
         _write(results)
-    return 1 if any("failed" in result.details for result in results) else 0
+    return 1 if failed else 0
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -52,7 +58,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _measure(row: Row, stage: Stage, *, judged: bool) -> Result:
+def _measure(row: Row, stage: Stage, run: str, *, judged: bool) -> Result:
     begun = perf_counter()
     print(f"{row.name} … ", end="", flush=True)
     try:
@@ -65,7 +71,7 @@ def _measure(row: Row, stage: Stage, *, judged: bool) -> Result:
         traceback.print_exc()
         return without_figure(row, "failed", f"{type(error).__name__}: {error}")
     print(f"{report.ratio(result)} ({perf_counter() - begun:.0f} s)", flush=True)
-    return replace(result, details={**result.details, "machine": _machine()})
+    return replace(result, details={**result.details, "run": run, "sources": _sources(), "machine": _machine()})
 
 
 def _write(results: Sequence[Result]) -> None:
@@ -74,6 +80,14 @@ def _write(results: Sequence[Result]) -> None:
     ordered = [known[row.name] for row in ROWS if row.name in known]
     for path in report.write(ordered, ROWS):
         print(f"wrote {path.relative_to(ROOT)}")
+
+
+def _sources() -> str:
+    """Which state of the product was measured: rows of different states do not belong to one comparison."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _machine() -> dict[str, object]:

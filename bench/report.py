@@ -22,8 +22,8 @@ _INTRO = """\
 
 **How to read it.** No figure here is a time. Machines differ and drift, so every row is a ratio: in each round the
 benchmark runs a reference and rekindle one after the other, in changing order, and the row is the median over the
-rounds. "10× faster" means that the reference took ten times as long; "2× of" means that rekindle took twice as long
-as the reference. The references are part of the benchmark:
+rounds. "10× as fast" means that the reference took ten times as long; "2× the time" means that rekindle took twice as
+long as the reference. The references are part of the benchmark:
 
 - *naive*: the resume protocol in plain Python (`bench/naive.py`), every line through `json.loads`;
 - *node*: the same in JavaScript (`bench/naive.mjs`), readline and `JSON.parse`;
@@ -53,7 +53,7 @@ def ratio(result: Result) -> str:
     if result.ratio is None:
         return "–"
     shown = f"{result.ratio:,.0f}" if result.ratio >= 100 else f"{result.ratio:g}"
-    return f"{shown}× faster" if result.bound == "at least" else f"{shown}× of"
+    return f"{shown}× as fast" if result.bound == "at least" else f"{shown}× the time"
 
 
 def target(result: Result) -> str:
@@ -94,6 +94,7 @@ def page(results: Sequence[Result], rows: Sequence[Row]) -> str:
     parts = [_INTRO, "## Results\n", _markdown(results)]
     machines = {json.dumps(result.details.get("machine"), sort_keys=True): result for result in results}
     parts.extend(map(_measured_on, machines.values()))
+    parts.append(_origin(results))
     parts.append("![How far each row is beyond its target](benchmarks.svg)\n")
     parts.append("## What is measured\n")
     parts.append("\n".join(f"- **{result.name}**: {known[result.name].what}" for result in results) + "\n")
@@ -122,8 +123,18 @@ def _measured_on(result: Result) -> str:
     return "Measured with " + ", ".join(f"{key} {value}" for key, value in machine.items()) + ".\n"
 
 
+def _origin(results: Sequence[Result]) -> str:
+    """Says so where the rows are not of one run, or the product was changed between them."""
+    runs: dict[str, list[str]] = {}
+    for result in results:
+        runs.setdefault(str(result.details.get("run")), []).append(result.name)
+    states = {result.details.get("sources") for result in results if "sources" in result.details}
+    changed = f" The sources changed meanwhile: {len(states)} states of them were measured." if len(states) > 1 else ""
+    if len(runs) == 1:
+        return f"All rows are of one run.{changed}\n"
+    listed = "".join(f"\n- {run}: {', '.join(names)}" for run, names in sorted(runs.items()))
+    return f"The rows are of {len(runs)} runs; a later one replaced earlier figures.{changed}\n{listed}\n"
+
+
 def _miss(result: Result, row: Row) -> str:
-    problem = result.details.get("failed")
-    if problem is not None:
-        return f"- **{result.name}**: failed to run ({problem}).\n"
-    return f"- **{result.name}**: {ratio(result)} the reference, {target(result)} was asked. {row.reason}\n"
+    return f"- **{result.name}**: {ratio(result)} (of the reference), and {target(result)} was asked. {row.reason}\n"

@@ -31,12 +31,17 @@ class Sizes:
     appends: int = 6_400
     heavy: int = 5
     light: int = 41
+    starts: int = 151
     tiny: int = 301
 
 
 QUICK = Sizes(
-    long=20_000, short=10_000, tail=100, folders=100, folder_lines=200, appends=640, heavy=2, light=5, tiny=21
+    long=20_000, short=10_000, tail=100, folders=100, folder_lines=200, appends=640, heavy=2, light=5, starts=5, tiny=21
 )
+
+
+class ChildFailed(Exception):
+    """A program that was to be timed did not get to its end."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,8 @@ class Stage:
 
     def child(self, command: list[str]) -> Timing:
         """Run a program that prints its own seconds and its answer as one JSON object."""
-        done = subprocess.run(command, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE)
+        done = subprocess.run(command, cwd=ROOT, env=self.environment, check=False, stdout=subprocess.PIPE)
+        if done.returncode != 0:
+            raise ChildFailed(f"{Path(command[0]).name} ended with status {done.returncode}; it said why above")
         said = json.loads(done.stdout)
         return Timing(said["seconds"], said["answer"])

@@ -53,13 +53,13 @@ def hook(stage: Stage) -> Measured:
         _spawn((program,), stage.environment, given)
         before = _lines(events)
         measured = in_turn(
-            stage.sizes.light,
+            stage.sizes.starts,
             lambda: _spawn(_PASS, stage.environment),
             lambda: _spawn((program,), stage.environment, given),
         )
     written = _lines(events) - before
-    if written != 2 * stage.sizes.light:
-        raise Disagreement(f"{stage.sizes.light} hook calls wrote {written} lines instead of two each")
+    if written != 2 * stage.sizes.starts:
+        raise Disagreement(f"{stage.sizes.starts} hook calls wrote {written} lines instead of two each")
     return replace(measured, facts={"lines_of_the_journal": before})
 
 
@@ -67,7 +67,7 @@ def version(stage: Stage) -> Measured:
     """`rekindle --version`."""
     program = (_script("rekindle"), "--version")
     return in_turn(
-        stage.sizes.light, lambda: _spawn(_PASS, stage.environment), lambda: _spawn(program, stage.environment)
+        stage.sizes.starts, lambda: _spawn(_PASS, stage.environment), lambda: _spawn(program, stage.environment)
     )
 
 
@@ -81,7 +81,7 @@ def status(stage: Stage) -> Measured:
     with chdir(repository):
         first = _spawn(program, stage.environment)
         measured = in_turn(
-            stage.sizes.light, lambda: _spawn(_PASS, stage.environment), lambda: _spawn(program, stage.environment)
+            stage.sizes.starts, lambda: _spawn(_PASS, stage.environment), lambda: _spawn(program, stage.environment)
         )
     return replace(measured, facts={"features": 3, "first_call_ms": round(first * 1000, 1)})
 

@@ -28,7 +28,7 @@ def test_seq_is_per_run_from_zero_without_holes(journal: Journal) -> None:
 
 def test_an_event_is_read_back_as_it_was_written(journal: Journal) -> None:
     journal.append(NewEvent("task.failed", {"taskId": "1", "error": "é \u2028 \ud800 \n"}), sid="a")
-    task = journal.state().sids["a"].tasks["1"]
+    task = journal.state().sids["a"].work.tasks["1"]
     assert (task.status, task.error) == ("FAILED", "é \u2028 \ud800 \n")
 
 

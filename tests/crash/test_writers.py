@@ -60,7 +60,7 @@ def check_killed_writers(path: Path, number: int, seed: int) -> None:
     assert path.read_bytes().endswith(b"}\n")
     assert events_in(path)[-1].sid == "ffffffff"
     for sid, run in journal.state().sids.items():
-        assert run.gaps == [], f"{sid} has holes"
+        assert run.work.gaps == [], f"{sid} has holes"
     assert journal.state().duplicates == 0
 
 
@@ -87,8 +87,8 @@ def test_the_next_append_closes_a_torn_line(tmp_path: Path, cut: int, data: dict
     only_the_newline_was_missing = cut == 1
     assert got.seq == (2 if only_the_newline_was_missing else 1)
     assert state.malformed == ([] if only_the_newline_was_missing else [2])
-    assert state.sids["a"].gaps == []
-    assert "2" in state.sids["a"].tasks
+    assert state.sids["a"].work.gaps == []
+    assert "2" in state.sids["a"].work.tasks
     again = FileJournal(path, "f").append(NewEvent("task.started", {"taskId": "3"}), sid="a")
     assert again.seq == (got.seq or 0) + 1
 
@@ -98,7 +98,7 @@ def test_sixty_four_writers_at_once_leave_no_hole_and_no_duplicate(tmp_path: Pat
     assert writer(path, "crowd", "64", "15") == {"failed": 0}
     state = FileJournal(path, "f").state()
     assert (state.lines, state.duplicates, state.malformed) == (64 * 15, 0, [])
-    assert all(run.gaps == [] for run in state.sids.values())
+    assert all(run.work.gaps == [] for run in state.sids.values())
     assert state.sids["5ba4ed00"].events == 32 * 15
 
 
@@ -126,7 +126,7 @@ def test_a_full_disk_gives_a_clear_error_and_a_whole_log_and_then_goes_on(tmp_pa
         assert verify(journal.path).is_whole
         subprocess.run(["mount", "-o", "remount,size=128k", str(disk)], check=True)
         journal.append(NewEvent("task.started", {"taskId": "later"}), sid="a")
-        assert journal.state().sids["a"].gaps == []
+        assert journal.state().sids["a"].work.gaps == []
         journal.close()
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)

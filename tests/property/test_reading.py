@@ -34,6 +34,7 @@ def same(left: JournalState, right: JournalState) -> bool:
     for state in (left, right):
         for run in state.sids.values():
             run.passed_over = False
+            assert run.work is not None  # unpacked
     return left == right and list(left.sids) == list(right.sids)
 
 

@@ -52,6 +52,7 @@ class Appender:
         self._stored_at = 0
         self._ids: set[str] = set()
         self._ids_offset = 0
+        self._own: tuple[str, int, int] | None = None  # sid, seq and end of the last event of ours
 
     def close(self) -> None:
         """Let go of the file."""
@@ -77,15 +78,23 @@ class Appender:
         """
         self._fd = self._locked()
         try:
-            size = self._refresh(sid, fresh=fresh)
-            if event_id is not None and self._has_id(event_id, size):
-                return None
-            if sid is None:
-                sid = self._head.open_run(session)
-            seq = self._head.next_seq(sid) if sid is not None else None
+            size = os.fstat(self._fd).st_size
+            seq: int | None
+            known = self._next_of_ours(sid, size) if event_id is None else None
+            if known is not None:
+                seq, torn = known
+            else:
+                self._refresh(sid, size, fresh=fresh)
+                if event_id is not None and self._has_id(event_id, size):
+                    return None
+                if sid is None:
+                    sid = self._head.open_run(session)
+                seq = self._head.next_seq(sid) if sid is not None else None
+                torn = self._head.offset < size
             line = encode(event, sid, seq, event_id)
-            torn = self._head.offset < size
-            self._write(b"\n" + line if torn else line, size)
+            data = b"\n" + line if torn else line
+            self._write(data, size)
+            self._own = (sid, seq, size + len(data)) if sid is not None and seq is not None else None
             if size == 0:
                 files.sync_folder(os.path.dirname(self.path))  # whoever made the file may not have lived to do it
             return sid, seq
@@ -115,7 +124,9 @@ class Appender:
             return False
         self._fd = self._locked()
         try:
-            return self._has_id(event_id, self._refresh(None, fresh=True))
+            size = os.fstat(self._fd).st_size
+            self._refresh(None, size, fresh=True)
+            return self._has_id(event_id, size)
         finally:
             lock.release(self._fd)
 
@@ -125,31 +136,45 @@ class Appender:
             return heads.Head()
         self._fd = self._locked()
         try:
-            self._refresh(None, fresh=False)
+            self._refresh(None, os.fstat(self._fd).st_size, fresh=False)
             return self._head
         finally:
             lock.release(self._fd)
 
     def _locked(self) -> int:
         before, self._fd = self._fd, -1
-        return lock.open_locked(self.path, before, self._lock_seconds)
+        now = lock.open_locked(self.path, before, self._lock_seconds)
+        if now != before:
+            self._own = None
+        return now
 
-    def _refresh(self, sid: str | None, *, fresh: bool) -> int:
-        status = os.fstat(self._fd)
-        size = status.st_size
+    def _next_of_ours(self, sid: str | None, size: int) -> tuple[int, bool] | None:
+        """The next seq of the run that we wrote to last, and whether the log ends in a torn line.
+
+        None unless it is plain that nobody else has written to that run since: then there is nothing to parse, and the
+        lock is held for as long as a write takes. A sid that hides behind escapes is not plain.
+        """
+        if self._own is None or self._own[0] != sid or not 0 <= size - self._own[2] < _HEAD_STEP:
+            return None
+        since = os.pread(self._fd, size - self._own[2], self._own[2])
+        if len(since) != size - self._own[2] or sid.encode() in since or b"\\u" in since:
+            return None
+        return self._own[1] + 1, bool(since) and since[-1:] != b"\n"
+
+    def _refresh(self, sid: str | None, size: int, *, fresh: bool) -> None:
+        inode = os.fstat(self._fd).st_ino
         head = self._head
-        if head.inode != status.st_ino or head.offset > size:
+        if head.inode != inode or head.offset > size:
             self._ids, self._ids_offset = set(), 0
-            head = heads.load(self._head_path, self._fd, size, status.st_ino)
+            head = heads.load(self._head_path, self._fd, size, inode)
             self._stored_at = head.offset
         if not head.complete and not fresh and (not head.knows(sid) if sid is not None else head.open_run() is None):
-            head = heads.Head(status.st_ino)
+            head = heads.Head(inode)
         self._head = head
         while not head.catch_up(self._fd, size, most=_HEAD_STEP):
             self._store()
         if head.offset - self._stored_at > _HEAD_LAG:
             self._store()
-        return size
 
     def _store(self) -> None:
         heads.store(self._head_path, self._head, self._fd)

@@ -36,7 +36,10 @@ def open_locked(path: str, fd: int, seconds: float) -> int:
         try:
             take(path, fd, seconds)
             here = os.fstat(fd).st_ino
-            there = os.stat(path).st_ino if os.path.exists(path) else -1
+            try:
+                there = os.stat(path).st_ino
+            except FileNotFoundError:
+                there = -1
         except BaseException:
             os.close(fd)
             raise
@@ -48,21 +51,23 @@ def open_locked(path: str, fd: int, seconds: float) -> int:
 
 def take(path: str, fd: int, seconds: float) -> None:
     """Wait for the lock, but not for ever: a stopped process may hold it."""
-    deadline = time.monotonic() + seconds
-    pause = 0.0002
+    deadline = 0.0
+    pause = 0.00005
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
-            if time.monotonic() >= deadline:
+            now = time.monotonic()
+            deadline = deadline or now + seconds
+            if now >= deadline:
                 raise AppendError(
                     "journal_locked",
                     f"{path}: another process has held the journal's lock for {seconds:g} s",
                     "find it with `fuser` on that file; a stopped process goes on with `kill -CONT`",
                 ) from None
             time.sleep(pause)
-            pause = min(pause * 1.5, 0.004)
+            pause = min(pause * 1.3, 0.002)
         except OSError as error:
             raise AppendError(
                 "journal_unlockable",

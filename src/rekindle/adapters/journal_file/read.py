@@ -14,7 +14,7 @@ from rekindle.core.journal.fold import JournalState, fold
 from rekindle.core.journal.stream import Irregular, StreamFold
 from rekindle.core.journal.tail import Tail, last_run
 
-#: Below this a cold fold is as quick as a look at the snapshot.
+#: Below this a cold fold is as quick as a look at the snapshot. A snapshot is renewed when a 128th has been added.
 _WORTH_A_SNAPSHOT = 1 << 16
 
 
@@ -54,7 +54,7 @@ def _stream(
             offset = behind
         else:
             last = block
-    if snapshots is not None and offset - start >= _WORTH_A_SNAPSHOT:
+    if snapshots is not None and offset - start >= max(_WORTH_A_SNAPSHOT, start >> 7):
         snapshots.store(path, fd, offset, stream.state)
     if last:
         stream.feed_last(last)

@@ -15,7 +15,7 @@ import msgspec
 from rekindle.adapters import files
 from rekindle.core.journal.fold import JournalState
 
-_FORMAT = 2
+_FORMAT = 3
 _HEAD = 4096
 _TAIL = 1 << 16
 _DIGEST = 16
@@ -60,6 +60,8 @@ class SnapshotCache:
     def store(self, path: Path, fd: int, offset: int, state: JournalState) -> None:
         """Keep a state; a failure is no error, the next reader only reads more."""
         try:
+            for run in state.sids.values():
+                run.pack()
             kept = _Snapshot(_FORMAT, os.fstat(fd).st_ino, offset, _probe(fd, offset), state)
             body = msgspec.msgpack.encode(kept)
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -173,7 +173,7 @@ def _end_data(state: JournalState, sid: str, given: dict[str, Any]) -> dict[str,
     run = state.sids.get(sid)
     data: dict[str, Any] = {"reason": "completed"}
     if run is not None:
-        data["tasks_completed"] = sum(task.status == COMPLETE for task in run.tasks.values())
+        data["tasks_completed"] = sum(task.status == COMPLETE for task in run.work.tasks.values())
         began = _time(run.first_ts)
         if began is not None:
             data["duration_s"] = max(0, round(datetime.now(began.tzinfo).timestamp() - began.timestamp()))

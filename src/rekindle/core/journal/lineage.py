@@ -95,28 +95,28 @@ def overlay(runs: list[RunState]) -> LineageState:
     warnings: list[Issue] = []
     decided: set[tuple[str, int]] = set()
     for run in runs:
-        for name, task in run.tasks.items():
+        for name, task in run.work.tasks.items():
             tasks[name] = _newer(tasks.get(name), task)
-        for name, active in run.agents.items():
+        for name, active in run.work.agents.items():
             agents.pop(name, None)
             agents[name] = active
-        for name, branch in run.branches.items():
+        for name, branch in run.work.branches.items():
             old = branches.get(name, Branch())
             branches[name] = Branch(
                 branch.task if branch.task is not None else old.task,
                 branch.merged if branch.merged is not None else old.merged,
             )
-        worktrees.update(run.worktrees)
-        qa.update(run.qa)
-        gaps.extend(run.gaps)
-        plan = run.plan or plan
-        if run.checkpoint is not None:
-            checkpoint = run.checkpoint
+        worktrees.update(run.work.worktrees)
+        qa.update(run.work.qa)
+        gaps.extend(run.work.gaps)
+        plan = run.work.plan or plan
+        if run.work.checkpoint is not None:
+            checkpoint = run.work.checkpoint
             reported.clear()
             warnings.clear()
-        reported.extend(run.issues)
-        warnings.extend(run.warnings)
-        decided.update(run.decided)
+        reported.extend(run.work.issues)
+        warnings.extend(run.work.warnings)
+        decided.update(run.work.decided)
     issues: list[Issue] = []
     settled: list[Issue] = []
     for issue in reported:

@@ -38,7 +38,7 @@ def run_lines(feature: str, analysis: Analysis) -> Iterator[RunLine]:
             outcome = "interrupted"
         else:
             outcome = "running"
-        tasks = run.tasks
+        tasks = run.work.tasks
         yield RunLine(
             date=(run.first_ts or "")[:10] or "unknown date",
             feature=feature,

@@ -111,8 +111,31 @@ class Worktree(msgspec.Struct, frozen=True):
     removed: bool = False
 
 
+class Work(msgspec.Struct):
+    """What a run has done and what it met with: the larger part of its state, which only its own lineage needs."""
+
+    gaps: list[Gap] = []
+    plan: Plan | None = None
+    tasks: dict[str, TaskState] = {}
+    agents: dict[str, bool] = {}
+    branches: dict[str, Branch] = {}
+    worktrees: dict[str, Worktree] = {}
+    qa: dict[str, Qa] = {}
+    checkpoint: Checkpoint | None = None
+    issues: list[Issue] = []
+    warnings: list[Issue] = []
+    decided: list[tuple[str, int]] = []
+
+
+_encode_work = msgspec.msgpack.Encoder().encode
+_decode_work = msgspec.msgpack.Decoder(Work).decode
+
+
 class RunState(msgspec.Struct):
-    """One sid. `is_run` is False while it has shown nothing but the events of a stray hook."""
+    """One sid. `is_run` is False while it has shown nothing but the events of a stray hook.
+
+    `work` stays packed, as a snapshot has it, until somebody asks for it.
+    """
 
     sid: str
     is_run: bool = False
@@ -125,17 +148,21 @@ class RunState(msgspec.Struct):
     events: int = 0
     last_seq: int = -1
     passed_over: bool = False
-    gaps: list[Gap] = []
-    plan: Plan | None = None
-    tasks: dict[str, TaskState] = {}
-    agents: dict[str, bool] = {}
-    branches: dict[str, Branch] = {}
-    worktrees: dict[str, Worktree] = {}
-    qa: dict[str, Qa] = {}
-    checkpoint: Checkpoint | None = None
-    issues: list[Issue] = []
-    warnings: list[Issue] = []
-    decided: list[tuple[str, int]] = []
+    packed: bytes | None = None
+    unpacked: Work | None = None
+
+    @property
+    def work(self) -> Work:
+        """What the run has done."""
+        if self.unpacked is None:
+            self.unpacked = _decode_work(self.packed) if self.packed is not None else Work()
+            self.packed = None
+        return self.unpacked
+
+    def pack(self) -> None:
+        """Put the work away."""
+        if self.unpacked is not None:
+            self.packed, self.unpacked = _encode_work(self.unpacked), None
 
 
 def count(run: RunState, seq: int | None, feature: str | None, ts: str | None) -> None:
@@ -150,7 +177,7 @@ def count(run: RunState, seq: int | None, feature: str | None, ts: str | None) -
     if seq is not None:
         missing = seq - run.last_seq - 1
         if missing > 0:
-            run.gaps.append(Gap(run.sid, run.last_seq, run.last_seq + 1, seq, missing))
+            run.work.gaps.append(Gap(run.sid, run.last_seq, run.last_seq + 1, seq, missing))
         run.last_seq = seq
 
 
@@ -183,11 +210,11 @@ def _plan(run: RunState, event: Event) -> None:
                 continue
             found = ev.task_id(item.get("id"))
             if found is not None:
-                task = run.tasks.setdefault(found, TaskState())
+                task = run.work.tasks.setdefault(found, TaskState())
                 task.summary = ev.text(item.get("summary")) or task.summary
                 task.agent = ev.text(item.get("agent")) or task.agent
     if event.type == ev.PLAN_CREATED or isinstance(tasks, list):
-        run.plan = Plan(*(value if isinstance(value := data.get(key), list) else [] for key in _PLAN_KEYS))
+        run.work.plan = Plan(*(value if isinstance(value := data.get(key), list) else [] for key in _PLAN_KEYS))
 
 
 _PLAN_KEYS = ("tasks", "waves", "dependencies")
@@ -197,16 +224,16 @@ def _checkpoint(run: RunState, event: Event) -> None:
     data = event.data
     if data.get("resumable") is False:
         return
-    run.checkpoint = Checkpoint(run.sid, event.seq, data.get("label"), data.get("branch"), data.get("plan_step"))
-    run.issues.clear()
-    run.warnings.clear()
+    run.work.checkpoint = Checkpoint(run.sid, event.seq, data.get("label"), data.get("branch"), data.get("plan_step"))
+    run.work.issues.clear()
+    run.work.warnings.clear()
 
 
 def _task(run: RunState, event: Event) -> None:
     data = event.data
     found = ev.task_of(data)
     if found is not None:
-        task = run.tasks.setdefault(found, TaskState())
+        task = run.work.tasks.setdefault(found, TaskState())
         task.status = _STATUS[event.type]
         task.summary = ev.text(data.get("summary")) or task.summary
         task.agent = ev.text(data.get("agent")) or task.agent
@@ -217,31 +244,31 @@ def _task(run: RunState, event: Event) -> None:
         task.error = ev.message_of(data) if failed else None
         task.attempts = _whole(data.get("attempts")) if failed else None
     if event.type == ev.TASK_FAILED:
-        run.issues.append(_issue(run, event))
+        run.work.issues.append(_issue(run, event))
 
 
 def _agent(run: RunState, event: Event) -> None:
     name = ev.text(event.data.get("name"))
     if name is None:
         return
-    run.agents.pop(name, None)
-    run.agents[name] = event.type == ev.AGENT_SPAWNED
+    run.work.agents.pop(name, None)
+    run.work.agents[name] = event.type == ev.AGENT_SPAWNED
     branch, task = ev.text(event.data.get("branch")), ev.task_of(event.data)
     if event.type == ev.AGENT_SPAWNED and branch:
-        known = run.branches.setdefault(branch, Branch())
+        known = run.work.branches.setdefault(branch, Branch())
         known.task = task if task is not None else known.task
 
 
 def _error(run: RunState, event: Event) -> None:
-    run.issues.append(_issue(run, event, resolved=event.data.get("resolved") is True))
+    run.work.issues.append(_issue(run, event, resolved=event.data.get("resolved") is True))
 
 
 def _blocker(run: RunState, event: Event) -> None:
-    run.issues.append(_issue(run, event))
+    run.work.issues.append(_issue(run, event))
 
 
 def _warning(run: RunState, event: Event) -> None:
-    run.warnings.append(_issue(run, event))
+    run.work.warnings.append(_issue(run, event))
 
 
 def _decided(run: RunState, event: Event) -> None:
@@ -250,19 +277,19 @@ def _decided(run: RunState, event: Event) -> None:
         if isinstance(item, dict):
             sid, seq = item.get("sid"), _whole(item.get("seq"))
             if isinstance(sid, str) and seq is not None:
-                run.decided.append((sid, seq))
+                run.work.decided.append((sid, seq))
 
 
 def _qa(run: RunState, event: Event) -> None:
     found = ev.task_of(event.data)
     if found is not None:
-        run.qa[found] = Qa(event.type.removeprefix("qa."), _whole(event.data.get("round")))
+        run.work.qa[found] = Qa(event.type.removeprefix("qa."), _whole(event.data.get("round")))
 
 
 def _branch(run: RunState, event: Event) -> None:
     name = ev.text(event.data.get("name"))
     if name:
-        branch = run.branches.setdefault(name, Branch())
+        branch = run.work.branches.setdefault(name, Branch())
         branch.merged = event.type == "branch.merged"
 
 
@@ -270,7 +297,7 @@ def _worktree(run: RunState, event: Event) -> None:
     path = ev.text(event.data.get("path"))
     if path:
         removed = event.type == "worktree.removed"
-        run.worktrees[path] = Worktree(None if removed else ev.text(event.data.get("branch")), removed)
+        run.work.worktrees[path] = Worktree(None if removed else ev.text(event.data.get("branch")), removed)
 
 
 def _issue(run: RunState, event: Event, *, resolved: bool = False) -> Issue:

@@ -9,6 +9,7 @@ any line it refuses, or that is not plainly the next one of the run at hand, goe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -33,6 +34,19 @@ class _Meta(msgspec.Struct, gc=False):
     ts: str | None = None
 
 
+class _Full(msgspec.Struct, gc=False):
+    """A line that changes its run, if it is as plain as our own writers make it."""
+
+    type: str
+    sid: str
+    seq: int
+    v: int = VERSION
+    feature: str | None = None
+    ts: str | None = None
+    data: dict[str, Any] = {}
+
+
+_decode_full = msgspec.json.Decoder(_Full).decode
 _decode_header = msgspec.json.Decoder(_Header).decode
 _decode_meta = msgspec.json.Decoder(_Meta).decode
 
@@ -88,10 +102,7 @@ class StreamFold:
                 if not changes_state(type_):
                     quiet.add(type_)
                     continue
-                decoded = decode_line(lines[index])
-                if not isinstance(decoded, Event):
-                    raise Irregular
-                self._promote_and_evolve(run, decoded)
+                self._promote_and_evolve(run, _event(lines[index]))
                 continue
             if run is not None:
                 _book(run, lines[first:index])
@@ -145,6 +156,18 @@ class StreamFold:
             elif not run.ended:
                 return run
         return None
+
+
+def _event(line: bytes) -> Event:
+    """The event of a line whose header was accepted."""
+    try:
+        full = _decode_full(line)
+        return Event(full.type, full.sid, full.seq, full.feature, full.ts, full.data, None)
+    except REFUSALS:
+        decoded = decode_line(line)
+        if not isinstance(decoded, Event):
+            raise Irregular from None
+        return decoded
 
 
 def _book(run: RunState, plain: list[bytes]) -> None:

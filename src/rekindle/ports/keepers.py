@@ -1,0 +1,103 @@
+"""Agent processes as the supervisor sees them: started, spoken to, followed and ended through their keepers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from rekindle.ports.errors import RekindleError
+
+
+class KeeperLost(RekindleError):
+    """Nobody answers for this attempt any more. Look at its exit before anything else."""
+
+    code = "keeper_lost"
+
+
+class NoRoomForTurn(RekindleError):
+    """The disk under the spool is full: no new turn is started, and nothing is lost."""
+
+    code = "no_room"
+
+
+@dataclass(frozen=True)
+class Order:
+    """An attempt to be started."""
+
+    session: str
+    attempt: int
+    generation: int
+    argv: tuple[str, ...]
+    cwd: str
+    env: dict[str, str] = field(repr=False)
+    pty: bool = False
+
+
+@dataclass(frozen=True)
+class Running:
+    """The attempt's agent runs, or has run: its exit, if any, is told by `follow`."""
+
+    folder: str
+    pid: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an attempt's tree ended. `delivered` and `started` are numbers of messages in its input spool."""
+
+    how: str
+    by_us: bool
+    delivered: int
+    started: int
+    swept: tuple[str, ...] = ()
+    truncated: int = 0
+
+
+@dataclass(frozen=True)
+class Output:
+    """Bytes that the agent wrote to its standard output, up to `offset`."""
+
+    data: bytes
+    offset: int
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message that is in the attempt's input spool already."""
+
+    number: int
+    id: str
+    payload: bytes
+
+
+class Keepers(Protocol):
+    """All methods may be called again with the same arguments after a crash, and then change nothing."""
+
+    async def launch(self, order: Order) -> Running:
+        """Start the attempt unless it runs or has run already. Raises RekindleError if it does not run and never did."""
+        ...
+
+    async def connect(self, session: str, attempt: int, generation: int) -> bool:
+        """Speak for the session from now on; a lower generation is refused. False if nobody answers any more."""
+        ...
+
+    async def send(self, session: str, attempt: int, message: str, payload: bytes) -> int:
+        """Put a message into the input spool (on disk when this returns) and return its number. Raises KeeperLost."""
+        ...
+
+    async def end(self, session: str, attempt: int, reason: str) -> None:
+        """Begin to end the attempt's whole tree, with grace."""
+        ...
+
+    def sent(self, session: str, attempt: int) -> Iterator[Sent]:
+        """What the input spool holds."""
+        ...
+
+    def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Ended]:
+        """What the agent writes, from `offset` on, and last how it ended, after its tree is gone and its lock is free."""
+        ...
+
+    def look(self, session: str, attempt: int) -> Literal["absent", "alive", "gone"]:
+        """A quick look at an attempt, without waiting."""
+        ...

@@ -1,0 +1,1 @@
+"""The supervisor: facts in, effects out. Knows ports, never adapters."""
