@@ -227,18 +227,16 @@ def _lines_with_ids(block: bytes) -> list[bytes]:
     return found
 
 
+_to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
+
+
 def encode(event: dict[str, object], sid: str | None, seq: int | None, event_id: str | None) -> bytes:
-    """The line of an event, newline included."""
-    line: dict[str, object] = {"v": 1, "ts": event["ts"]}
-    if sid is not None:
-        line["sid"] = sid
-        line["seq"] = seq
-    line["type"] = event["type"]
-    line.update((key, event.get(key)) for key in ("feature", "agent", "pane_id", "data"))
+    """The line of an event, newline included. `event` has ts, type, feature, agent, pane_id and data, in this order."""
+    place = {"sid": sid, "seq": seq} if sid is not None else {}
+    line: dict[str, object] = {"v": 1, "ts": event["ts"], **place, **event}
     if event_id is not None:
         line["eid"] = event_id
-    text = json.dumps(line, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    data = text.encode("ascii") + b"\n"
+    data = _to_json(line).encode("ascii") + b"\n"
     if len(data) > MAX_LINE:
         raise AppendError(
             "event_too_long",
@@ -251,7 +249,11 @@ def encode(event: dict[str, object], sid: str | None, seq: int | None, event_id:
 def timestamp(seconds: float) -> str:
     """A time as the journal writes it: UTC, milliseconds, Z."""
     whole = int(seconds)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{int((seconds - whole) * 1000):03d}Z"
+    day = time.gmtime(whole)
+    return (
+        f"{day[0]:04d}-{day[1]:02d}-{day[2]:02d}T{day[3]:02d}:{day[4]:02d}:{day[5]:02d}"
+        f".{int((seconds - whole) * 1000):03d}Z"
+    )
 
 
 def _no_room(path: str, error: OSError | None) -> AppendError:
