@@ -18,17 +18,21 @@ _KEYS = ("journal_sync", "progress_dir")
 class Settings:
     """What the user chose. A plain class, because a dataclass costs the fast paths more than all of their work."""
 
-    __slots__ = ("cache_dir", "journal_sync", "progress_dir", "state_dir")
+    __slots__ = ("cache_dir", "journal_sync", "progress_dir", "runtime_dir", "state_dir")
 
-    def __init__(self, *, progress_dir: str | None, journal_sync: str | None, cache_dir: str, state_dir: str) -> None:
+    def __init__(
+        self, *, progress_dir: str | None, journal_sync: str | None, cache_dir: str, state_dir: str, runtime_dir: str
+    ) -> None:
         #: where the journals are, relative to the main checkout
         self.progress_dir = progress_dir
         #: one sync policy for all events, or None for each type's own
         self.journal_sync = journal_sync
         #: what can be thrown away at any time
         self.cache_dir = cache_dir
-        #: logs
+        #: the store, the sessions, logs
         self.state_dir = state_dir
+        #: sockets; a short path, because a socket's may have 107 bytes
+        self.runtime_dir = runtime_dir
 
 
 def load(environment: Mapping[str, str], root: str | None) -> Settings:
@@ -57,7 +61,15 @@ def load(environment: Mapping[str, str], root: str | None) -> Settings:
         journal_sync=values.get("journal_sync"),
         cache_dir=os.path.join(environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "rekindle"),
         state_dir=os.path.join(environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"), "rekindle"),
+        runtime_dir=_runtime(environment),
     )
+
+
+def _runtime(environment: Mapping[str, str]) -> str:
+    given = environment.get("XDG_RUNTIME_DIR")
+    if given and len(given) < 50 and os.path.isdir(given):
+        return os.path.join(given, "rekindle")
+    return f"/tmp/rekindle-{os.getuid()}"
 
 
 def _read(file: str) -> dict[str, str]:

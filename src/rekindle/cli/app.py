@@ -13,6 +13,17 @@ from rekindle.cli.outcome import report
 
 _COMMANDS = {
     "status": ("status", "status", "What is interrupted in this repository (the same as no command at all)."),
+    "run": ("sessions", "run", "Give a prompt to an agent, in a session that survives anything."),
+    "ps": ("ps", "ps", "List sessions: what works, what waits, what was interrupted."),
+    "resume": ("sessions", "resume", "Bring an agent back, in the same conversation."),
+    "send": ("sessions", "send", "Say something to a session's agent."),
+    "attach": ("logs", "attach", "Come back to a session: watch it and talk to it."),
+    "logs": ("logs", "logs", "The conversation of a session."),
+    "show": ("sessions", "show", "Everything about a session."),
+    "stop": ("sessions", "stop", "End a session's agent with its whole process tree."),
+    "cancel": ("sessions", "cancel", "End a turn, not the session."),
+    "answer": ("sessions", "answer", "Answer what an agent asks."),
+    "serve": ("serve", "serve", "Run the daemon that owns your sessions."),
     "analyze": ("analyze", "analyze", "What a journal says, and what a resume would do."),
     "track": ("track", "track", "Append an event to a feature's journal."),
     "checkpoint": ("track", "checkpoint", "Mark a point that is safe to resume at."),

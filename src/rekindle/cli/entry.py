@@ -32,3 +32,7 @@ def _version() -> None:
     from rekindle import __version__
 
     print(f"rekindle {__version__}")
+
+
+if __name__ == "__main__":
+    main()

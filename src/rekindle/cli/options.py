@@ -30,6 +30,19 @@ def complete_features(_ctx: click.Context, _param: click.Parameter, incomplete: 
     return [CompletionItem(item.name) for item in found if item.name.startswith(incomplete)]
 
 
+def complete_sessions(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of sessions, for the shell."""
+    from rekindle.api.places import Places
+    from rekindle.cli.commands.ps import sessions
+    from rekindle.settings import load
+
+    try:
+        found = sessions(Places(load(os.environ, None)))
+    except RekindleError:
+        return []
+    return [CompletionItem(row["id"], help=row["title"]) for row in found if row["id"].startswith(incomplete)]
+
+
 def feature_option(function: Decorated) -> Decorated:
     """`--feature`: the feature, where the branch does not say it."""
     return click.option(

@@ -94,6 +94,10 @@ class Keepers(Protocol):
         """What the input spool holds."""
         ...
 
+    def heard(self, session: str, attempt: int) -> bytes:
+        """All that the agent has written so far."""
+        ...
+
     def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Ended]:
         """What the agent writes, from `offset` on, and last how it ended, after its tree is gone and its lock is free."""
         ...

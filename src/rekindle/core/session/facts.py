@@ -164,10 +164,10 @@ class PermissionAnswered(Fact, frozen=True, kw_only=True, tag="permission_answer
 
 
 class StopAsked(Fact, frozen=True, kw_only=True, tag="stop_asked"):
-    """End the agent. `to` is what the session is then: asleep (it waits for input), cancelled or completed."""
+    """End the agent. `to` is what the session is then; asleep means that it waits for input without a process."""
 
     by: str
-    to: Literal["asleep", "cancelled", "completed"]
+    to: Literal["asleep", "cancelled", "completed", "failed"]
 
 
 class Cut(msgspec.Struct, frozen=True):

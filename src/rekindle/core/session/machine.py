@@ -58,7 +58,12 @@ TRANSITIONS: dict[tuple[State, type[f.Fact]], State] = {
 }
 
 #: Where a stop that was asked for leads, from any state, once the tree is gone.
-STOPS: dict[str, State] = {"asleep": W, "cancelled": State.CANCELLED, "completed": State.COMPLETED}
+STOPS: dict[str, State] = {
+    "asleep": W,
+    "cancelled": State.CANCELLED,
+    "completed": State.COMPLETED,
+    "failed": State.FAILED,
+}
 
 _TASK = {
     S: TaskState.IN_PROGRESS,
@@ -198,20 +203,38 @@ def evolve(session: Session | None, fact: AnyFact) -> Session:
 
 
 def _is_stale(session: Session, fact: AnyFact) -> bool:
+    """Whether a fact comes too late or was told before. A spool can be folded again from its start without harm."""
     match fact:
         case f.LaunchIntended():
             newest = session.attempt
             return newest is not None and fact.attempt <= newest.number
-        case f.ReceiptWritten():
-            return False
-        case (
-            f.Launched() | f.LaunchFailed() | f.Opened() | f.OpenRefused() | f.PromptSent() | f.TurnBegan()
-            | f.TurnFinished() | f.TurnFailed() | f.PermissionAsked() | f.Exited()
-        ):  # fmt: skip
-            newest = session.attempt
-            return newest is None or newest.number != fact.attempt or newest.status == "gone"
+        case f.Launched():
+            return _status(session, fact.attempt) != "launching"
+        case f.LaunchFailed():
+            return _status(session, fact.attempt) != "launching"
+        case f.Opened() | f.OpenRefused():
+            return _status(session, fact.attempt) != "up"
+        case f.PromptSent():
+            return _status(session, fact.attempt) != "ready" or _progress(session, fact.prompt) != "queued"
+        case f.TurnBegan():
+            return _status(session, fact.attempt) != "ready" or _progress(session, fact.prompt) != "sent"
+        case f.TurnFinished() | f.TurnFailed():
+            running = _progress(session, fact.prompt) in ("sent", "began")
+            return _status(session, fact.attempt) != "ready" or not running
+        case f.PermissionAsked() | f.Exited():
+            return _status(session, fact.attempt) in (None, "gone")
         case _:
             return False
+
+
+def _status(session: Session, attempt: int) -> str | None:
+    """The status of an attempt, if it is the newest one."""
+    newest = session.attempt
+    return newest.status if newest is not None and newest.number == attempt else None
+
+
+def _progress(session: Session, prompt: str) -> str | None:
+    return next((one.state for one in session.prompts if one.id == prompt), None)
 
 
 def _book(session: Session, fact: AnyFact) -> Session:

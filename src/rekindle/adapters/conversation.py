@@ -1,0 +1,149 @@
+"""A session's conversation, read from its spools: over all attempts, and as it grows. Needs no daemon."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal
+
+from rekindle.agents import observation as o
+from rekindle.agents.acp.framing import Framed, Framer, Line
+from rekindle.agents.acp.wire import Wire
+from rekindle.keeper import launch
+from rekindle.keeper.input_records import InputReader, InputRecord
+
+Kind = Literal["prompt", "said", "thought", "tool", "tool_done", "plan", "question", "end", "error", "attempt", "note"]
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that was said or done."""
+
+    kind: Kind
+    text: str
+    attempt: int
+
+
+class Conversation:
+    """Reads what is there, and on the next `poll` what has come since."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._attempts: dict[int, _AttemptReader] = {}
+
+    def poll(self) -> list[Entry]:
+        """Entries that have not been given out yet, in order."""
+        found: list[Entry] = []
+        try:
+            numbers = sorted(int(name) for name in os.listdir(self._folder) if name.isdigit())
+        except FileNotFoundError:
+            return []
+        for number in numbers:
+            reader = self._attempts.get(number)
+            if reader is None:
+                reader = self._attempts[number] = _AttemptReader(os.path.join(self._folder, str(number)), number)
+                if number > 1:
+                    found.append(Entry("attempt", f"attempt {number}", number))
+            found.extend(reader.poll())
+        return found
+
+
+class _AttemptReader:
+    def __init__(self, folder: str, number: int) -> None:
+        self._folder = folder
+        self._number = number
+        self._wire = Wire(number)
+        self._framer = Framer()
+        self._lines: deque[Framed] = deque()
+        self._records: deque[InputRecord] = deque()
+        self._last_record = 0
+        self._ended = False
+
+    def poll(self) -> list[Entry]:
+        if self._ended:
+            return []
+        record = launch.read_exit(self._folder)
+        self._read()
+        found: list[Entry] = []
+        while True:
+            if self._records and self._is_due(self._records[0]):
+                found.extend(self._send(self._records.popleft()))
+            elif self._lines:
+                found.extend(self._receive(self._lines.popleft()))
+            else:
+                break
+        if record is not None:
+            self._ended = True
+            cut = self._wire.is_prompting
+            how = f"killed by {record.signal}" if record.signal else f"exit {record.code}"
+            if cut:
+                found.append(self._entry("note", f"the agent was cut off in the middle of its turn ({how})"))
+        return found
+
+    def _read(self) -> None:
+        try:
+            with open(os.path.join(self._folder, "in"), "rb") as file:
+                for record in InputReader(file):
+                    if record.n > self._last_record:
+                        self._records.append(record)
+                        self._last_record = record.n
+            with open(os.path.join(self._folder, "out"), "rb") as file:
+                file.seek(self._framer.offset)
+                while block := file.read(_BLOCK):
+                    self._lines.extend(self._framer.feed(block))
+        except FileNotFoundError:
+            return
+
+    def _is_due(self, record: InputRecord) -> bool:
+        if "-prompt-" not in record.prompt:
+            return True
+        return self._wire.token is not None and not self._wire.is_prompting and not self._wire.is_opening
+
+    def _send(self, record: InputRecord) -> list[Entry]:
+        self._wire.sent(record.prompt, record.payload)
+        text = _prompt_text(record)
+        return [self._entry("prompt", text)] if text is not None else []
+
+    def _receive(self, line: Framed) -> list[Entry]:
+        seen = self._wire.received(line.data) if isinstance(line, Line) else self._wire.oversized(line)
+        return [entry for one in seen if (entry := self._shown(one)) is not None]
+
+    def _shown(self, seen: o.Observation) -> Entry | None:
+        match seen:
+            case o.Said(replay=False):
+                return self._entry("thought" if seen.thought else "said", seen.text)
+            case o.ToolStarted(replay=False):
+                return self._entry("tool", seen.title)
+            case o.ToolChanged(replay=False) if seen.status in ("completed", "failed"):
+                return self._entry("tool_done", f"{seen.status}" + (f": {seen.output}" if seen.output else ""))
+            case o.PlanShown(replay=False):
+                return self._entry("plan", "\n".join(f"[{one.status}] {one.content}" for one in seen.entries))
+            case o.PermissionAsked():
+                return self._entry("question", seen.title)
+            case o.TurnFinished():
+                return self._entry("end", seen.stop_reason)
+            case o.TurnFailed():
+                return self._entry("error", f"{seen.error_class}: {seen.message}")
+            case o.OpenRefused():
+                return self._entry("error", f"the conversation was not opened: {seen.message}")
+            case o.Noise():
+                return self._entry("note", f"{seen.reason}: {seen.excerpt}")
+            case _:
+                return None
+
+    def _entry(self, kind: Kind, text: str) -> Entry:
+        return Entry(kind, text, self._number)
+
+
+def _prompt_text(record: InputRecord) -> str | None:
+    if "-prompt-" not in record.prompt:
+        return None
+    import json
+
+    try:
+        blocks = json.loads(record.payload)["params"]["prompt"]
+        return "".join(block["text"] for block in blocks if block.get("type") == "text")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""

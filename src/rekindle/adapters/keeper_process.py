@@ -1,0 +1,233 @@
+"""Agent processes through their keepers: the Keepers port on `rekindle.keeper`.
+
+Where things are follows from session and attempt alone, so that a daemon that has never seen an attempt finds it:
+SESSIONS/<session>/<attempt>/ is its keeper's folder, SESSIONS/<session>/lock the session's lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Iterator
+from typing import Literal
+
+from rekindle.adapters.keeper_connection import KeeperConnection
+from rekindle.keeper import launch
+from rekindle.keeper.errors import KeeperError, KeeperGone, LockHeld, Refused, StaleGeneration, StartInDoubt
+from rekindle.keeper.input_records import InputReader
+from rekindle.keeper.outcome import EndedBy, ExitRecord
+from rekindle.keeper.refusals import Code
+from rekindle.ports.errors import OwnedError, RekindleError
+from rekindle.ports.keepers import Ended, KeeperLost, NoRoomForTurn, Order, Output, Running, Sent
+from rekindle.ports.store import StaleGeneration as StaleWriter
+
+_BLOCK = 1 << 18
+_BUSY, _IDLE = 0.02, 0.2
+_GRACE = 10.0
+
+
+class KeeperProcesses:
+    """See `rekindle.ports.keepers.Keepers`. `sessions` is the folder of all sessions, `sockets` a short 0700 folder."""
+
+    def __init__(self, sessions: str, sockets: str, *, grace: float = _GRACE) -> None:
+        self._sessions = sessions
+        self._sockets = sockets
+        self._grace = grace
+        self._connections: dict[tuple[str, int], KeeperConnection] = {}
+
+    def folder(self, session: str, attempt: int) -> str:
+        """The keeper's folder of an attempt."""
+        return os.path.join(self._sessions, session, str(attempt))
+
+    def lock(self, session: str) -> str:
+        """The session's lock."""
+        return os.path.join(self._sessions, session, "lock")
+
+    async def launch(self, order: Order) -> Running:
+        """Start the attempt unless it runs or has run already."""
+        folder = self.folder(order.session, order.attempt)
+        found = self._found(folder)
+        if found is not None:
+            return found
+        spec = launch.Spec(
+            session=order.session,
+            attempt=order.attempt,
+            generation=order.generation,
+            argv=order.argv,
+            cwd=order.cwd,
+            env=order.env,
+            folder=folder,
+            lock=self.lock(order.session),
+            socket_dir=self._sockets,
+            stamp=stamp(order.session),
+            pty=order.pty,
+            grace_seconds=self._grace,
+        )
+        try:
+            started = await asyncio.to_thread(launch.spawn, spec)
+        except LockHeld as error:
+            raise OwnedError(f"another process holds the session: {error}", "see `rekindle ps`") from error
+        except StartInDoubt as error:
+            found = await self._decided(folder)
+            if found is None:
+                raise RekindleError(str(error), "try again") from error
+            return found
+        except (KeeperError, OSError) as error:
+            raise RekindleError(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
+        return Running(folder, started.identity.agent.pid)
+
+    async def connect(self, session: str, attempt: int, generation: int) -> bool:
+        """Speak for the session from now on."""
+        try:
+            await self._connected(session, attempt, generation)
+        except StaleGeneration as error:
+            raise StaleWriter(f"{session}: a newer daemon has taken it over", "stop this daemon") from error
+        except KeeperGone:
+            return False
+        except Refused as error:
+            raise RekindleError(
+                f"{session}: its keeper refused us ({error})", "stop it with the rekindle that began it"
+            ) from error
+        return True
+
+    async def send(self, session: str, attempt: int, message: str, payload: bytes) -> int:
+        """Put a message into the input spool and return its number."""
+        connection = self._connections.get((session, attempt))
+        if connection is None or connection.closed:
+            raise KeeperLost(f"{session}: nobody answers for attempt {attempt}")
+        try:
+            answer = await connection.request({"op": "send", "id": message}, payload)
+        except KeeperGone as error:
+            raise KeeperLost(f"{session}: {error}") from error
+        except StaleGeneration as error:
+            raise StaleWriter(f"{session}: a newer daemon has taken it over", "stop this daemon") from error
+        except Refused as error:
+            if error.code == Code.NO_ROOM.value:
+                raise NoRoomForTurn(
+                    f"{session}: there is no room on the disk for another turn", "make room; it then goes on by itself"
+                ) from error
+            raise KeeperLost(f"{session}: {error}") from error
+        return int(answer["n"])
+
+    async def end(self, session: str, attempt: int, reason: str) -> None:
+        """Begin to end the attempt's whole tree."""
+        connection = self._connections.get((session, attempt))
+        if connection is None or connection.closed:
+            return
+        try:
+            await connection.request({"op": "stop", "reason": reason})
+        except (KeeperGone, Refused):
+            return
+
+    def sent(self, session: str, attempt: int) -> Iterator[Sent]:
+        """What the input spool holds."""
+        try:
+            with open(os.path.join(self.folder(session, attempt), "in"), "rb") as file:
+                for record in InputReader(file):
+                    yield Sent(record.n, record.prompt, record.payload)
+        except FileNotFoundError:
+            return
+
+    def heard(self, session: str, attempt: int) -> bytes:
+        """All that the agent has written so far."""
+        try:
+            with open(os.path.join(self.folder(session, attempt), "out"), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return b""
+
+    async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Ended]:
+        """What the agent writes, and how it ends."""
+        folder = self.folder(session, attempt)
+        path = os.path.join(folder, "out")
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.path.exists(path) else -1
+        pause = _BUSY
+        lost = 0
+        try:
+            while True:
+                gone = not launch.is_alive(folder)
+                size = os.fstat(fd).st_size if fd >= 0 else 0
+                if size < offset:
+                    lost += offset - size
+                    offset = size
+                block = os.pread(fd, _BLOCK, offset) if fd >= 0 else b""
+                if block:
+                    offset += len(block)
+                    pause = _BUSY
+                    yield Output(block, offset)
+                    await asyncio.sleep(0)
+                elif gone:
+                    break
+                else:
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 1.3, _IDLE)
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        connection = self._connections.pop((session, attempt), None)
+        if connection is not None:
+            await connection.close()
+        swept = await asyncio.to_thread(self._sweep, session)
+        yield _ended(launch.read_exit(folder), launch.read_progress(folder), swept, lost)
+
+    def look(self, session: str, attempt: int) -> Literal["absent", "alive", "gone"]:
+        """A quick look at an attempt."""
+        folder = self.folder(session, attempt)
+        if not os.path.exists(os.path.join(folder, "spec.json")):
+            return "absent"
+        return "alive" if launch.is_alive(folder) else "gone"
+
+    async def _connected(self, session: str, attempt: int, generation: int) -> None:
+        identity = launch.read_identity(self.folder(session, attempt))
+        if identity is None:
+            raise KeeperGone("it never said where it listens")
+        self._connections[session, attempt] = await KeeperConnection.open(identity.socket, generation)
+
+    def _found(self, folder: str) -> Running | None:
+        identity = launch.read_identity(folder)
+        if identity is not None and (launch.is_alive(folder) or launch.read_exit(folder) is not None):
+            return Running(folder, identity.agent.pid)
+        return None
+
+    async def _decided(self, folder: str) -> Running | None:
+        for _ in range(100):
+            found = self._found(folder)
+            if found is not None or not launch.is_alive(folder):
+                return found
+            await asyncio.sleep(0.1)
+        return None
+
+    def _sweep(self, session: str) -> tuple[str, ...]:
+        """End what guard and keeper left behind because both were killed; their lock is ours meanwhile."""
+        fd = os.open(self.lock(session), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return tuple(process.comm for process in launch.end_leftovers(stamp(session)))
+        except BlockingIOError:
+            return ()
+        finally:
+            os.close(fd)
+
+
+def stamp(session: str) -> str:
+    """What marks every process of a session, over all attempts."""
+    return f"rekindle-{session}"
+
+
+def _ended(record: ExitRecord | None, progress: launch.Progress | None, swept: tuple[str, ...], lost: int) -> Ended:
+    if record is None:
+        delivered, started = (progress.delivered_n, progress.started_n) if progress is not None else (0, 0)
+        return Ended("its guard and keeper were killed", False, delivered, started, swept, lost)
+    by_us = record.ended_by is EndedBy.STOP
+    if record.ended_by is EndedBy.GUARD:
+        how = "its keeper was killed"
+    elif record.signal is not None:
+        how = f"killed by {record.signal}"
+    else:
+        how = f"exited with {record.code}"
+    if by_us:
+        how = f"stopped ({record.reason})"
+    truncated = record.truncated_out.lost if record.truncated_out is not None else 0
+    names = (*(one.comm for one in record.swept), *swept)
+    return Ended(how, by_us, record.delivered_n, record.started_n, names, max(truncated, lost))

@@ -1,0 +1,87 @@
+"""Where agents work on this machine: the environment that they were started from, their folder, their callbacks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterable
+
+from rekindle.adapters import files
+from rekindle.adapters.callbacks import Callbacks, Refusal
+from rekindle.adapters.keeper_process import stamp
+from rekindle.adapters.sql_store.rebuild import write_session_file
+from rekindle.agents.acp import messages
+from rekindle.agents.acp.messages import Outgoing
+from rekindle.agents.observation import CallbackAsked
+from rekindle.core.session.facts import Created
+from rekindle.core.session.machine import Session
+
+_ENVIRONMENT = "environment.json"
+#: What belongs to the caller's terminal or to an outer agent, and not to the agent that is started.
+_LEFT_OUT = (
+    "REKINDLE_STAMP",
+    "REKINDLE_SID",
+    "REKINDLE_FEATURE",
+    "REKINDLE_AGENT",
+    "_REKINDLE_COMPLETE",
+    "OLDPWD",
+    "PWD",
+)
+_POLL = 0.1
+
+
+class LocalWorkplace:
+    """See `rekindle.ports.workplace.Workplace`. The environment may hold keys: its file is this user's alone."""
+
+    def __init__(self, sessions: str, sockets: str) -> None:
+        self._sessions = sessions
+        self._sockets = sockets
+        self._callbacks: dict[tuple[str, int], Callbacks] = {}
+
+    def prepare(self, created: Created, env: dict[str, str]) -> None:
+        """Make a session's folder, with what has to outlive the store."""
+        folder = os.path.join(self._sessions, created.session)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        kept = {name: value for name, value in env.items() if name not in _LEFT_OUT}
+        files.replace(os.path.join(folder, _ENVIRONMENT), json.dumps(kept).encode(), mode=0o600, durable=True)
+        write_session_file(folder, created)
+
+    def environment(self, session: Session) -> dict[str, str]:
+        """The environment that the session was begun in, and what tells its hooks whose they are."""
+        try:
+            kept = json.loads(files.read(os.path.join(self._sessions, session.id, _ENVIRONMENT)))
+        except (OSError, ValueError):
+            kept = dict(os.environ)
+        env = {name: value for name, value in kept.items() if isinstance(name, str) and isinstance(value, str)}
+        env["PWD"] = session.cwd
+        env["REKINDLE_SESSION"] = session.id
+        if session.feature is not None:
+            env["REKINDLE_FEATURE"] = session.feature
+        return env
+
+    def resolve(self, cwd: str, paths: Iterable[str]) -> list[str]:
+        """Absolute paths, links followed."""
+        return [os.path.realpath(os.path.join(cwd, path)) for path in paths]
+
+    async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
+        """Do what the agent asks and return the answer."""
+        key = (session.id, attempt)
+        callbacks = self._callbacks.get(key)
+        if callbacks is None:
+            callbacks = self._callbacks[key] = Callbacks(
+                os.path.join(self._sessions, session.id),
+                session.cwd,
+                stamp(session.id),
+                attempt,
+                self._sockets,
+                self.environment(session),
+            )
+        while True:
+            result = await asyncio.to_thread(callbacks.serve, asked.method, asked.params, asked.request_id)
+            if result is not None:
+                break
+            await asyncio.sleep(_POLL)
+        if isinstance(result, Refusal):
+            return messages.refuse(attempt, asked.request_id, result.code, result.message)
+        return messages.answer(attempt, asked.request_id, result)

@@ -1,0 +1,166 @@
+"""The daemon's client: one request, one answer, blocking. Starts the daemon if there is none. Light standard library."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import sys
+
+from rekindle.api.places import Places
+from rekindle.ports.errors import OwnedError, QuestionError, RekindleError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_START_SECONDS = 30.0
+
+
+class NoDaemon(RekindleError):
+    """Nobody serves this store."""
+
+    code = "no_daemon"
+
+
+class DaemonClient:
+    """A connection to the daemon of one store."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._socket: socket.socket | None = None
+        self._buffer = b""
+
+    def ask(self, op: str, *, start: bool = True, **values: Any) -> dict[str, Any]:
+        """Ask the daemon, and wait for its answer as long as that takes. `start`: begin one if there is none."""
+        self._connect(start=start)
+        self._send({"op": op, **values})
+        answer = self._line()
+        if answer is None:
+            raise NoDaemon("the daemon went away while it was asked", f"see {self._places.daemon_log}")
+        if answer.get("ok") is not True:
+            raise _error(answer.get("error") or {})
+        return {key: value for key, value in answer.items() if key not in ("ok", "id")}
+
+    def follow(self, after: int) -> Iterator[dict[str, Any]]:
+        """Facts as they happen, behind a sequence number."""
+        self._connect(start=True)
+        self._send({"op": "follow_feed", "after": after})
+        self._line()
+        while (fact := self._line()) is not None:
+            yield fact
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _connect(self, *, start: bool) -> None:
+        if self._socket is not None:
+            return
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(self._places.socket)
+        except OSError:
+            connection.close()
+            if not start:
+                raise NoDaemon("no daemon is running", "`rekindle serve` starts one") from None
+            start_daemon(self._places)
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                connection.connect(self._places.socket)
+            except OSError as error:
+                connection.close()
+                raise NoDaemon(
+                    f"the daemon does not answer ({error.strerror})", f"see {self._places.daemon_log}"
+                ) from error
+        self._socket, self._buffer = connection, b""
+
+    def _send(self, request: dict[str, Any]) -> None:
+        assert self._socket is not None
+        try:
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
+        except OSError as error:
+            raise NoDaemon("the daemon went away", f"see {self._places.daemon_log}") from error
+
+    def _line(self) -> dict[str, Any] | None:
+        assert self._socket is not None
+        while b"\n" not in self._buffer:
+            try:
+                data = self._socket.recv(1 << 16)
+            except OSError:
+                data = b""
+            if not data:
+                self.close()
+                return None
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def is_served(places: Places) -> bool:
+    """Whether a daemon holds the store."""
+    try:
+        fd = os.open(places.daemon_lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def start_daemon(places: Places) -> None:
+    """Start the daemon and wait until it listens."""
+    import select
+    import subprocess
+    import time
+
+    if os.environ.get("REKINDLE_STAMP"):
+        raise RekindleError(
+            "an agent cannot start the daemon: it would end with the agent", "start `rekindle serve` outside of it"
+        )
+    places.make()
+    listens, says = os.pipe()
+    log = os.open(places.daemon_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rekindle.cli.entry", "serve", "--on-demand"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            env={**os.environ, "REKINDLE_READY_FD": str(says)},
+            pass_fds=(says,),
+            start_new_session=True,
+        )
+        os.close(says)
+        says = -1
+        ready, _, _ = select.select([listens], [], [], _START_SECONDS)
+        word = os.read(listens, 200) if ready else b""
+    finally:
+        os.close(listens)
+        os.close(log)
+        if says >= 0:
+            os.close(says)
+    if word:
+        return
+    deadline = time.monotonic() + _START_SECONDS
+    while process.poll() == 4 and time.monotonic() < deadline:  # somebody else was quicker: wait for theirs
+        if os.path.exists(places.socket):
+            return
+        time.sleep(0.05)
+    raise NoDaemon("the daemon did not start", f"see {places.daemon_log}")
+
+
+def _error(shown: dict[str, Any]) -> RekindleError:
+    kinds: dict[int, type[RekindleError]] = {2: UsageError, 3: QuestionError, 4: OwnedError}
+    kind = kinds.get(int(shown.get("exit") or 1), RekindleError)
+    return kind(str(shown.get("message")), str(shown.get("hint") or ""), code=str(shown.get("code")))

@@ -1,0 +1,31 @@
+"""Where a store, its daemon and its sessions live. Follows from the settings alone. Light standard library only."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from rekindle.settings import Settings
+
+
+class Places:
+    """Paths of one store."""
+
+    __slots__ = ("daemon_lock", "daemon_log", "runtime", "sessions", "socket", "sockets", "state", "store")
+
+    def __init__(self, settings: Settings) -> None:
+        self.state = settings.state_dir
+        self.store = os.path.join(settings.state_dir, "store.db")
+        self.sessions = os.path.join(settings.state_dir, "sessions")
+        self.daemon_lock = os.path.join(settings.state_dir, "daemon.lock")
+        self.daemon_log = os.path.join(settings.state_dir, "daemon.log")
+        name = hashlib.blake2b(os.fsencode(os.path.realpath(settings.state_dir)), digest_size=4).hexdigest()
+        self.runtime = os.path.join(settings.runtime_dir, name)
+        self.socket = os.path.join(self.runtime, "d.sock")
+        self.sockets = os.path.join(self.runtime, "k")
+
+    def make(self) -> None:
+        """Make the folders, for this user alone."""
+        for folder in (self.state, self.sessions, self.runtime, self.sockets):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            os.chmod(folder, 0o700)

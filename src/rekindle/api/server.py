@@ -1,0 +1,156 @@
+"""The daemon's socket: one JSON object per line, any number of clients. Bad input gets an answer and harms nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from rekindle.api.journals import JournalWriters
+from rekindle.api.service import Service
+from rekindle.ports.errors import RekindleError, UsageError
+
+log = logging.getLogger(__name__)
+_LONGEST = 4 << 20
+Answer = dict[str, Any]
+
+
+class Server:
+    """Serves one Service on a unix socket in a folder of this user alone."""
+
+    def __init__(self, service: Service, journals: JournalWriters, path: str) -> None:
+        self._service = service
+        self._journals = journals
+        self._path = path
+        self._server: asyncio.Server | None = None
+        self.stopping = asyncio.Event()
+        self.clients = 0
+        self._operations: dict[str, Callable[..., Awaitable[Answer]]] = {
+            "ping": self._ping,
+            "run": service.run,
+            "send": service.send,
+            "resume": service.resume,
+            "resume_all": service.resume_all,
+            "stop": service.stop,
+            "stop_all": service.stop_all,
+            "cancel": service.cancel,
+            "answer": service.answer,
+            "wait": service.wait,
+            "list": _plain(service.list_sessions),
+            "show": _plain(service.show),
+            "feed": _plain(service.feed),
+            "journal_append": journals.append,
+            "shutdown": self._shutdown,
+        }
+
+    async def open(self) -> None:
+        """Begin to listen. A socket that a dead daemon left is replaced; its lock was free."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path)
+        self._server = await asyncio.start_unix_server(self._client, self._path, limit=_LONGEST)
+        os.chmod(self._path, 0o600)
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            self._server.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path)
+
+    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.clients += 1
+        try:
+            if _peer_uid(writer) != os.getuid():
+                return
+            while True:
+                try:
+                    line = await reader.readline()
+                except ValueError:
+                    writer.write(_encoded(None, _failed(UsageError("a line is too long", "send less at once"))))
+                    return
+                if not line:
+                    return
+                request, answer = await self._handle(line)
+                writer.write(_encoded(request, answer))
+                await writer.drain()
+                if request is not None and request.get("op") == "follow_feed":
+                    await self._stream(request, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            return
+        finally:
+            self.clients -= 1
+            writer.close()
+
+    async def _handle(self, line: bytes) -> tuple[dict[str, Any] | None, Answer]:
+        request: dict[str, Any] | None = None
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict):
+                request = None
+                raise UsageError("a request is a JSON object", 'for example {"op": "ping"}')
+            if request.get("op") == "follow_feed":
+                return request, {"ok": True}
+            operation = self._operations.get(str(request.get("op")))
+            if operation is None:
+                raise UsageError(
+                    f"there is no operation {request.get('op')!r}", f"there are: {', '.join(self._operations)}"
+                )
+            values = {key: value for key, value in request.items() if key not in ("op", "id")}
+            return request, {"ok": True, **await operation(**values)}
+        except RekindleError as error:
+            return request, _failed(error)
+        except (TypeError, ValueError, RecursionError) as error:
+            return request, _failed(UsageError(f"bad request: {error}", "see docs/daemon.md"))
+        except Exception as error:
+            log.exception("an operation failed")
+            return request, _failed(
+                RekindleError(f"{type(error).__name__}: {error}", "see the daemon's log", code="internal")
+            )
+
+    async def _stream(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        after = int(request.get("after") or 0)
+        while True:
+            facts = self._service.feed(after, 500)["facts"]
+            for fact in facts:
+                writer.write(json.dumps(fact).encode() + b"\n")
+                after = fact["seq"]
+            await writer.drain()
+            if not facts:
+                await self._service.next_fact()
+
+    async def _ping(self) -> Answer:
+        return {"pid": os.getpid()}
+
+    async def _shutdown(self) -> Answer:
+        self.stopping.set()
+        return {"pid": os.getpid()}
+
+
+def _plain(function: Callable[..., Answer]) -> Callable[..., Awaitable[Answer]]:
+    async def called(**values: Any) -> Answer:
+        return function(**values)
+
+    return called
+
+
+def _failed(error: RekindleError) -> Answer:
+    shown = {"code": error.code, "message": error.message, "hint": error.hint, "exit": error.exit_status}
+    return {"ok": False, "error": shown}
+
+
+def _encoded(request: dict[str, Any] | None, answer: Answer) -> bytes:
+    name = request.get("id") if request is not None else None
+    return json.dumps({"id": name, **answer}).encode() + b"\n"
+
+
+def _peer_uid(writer: asyncio.StreamWriter) -> int:
+    connection: socket.socket = writer.get_extra_info("socket")
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    _, uid, _ = struct.unpack("3i", credentials)
+    return int(uid)

@@ -1,0 +1,303 @@
+"""What can be asked of the daemon, as methods with plain values. The socket (and later HTTP) stand on top of this."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import TERMINAL, Session, State
+from rekindle.core.session.plan import is_cut
+from rekindle.core.session.status import status, word
+from rekindle.ports.errors import OwnedError, RekindleError, UsageError
+from rekindle.ports.store import Store
+from rekindle.runtime.supervisor import Supervisor
+
+#: So long a prompt to a dead session may take to be delivered before its sender is told that it still waits.
+DELIVERY_SECONDS = 90.0
+POLICIES = ("ask", "continue", "never")
+PERMISSIONS = ("edits", "ask", "deny", "all")
+
+
+class NoSuchSession(UsageError):
+    """There is no session of that id."""
+
+    code = "no_such_session"
+
+
+class Service:
+    """The daemon's operations. Raises RekindleError."""
+
+    def __init__(
+        self, supervisor: Supervisor, store: Store, prepare: Callable[[f.Created, dict[str, str]], None]
+    ) -> None:
+        self._supervisor = supervisor
+        self._engine = supervisor.engine
+        self._store = store
+        self._prepare = prepare
+        self._changed: dict[str, asyncio.Event] = {}
+        self._engine.listeners.append(self._notify)
+
+    async def run(
+        self,
+        *,
+        agent: str,
+        cwd: str,
+        prompt: str,
+        env: dict[str, str],
+        title: str = "",
+        policy: str = "ask",
+        permission: str = "edits",
+        feature: str | None = None,
+        arguments: list[str] | None = None,
+    ) -> dict[str, Any]:
+        """Begin a session with its first prompt."""
+        if policy not in POLICIES:
+            raise UsageError(f"{policy!r} is no policy", f"it is one of: {', '.join(POLICIES)}")
+        if permission not in PERMISSIONS:
+            raise UsageError(f"{permission!r} is no permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
+        if not os.path.isdir(cwd):
+            raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
+        created = f.Created(
+            at=self._engine.clock(),
+            session=secrets.token_hex(5),
+            agent=agent,
+            cwd=cwd,
+            title=title or prompt.strip().splitlines()[0][:80] if prompt.strip() else title,
+            policy=policy,
+            permission=permission,
+            feature=feature,
+            arguments=arguments or [],
+        )
+        self._prepare(created, env)
+        self._engine.create(created)
+        facts = [self._prompt(prompt)] if prompt.strip() else []
+        session = await self._supervisor.record(created.session, *facts)
+        return self.shown(session)
+
+    async def send(self, session: str, text: str) -> dict[str, Any]:
+        """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s."""
+        found = self.find(session)
+        if not text.strip():
+            raise UsageError("there is nothing to send", "give some text")
+        if found.state in TERMINAL:
+            raise UsageError(
+                f"session {found.id} is {found.state.lower()}", f"bring it back first: rekindle resume {found.id}"
+            )
+        prompt = self._prompt(text)
+        facts: list[f.AnyFact] = [prompt]
+        if not found.is_up:
+            facts.append(f.ResumeAsked(at=self._engine.clock(), by="a prompt"))
+        # A task of its own: the sender may go away, the prompt does not.
+        work = asyncio.ensure_future(self._supervisor.record(found.id, *facts))
+        await asyncio.shield(work)
+        delivered = await self.until(found.id, lambda now: _is_sent(now, prompt.prompt), DELIVERY_SECONDS)
+        return {**self.shown(self._engine.session(found.id)), "prompt": prompt.prompt, "delivered": delivered}
+
+    async def resume(self, session: str, *, by: str, kill: bool = False) -> dict[str, Any]:
+        """Bring an agent back. Refused, with who has it, if it is up already."""
+        found = self.find(session)
+        if found.is_up and kill:
+            await self._end(found, "asleep", by)
+            found = self._engine.session(found.id)
+        if found.is_up:
+            attempt = found.attempt
+            assert attempt is not None
+            who = f"attempt {attempt.number} of it is {'ready' if attempt.status == 'ready' else 'being started'}"
+            raise OwnedError(
+                f"session {found.id} has an agent: {who} (pid {attempt.pid or '?'})", "attach to it, or --kill it"
+            )
+        work = asyncio.ensure_future(self._supervisor.record(found.id, f.ResumeAsked(at=self._engine.clock(), by=by)))
+        await asyncio.shield(work)
+        await self.until(found.id, _has_come_up, DELIVERY_SECONDS)
+        return self.shown(self._engine.session(found.id))
+
+    async def resume_all(self, *, by: str, kill: bool = False) -> dict[str, Any]:
+        """Bring back every agent that ended without being asked to."""
+        resumed: list[str] = []
+        skipped: list[dict[str, str]] = []
+        for session in self._engine.sessions():
+            reason = _why_skipped(session, kill=kill)
+            if reason is not None:
+                skipped.append({"id": session.id, "reason": reason})
+                continue
+            try:
+                await self.resume(session.id, by=by, kill=kill)
+                resumed.append(session.id)
+            except RekindleError as error:
+                skipped.append({"id": session.id, "reason": error.message})
+        return {"resumed": resumed, "skipped": skipped}
+
+    async def stop(self, session: str, *, to: str, by: str) -> dict[str, Any]:
+        """End a session's agent and its whole tree."""
+        found = self.find(session)
+        await self._end(found, to, by)
+        return self.shown(self._engine.session(found.id))
+
+    async def stop_all(self, *, to: str, by: str) -> dict[str, Any]:
+        """End every agent."""
+        live = [session for session in self._engine.sessions() if session.is_up]
+        await asyncio.gather(*(self._end(session, to, by) for session in live))
+        return {"stopped": [session.id for session in live]}
+
+    async def cancel(self, session: str) -> dict[str, Any]:
+        """End the turn that is running, and nothing else."""
+        found = self.find(session)
+        turn = found.turn
+        if turn is None:
+            raise UsageError(f"session {found.id} has no turn running", "see `rekindle ps`")
+        await self._supervisor.record(found.id, f.CancelAsked(at=self._engine.clock(), prompt=turn.id))
+        return self.shown(self._engine.session(found.id))
+
+    async def answer(self, session: str, choice: str, *, by: str) -> dict[str, Any]:
+        """Answer the agent's open question. `choice` is an option's id, its kind, or allow / deny."""
+        found = self.find(session)
+        asked = next((one for one in found.permissions if not one.answered), None)
+        if asked is None:
+            raise UsageError(f"session {found.id} asks nothing", "see `rekindle show`")
+        kinds = {"allow": ("allow_once", "allow_always"), "deny": ("reject_once", "reject_always")}.get(
+            choice, (choice,)
+        )
+        option = next((one for one in asked.options if one[0] == choice or one[2] in kinds), None)
+        if option is None:
+            offered = ", ".join(one[0] for one in asked.options)
+            raise UsageError(f"{choice!r} is no answer to this question", f"the answers are: {offered}")
+        answered = f.PermissionAnswered(at=self._engine.clock(), request=asked.request, option=option[0], by=by)
+        await self._supervisor.record(found.id, answered)
+        return self.shown(self._engine.session(found.id))
+
+    def list_sessions(self) -> dict[str, Any]:
+        """All sessions in short."""
+        return {"sessions": [self.shown(session) for session in self._engine.sessions()]}
+
+    def show(self, session: str) -> dict[str, Any]:
+        """One session with everything."""
+        found = self.find(session)
+        return {**self.shown(found), "session": msgspec.to_builtins(found)}
+
+    async def wait(self, session: str, seconds: float) -> dict[str, Any]:
+        """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone."""
+        found = self.find(session)
+        rested = await self.until(found.id, self._is_at_rest, seconds)
+        return {**self.shown(self._engine.session(found.id)), "rested": rested}
+
+    def feed(self, after: int, limit: int) -> dict[str, Any]:
+        """Facts behind a sequence number, of all sessions."""
+        facts = self._store.facts(after=after, limit=limit)
+        return {"facts": [{"seq": one.seq, "session": one.session, **msgspec.to_builtins(one.fact)} for one in facts]}
+
+    async def next_fact(self) -> None:
+        """Wait until anything changes."""
+        event = self._changed.setdefault("*", asyncio.Event())
+        event.clear()
+        await event.wait()
+
+    def find(self, prefix: str) -> Session:
+        """The session that an id, or the beginning of one, means."""
+        known = [session for session in self._engine.sessions() if session.id.startswith(prefix)] if prefix else []
+        exact = [session for session in known if session.id == prefix]
+        if exact or len(known) == 1:
+            return (exact or known)[0]
+        if not known:
+            raise NoSuchSession(f"there is no session {prefix!r}", "`rekindle ps --all` lists them")
+        names = ", ".join(session.id for session in known[:5])
+        raise NoSuchSession(f"{prefix!r} can mean {len(known)} sessions: {names}", "give more of the id")
+
+    def shown(self, session: Session) -> dict[str, Any]:
+        """A session as every answer shows it."""
+        alive = self._supervisor.is_followed(session.id)
+        found = status(session, alive=alive, seen_seconds_ago=None)
+        attempt = session.attempt
+        receipt = next((one.receipt for one in reversed(session.attempts) if one.receipt is not None), None)
+        return {
+            "id": session.id,
+            "agent": session.agent,
+            "title": session.title,
+            "cwd": session.cwd,
+            "feature": session.feature,
+            "state": session.state.value,
+            "task_state": session.task_state.value,
+            "status": word(session, alive=alive),
+            "is_running": found.is_running,
+            "needs_resume": found.needs_resume,
+            "is_resumable": found.is_resumable,
+            "reason": found.reason,
+            "attempt": attempt.number if attempt is not None else 0,
+            "pid": attempt.pid if attempt is not None and attempt.status != "gone" else None,
+            "queued": len(session.queued),
+            "message": session.message,
+            "asks": next(
+                (
+                    {"title": one.title, "options": [list(option) for option in one.options]}
+                    for one in session.permissions
+                    if not one.answered
+                ),
+                None,
+            ),
+            "receipt": msgspec.to_builtins(receipt),
+            "created_at": session.created_at,
+            "changed_at": session.changed_at,
+            "generation": session.generation,
+        }
+
+    async def until(self, session: str, done: Callable[[Session], bool], seconds: float) -> bool:
+        """Wait until a session is as wanted; False if the time is over first."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        event = self._changed.setdefault(session, asyncio.Event())
+        while not done(self._engine.session(session)):
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                return False
+            event.clear()
+            if done(self._engine.session(session)):
+                return True
+            try:
+                await asyncio.wait_for(event.wait(), left)
+            except TimeoutError:
+                return False
+        return True
+
+    async def _end(self, session: Session, to: str, by: str) -> None:
+        await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))  # type: ignore[arg-type]
+        await self.until(session.id, lambda now: not now.is_up, 60.0)
+
+    def _prompt(self, text: str) -> f.PromptQueued:
+        return f.PromptQueued(at=self._engine.clock(), prompt=secrets.token_hex(4), text=text)
+
+    def _is_at_rest(self, session: Session) -> bool:
+        if any(not asked.answered for asked in session.permissions):
+            return True
+        if session.state in TERMINAL or is_cut(session):
+            return True
+        return session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
+
+    def _notify(self, session: Session) -> None:
+        for name in (session.id, "*"):
+            event = self._changed.get(name)
+            if event is not None:
+                event.set()
+
+
+def _is_sent(session: Session, prompt: str) -> bool:
+    return any(one.id == prompt and one.state != "queued" for one in session.prompts) or session.state in TERMINAL
+
+
+def _has_come_up(session: Session) -> bool:
+    attempt = session.attempt
+    return attempt is not None and attempt.status in ("ready", "gone") and session.resume_asked is None
+
+
+def _why_skipped(session: Session, *, kill: bool) -> str | None:
+    if session.is_up and not kill:
+        return "its agent is alive"
+    if session.state in TERMINAL:
+        return f"it is {session.state.lower()}"
+    attempt = session.attempt
+    if attempt is not None and attempt.by_us and not session.queued and not session.is_up:
+        return "it is asleep; a prompt wakes it"
+    return None

@@ -1,0 +1,49 @@
+"""`rekindle ps`: sessions in short. Reads the store itself while no daemon runs, so that it starts fast."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import click
+
+from rekindle.adapters.sql_store import quick
+from rekindle.api.client import DaemonClient, is_served
+from rekindle.api.places import Places
+from rekindle.cli.options import json_option, print_json
+from rekindle.cli.outcome import printable
+from rekindle.settings import load
+
+
+@click.command()
+@click.option("--all", "-a", "every", is_flag=True, help="Also sessions that are finished.")
+@json_option
+def ps(every: bool, as_json: bool) -> None:
+    """List sessions: what works, what waits, what was interrupted."""
+    rows = sessions(Places(load(os.environ, None)))
+    shown = [row for row in rows if every or row["status"] not in ("completed", "cancelled", "failed")]
+    if as_json:
+        print_json({"sessions": shown})
+        return
+    if not shown:
+        print('No sessions. Begin one with: rekindle run "what to do"')
+        return
+    now = time.time()
+    for row in shown:
+        age = _age(now - row["changed_at"])
+        print(f"{row['id']}  {row['status']:<12} {row['agent']:<10} {age:>5}  {printable(row['title'])[:60]}")
+
+
+def sessions(places: Places) -> list[dict[str, Any]]:
+    """All sessions, from the daemon or, while none runs, from the store and the keepers' locks."""
+    if is_served(places):
+        return list(DaemonClient(places).ask("list", start=False)["sessions"])
+    return quick.listed(places.store, places.sessions)
+
+
+def _age(seconds: float) -> str:
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return f"{max(0, int(seconds))}s"

@@ -1,0 +1,29 @@
+"""`rekindle serve`: the daemon in the foreground, or told to stop."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from rekindle.api.client import DaemonClient, NoDaemon
+from rekindle.api.places import Places
+from rekindle.settings import load
+
+
+@click.command()
+@click.option("--on-demand", is_flag=True, hidden=True)
+@click.option("--stop", "only_stop", is_flag=True, help="Stop the daemon that is running; agents go on in their keepers.")
+def serve(on_demand: bool, only_stop: bool) -> int:
+    """Run the daemon that owns your sessions. There is one per user; other commands start it when they need it."""
+    if only_stop:
+        try:
+            told = DaemonClient(Places(load(os.environ, None))).ask("shutdown", start=False)
+        except NoDaemon:
+            print("No daemon is running.")
+            return 0
+        print(f"The daemon (pid {told['pid']}) is stopping; agents go on in their keepers.")
+        return 0
+    from rekindle.daemon import serve as serve_daemon
+
+    return serve_daemon(os.environ, on_demand=on_demand)

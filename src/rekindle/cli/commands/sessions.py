@@ -1,0 +1,301 @@
+"""The commands about sessions that ask the daemon: run, resume, send, stop, cancel, answer, show."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from rekindle.adapters import repository
+from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.api.client import DaemonClient
+from rekindle.api.places import Places
+from rekindle.api.service import PERMISSIONS, POLICIES
+from rekindle.cli.explain import explain
+from rekindle.cli.live import LiveView, follow_until
+from rekindle.cli.options import complete_sessions, json_option, print_json
+from rekindle.cli.outcome import INTERRUPTED, printable
+from rekindle.ports.errors import QuestionError, RekindleError, UsageError
+from rekindle.settings import load
+
+
+def places() -> Places:
+    """Where the user's store is."""
+    return Places(load(os.environ, None))
+
+
+def who() -> str:
+    """Who asks, for the record."""
+    return f"pid {os.getpid()}"
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.argument("prompt")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--agent", default=DEFAULT, show_default=True, type=click.Choice(list(AGENTS)), help="Which agent.")
+@click.option("--detach", "-d", is_flag=True, help="Print the session's id and leave it working.")
+@click.option("--cwd", type=click.Path(), default=".", help="The folder that the agent works in.")
+@click.option("--title", default="", help="A name for lists; by default the prompt's first line.")
+@click.option("--policy", type=click.Choice(POLICIES), default="ask", show_default=True, help="What to do when it dies.")
+@click.option(
+    "--permission", type=click.Choice(PERMISSIONS), default="edits", show_default=True, help="What it may do unasked."
+)
+@json_option
+def run(
+    prompt: str,
+    arguments: tuple[str, ...],
+    agent: str,
+    detach: bool,
+    cwd: str,
+    title: str,
+    policy: str,
+    permission: str,
+    as_json: bool,
+) -> int:
+    """Give PROMPT (- reads standard input) to an agent in a new session, and show what it does.
+
+    The agent lives on if this command, the terminal or the daemon dies. Behind -- come arguments for the agent itself.
+    """
+    text = sys.stdin.read() if prompt == "-" else prompt
+    if not text.strip():
+        raise UsageError("the prompt is empty", "say what the agent shall do")
+    folder = os.path.realpath(cwd)
+    repo = repository.find(folder) if os.path.isdir(folder) else None
+    client = DaemonClient(places())
+    session = client.ask(
+        "run",
+        agent=agent,
+        cwd=folder,
+        prompt=text,
+        env=dict(os.environ),
+        title=title,
+        policy=policy,
+        permission=permission,
+        feature=repo.feature if repo is not None else None,
+        arguments=list(arguments),
+    )
+    if detach or as_json:
+        print_json(session) if as_json else print(session["id"])
+        return 0
+    print(f"Session {session['id']}; rekindle attach {session['id']} comes back to it.", file=sys.stderr)
+    return watch(client, session["id"], put_to_sleep=True)
+
+
+@click.command()
+@click.argument("session", required=False, shell_complete=complete_sessions)
+@click.option("--all", "every", is_flag=True, help="Every session whose agent ended without being asked to.")
+@click.option("--kill", is_flag=True, help="End a live agent first.")
+@click.option("--explain", "only_explain", is_flag=True, help="Print evidence, decision and reasons, and do nothing.")
+@click.option("--follow", "-f", is_flag=True, help="Show what the agent then does.")
+@json_option
+def resume(session: str | None, every: bool, kill: bool, only_explain: bool, follow: bool, as_json: bool) -> int:
+    """Bring the agent of SESSION back, in the same conversation if that can be, and say what was proved.
+
+    Without SESSION: the only one that is interrupted.
+    """
+    client = DaemonClient(places())
+    if every and session is not None:
+        raise UsageError("--all and a session do not go together", "give one of them")
+    if every and not only_explain:
+        told = client.ask("resume_all", by=who(), kill=kill)
+        if as_json:
+            print_json(told)
+        else:
+            _print_resumed(client, told)
+        return 0
+    chosen = session if session is not None else _only_interrupted(client)
+    if only_explain:
+        shown = explain(client.ask("show", session=chosen), places().sessions)
+        print_json(shown) if as_json else print("\n".join(shown["text"]))
+        return 0
+    told = client.ask("resume", session=chosen, by=who(), kill=kill)
+    if as_json:
+        print_json(told)
+    else:
+        print_receipt(told)
+    if follow:
+        return watch(client, told["id"], put_to_sleep=False)
+    return 0 if told["status"] not in ("failed", "interrupted") else 1
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@click.argument("text")
+@click.option("--follow", "-f", is_flag=True, help="Show what the agent does about it.")
+@json_option
+def send(session: str, text: str, follow: bool, as_json: bool) -> int:
+    """Say TEXT (- reads standard input) to the agent of SESSION. It is delivered once, in its turn.
+
+    A session without an agent gets one first, in the same conversation.
+    """
+    client = DaemonClient(places())
+    told = client.ask("send", session=session, text=sys.stdin.read() if text == "-" else text)
+    if as_json:
+        print_json(told)
+    elif told["delivered"]:
+        print(f"{told['id']}: delivered.")
+    else:
+        print(f"{told['id']}: not delivered yet; it stays in the queue.")
+    return watch(client, told["id"], put_to_sleep=False) if follow else 0
+
+
+@click.command()
+@click.argument("session", required=False, shell_complete=complete_sessions)
+@click.option("--all", "every", is_flag=True, help="Every live agent.")
+@click.option("--sleep", "to", flag_value="asleep", help="Only end the process; a prompt wakes the session.")
+@click.option("--completed", "to", flag_value="completed", help="The session is finished.")
+@json_option
+def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> None:
+    """End the agent of SESSION with its whole process tree. The conversation is kept."""
+    client = DaemonClient(places())
+    if every == (session is not None):
+        raise UsageError("give a session, or --all", "`rekindle ps` lists them")
+    if every:
+        told = client.ask("stop_all", to=to or "cancelled", by=who())
+        print_json(told) if as_json else print(f"Stopped: {', '.join(told['stopped']) or 'nothing was running'}.")
+        return
+    told = client.ask("stop", session=session, to=to or "cancelled", by=who())
+    print_json(told) if as_json else print(f"{told['id']}: {told['status']}.")
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@json_option
+def cancel(session: str, as_json: bool) -> None:
+    """End the turn that the agent of SESSION is in. The agent stays."""
+    told = DaemonClient(places()).ask("cancel", session=session)
+    print_json(told) if as_json else print(f"{told['id']}: asked to end its turn.")
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@click.argument("choice")
+@json_option
+def answer(session: str, choice: str, as_json: bool) -> None:
+    """Answer what the agent of SESSION asks: allow, deny, or one of the options that it offers."""
+    told = DaemonClient(places()).ask("answer", session=session, choice=choice, by=who())
+    print_json(told) if as_json else print(f"{told['id']}: answered.")
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@json_option
+def show(session: str, as_json: bool) -> None:
+    """Everything about SESSION: its state, attempts, prompts and receipts."""
+    told = DaemonClient(places()).ask("show", session=session)
+    if as_json:
+        print_json(told)
+        return
+    print(f"session   {told['id']}  ({told['agent']})")
+    print(f"title     {printable(told['title'])}")
+    print(f"state     {told['state']}, {told['status']}" + (f": {printable(told['message'])}" if told["message"] else ""))
+    print(f"folder    {printable(told['cwd'])}")
+    for attempt in told["session"]["attempts"]:
+        end = f", {printable(attempt['how_ended'])}" if attempt["how_ended"] else ""
+        print(f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{end}")
+        if attempt["receipt"]:
+            print(f"          {receipt_line(attempt['receipt'])}")
+    for prompt in told["session"]["prompts"]:
+        print(f"prompt    {prompt['id']} [{prompt['state']}] {printable(prompt['text'])[:80]}")
+    if told["asks"]:
+        print(f"asks      {printable(told['asks']['title'])}: " + ", ".join(one[0] for one in told["asks"]["options"]))
+
+
+def watch(client: DaemonClient, session: str, *, put_to_sleep: bool) -> int:
+    """Show a session until it comes to rest; Ctrl-C leaves it running or stops it."""
+    view = LiveView()
+    folder = os.path.join(places().sessions, session)
+    try:
+        while True:
+            told = follow_until(folder, lambda: _rested(client, session), view)
+            if told["asks"] is None:
+                break
+            _put_question(client, session, told)
+    except KeyboardInterrupt:
+        view.rest()
+        return _interrupted(client, session)
+    if told["message"]:
+        print(f"rekindle: {printable(told['message'])}", file=sys.stderr)
+    if told["status"] == "interrupted":
+        print(f"The agent died. Bring it back with: rekindle resume {session}", file=sys.stderr)
+        return 1
+    if told["state"] == "FAILED" or told["message"]:
+        return 1
+    if put_to_sleep:
+        client.ask("stop", session=session, to="asleep", by=who())
+    return 0
+
+
+def _rested(client: DaemonClient, session: str) -> dict[str, Any] | None:
+    told = client.ask("wait", session=session, seconds=0.2)
+    return told if told["rested"] else None
+
+
+def _put_question(client: DaemonClient, session: str, told: dict[str, Any]) -> None:
+    asks = told["asks"]
+    options = {str(number): one for number, one in enumerate(asks["options"], start=1)}
+    if not sys.stdin.isatty():
+        offered = ", ".join(one[0] for one in asks["options"])
+        raise QuestionError(
+            f"the agent asks: {asks['title']} ({offered})", f"answer with: rekindle answer {session} allow|deny"
+        )
+    for number, one in options.items():
+        click.echo(f"  {number}. {printable(one[1])}")
+    choice = click.prompt("Your choice", type=click.Choice(list(options)))
+    client.ask("answer", session=session, choice=options[choice][0], by=who())
+
+
+def _interrupted(client: DaemonClient, session: str) -> int:
+    if sys.stdin.isatty():
+        click.echo("\n  l. leave it working   s. stop it")
+        if click.prompt("Your choice", type=click.Choice(["l", "s"]), default="l") == "s":
+            client.close()
+            client.ask("stop", session=session, to="cancelled", by=who())
+            print(f"{session}: stopped.", file=sys.stderr)
+            return INTERRUPTED
+    print(f"It goes on without you: rekindle attach {session}", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _only_interrupted(client: DaemonClient) -> str:
+    found = [one for one in client.ask("list")["sessions"] if one["status"] in ("interrupted", "dead")]
+    if len(found) == 1:
+        return str(found[0]["id"])
+    if not found:
+        raise UsageError("no session is interrupted", "`rekindle ps --all` lists all sessions")
+    raise UsageError(f"{len(found)} sessions are interrupted", "name one, or use --all")
+
+
+def _print_resumed(client: DaemonClient, told: dict[str, Any]) -> None:
+    for name in told["resumed"]:
+        print_receipt(client.ask("show", session=name))
+    for one in told["skipped"]:
+        print(f"{one['id']}: skipped, {printable(one['reason'])}")
+    if not told["resumed"]:
+        print("Nothing was brought back.")
+
+
+def print_receipt(told: dict[str, Any]) -> None:
+    """What a resume proved, in plain words."""
+    if told["status"] == "failed":
+        raise RekindleError(f"{told['id']}: {told['message']}", f"try again: rekindle resume {told['id']}")
+    print(f"{told['id']}: {told['status']}, attempt {told['attempt']}.")
+    if told["receipt"]:
+        print(f"  {receipt_line(told['receipt'])}")
+        for line in (*told["receipt"]["unknown"], *told["receipt"]["repeated"]):
+            print(f"  - {printable(line)}")
+    if told["message"]:
+        print(f"  {printable(told['message'])}")
+
+
+def receipt_line(receipt: dict[str, Any]) -> str:
+    """A receipt's first line."""
+    words = {
+        "same": "the same conversation",
+        "rebuilt": "a new conversation with the old history",
+        "fresh": "a fresh start",
+        "unproven": "not proved to be the same conversation",
+    }
+    return f"{words[receipt['kind']]}: {printable(receipt['reason'])}"

@@ -1,0 +1,137 @@
+"""The daemon process: one per store. Puts store, keepers, supervisor and socket together, and takes them apart again.
+
+Stopping it leaves every agent in its keeper; the next daemon goes on where this one was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+
+from rekindle.adapters.keeper_process import KeeperProcesses
+from rekindle.adapters.sql_store.open import open_store
+from rekindle.adapters.workplace import LocalWorkplace
+from rekindle.agents.registry import AGENTS
+from rekindle.api.journals import JournalWriters
+from rekindle.api.places import Places
+from rekindle.api.server import Server
+from rekindle.api.service import Service
+from rekindle.ports.errors import OwnedError
+from rekindle.ports.journal import Journal
+from rekindle.runtime.engine import Engine
+from rekindle.runtime.idle import put_idle_to_sleep
+from rekindle.runtime.outbox import deliver
+from rekindle.runtime.supervisor import Supervisor
+from rekindle.settings import load
+from rekindle.wiring import open_workspace
+
+log = logging.getLogger("rekindle.daemon")
+#: A daemon that was started on demand leaves when nobody has needed it for so long.
+IDLE_EXIT_SECONDS = 900.0
+
+
+def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
+    """Run the daemon until it is told to stop. Raises OwnedError if this store has one already."""
+    places = Places(load(environment, None))
+    places.make()
+    lock = _take_lock(places)
+    logging.basicConfig(
+        filename=places.daemon_log if on_demand else None,
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    if on_demand:
+        os.chmod(places.daemon_log, 0o600)
+    try:
+        asyncio.run(_serve(places, environment, on_demand=on_demand))
+    finally:
+        os.close(lock)
+    return 0
+
+
+def _take_lock(places: Places) -> int:
+    fd = os.open(places.daemon_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(fd, 100, 0).decode(errors="replace").strip()
+        os.close(fd)
+        raise OwnedError(
+            f"a daemon serves {places.state} already (pid {holder})", "there is one per store; use that one"
+        ) from None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return fd
+
+
+async def _serve(places: Places, environment: Mapping[str, str], *, on_demand: bool) -> None:
+    store, notice = open_store(places.store, places.sessions)
+    if notice:
+        log.warning("%s", notice)
+        print(f"rekindle: {notice}", file=sys.stderr)
+    keepers = KeeperProcesses(places.sessions, places.sockets)
+    workplace = LocalWorkplace(places.sessions, places.sockets)
+    supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS)
+    service = Service(supervisor, store, workplace.prepare)
+
+    def open_journal(cwd: str, feature: str) -> Journal:
+        return open_workspace(environment, cwd).writable(feature)
+
+    journals = JournalWriters(open_journal)
+    server = Server(service, journals, places.socket)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, server.stopping.set)
+    await server.open()
+    _say_ready()
+    await supervisor.start()
+    chores = [
+        asyncio.ensure_future(put_idle_to_sleep(supervisor, _idle_seconds(environment))),
+        asyncio.ensure_future(deliver(store, journals)),
+    ]
+    if on_demand:
+        chores.append(asyncio.ensure_future(_leave_when_idle(server, supervisor)))
+    log.info("serving %s as pid %d", places.state, os.getpid())
+    await server.stopping.wait()
+    log.info("stopping; agents go on in their keepers")
+    for chore in chores:
+        chore.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await chore
+    await server.close()
+    await supervisor.close()
+    journals.close()
+    store.close()
+
+
+def _say_ready() -> None:
+    """Tell whoever started us that the socket is there."""
+    descriptor = os.environ.get("REKINDLE_READY_FD")
+    if descriptor and descriptor.isdigit():
+        with contextlib.suppress(OSError):
+            os.write(int(descriptor), json.dumps({"pid": os.getpid()}).encode() + b"\n")
+            os.close(int(descriptor))
+
+
+def _idle_seconds(environment: Mapping[str, str]) -> float:
+    try:
+        return float(environment.get("REKINDLE_IDLE_SECONDS") or 600.0)
+    except ValueError:
+        return 600.0
+
+
+async def _leave_when_idle(server: Server, supervisor: Supervisor) -> None:
+    quiet_since = time.monotonic()
+    while time.monotonic() - quiet_since < IDLE_EXIT_SECONDS:
+        await asyncio.sleep(5.0)
+        if server.clients or any(session.is_up for session in supervisor.engine.sessions()):
+            quiet_since = time.monotonic()
+    server.stopping.set()

@@ -1,0 +1,26 @@
+"""Where a session's agent works: its environment, its folder, and what it may ask of us there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from rekindle.agents.acp.messages import Outgoing
+from rekindle.agents.observation import CallbackAsked
+from rekindle.core.session.machine import Session
+
+
+class Workplace(Protocol):
+    """Belongs to one store. Nothing here outlives a call."""
+
+    def environment(self, session: Session) -> dict[str, str]:
+        """The complete environment of the session's agent."""
+        ...
+
+    def resolve(self, cwd: str, paths: Iterable[str]) -> list[str]:
+        """Paths as the agent wrote them, made absolute, links followed."""
+        ...
+
+    async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
+        """Do what the agent asks (read or write a file, run a command) and return the answer. Waits as long as it takes."""
+        ...

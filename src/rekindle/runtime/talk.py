@@ -1,0 +1,215 @@
+"""A live attempt's conversation, sans-IO: bytes of its spools in; facts, messages to send and callbacks to serve out.
+
+The whole spool may be fed again by the next daemon: the facts that come of it are recognised as told before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from rekindle.agents import observation as o
+from rekindle.agents.acp import messages
+from rekindle.agents.acp.folding import fold
+from rekindle.agents.acp.framing import Framer, Line
+from rekindle.agents.acp.messages import Outgoing
+from rekindle.agents.acp.wire import Wire
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import AnyFact, Cut
+from rekindle.core.session.machine import Session
+from rekindle.core.session.permission import Allow, Ask, Deny, Mode, decide
+from rekindle.ports.keepers import Ended
+
+Resolve = Callable[[str, Iterable[str]], list[str]]
+
+
+@dataclass
+class Step:
+    """What some bytes of the agent's amount to."""
+
+    facts: list[AnyFact] = field(default_factory=list)
+    outgoing: list[Outgoing] = field(default_factory=list)
+    callbacks: list[o.CallbackAsked] = field(default_factory=list)
+    observations: list[o.Observation] = field(default_factory=list)
+    opening: bool = False
+
+
+class Talk:
+    """The conversation with one agent process."""
+
+    def __init__(self, session: Session, attempt: int, *, clock: Callable[[], float], resolve: Resolve) -> None:
+        self._session = session.id
+        self._cwd = session.cwd
+        self._mode: Mode = session.permission  # type: ignore[assignment]  # checked when the session was created
+        self.attempt = attempt
+        self._clock = clock
+        self._resolve = resolve
+        self.wire = Wire(attempt)
+        self._framer = Framer()
+        self._known: list[str] = []
+        self._how: f.How = "new"
+        self._token: str | None = None
+        self._wanted = False
+
+    @property
+    def offset(self) -> int:
+        """Where the next bytes have to come from."""
+        return self._framer.offset
+
+    def open(self, how: f.How, token: str | None) -> list[Outgoing]:
+        """Ask for the conversation to be opened; what has been said already is not said again by the keeper."""
+        self._how, self._token, self._wanted = how, token, True
+        initialized = self.wire.open.initialized
+        if initialized is None:
+            return [messages.initialize(self.attempt)]
+        return [self._opening()]
+
+    def say(self, prompt: str, text: str) -> Outgoing:
+        """The message of a prompt."""
+        assert self.wire.token is not None
+        return messages.prompt(self.attempt, prompt, self.wire.token, text)
+
+    def cancel(self, prompt: str) -> list[Outgoing]:
+        """End a turn; questions that the agent still asks are answered as cancelled."""
+        state = self.wire.open
+        asked = [one for one in state.unanswered if isinstance(one, o.PermissionAsked)]
+        stop = [messages.cancel(self.attempt, prompt, state.token)] if state.token else []
+        return stop + [messages.answer(self.attempt, one.request_id, messages.CANCELLED) for one in asked]
+
+    def answer(self, request: str, option: str | None) -> Outgoing | None:
+        """The answer to a request for permission, if it is still open."""
+        for asked in self.wire.open.unanswered:
+            if messages.request_key(asked.request_id) == request:
+                result = messages.selected(option) if option is not None else messages.CANCELLED
+                return messages.answer(self.attempt, asked.request_id, result)
+        return None
+
+    def rebuild(self, records: list[tuple[str, bytes]], data: bytes) -> Step:
+        """Take in both spools after the fact. Callbacks that were answered are not asked for again."""
+        step = Step()
+        for _, seen in fold(self.wire, records, self._framer.feed(data)):
+            for one in seen:
+                self._take(one, step)
+        state = self.wire.open
+        step.callbacks = [one for one in state.unanswered if isinstance(one, o.CallbackAsked)]
+        step.outgoing.clear()
+        return step
+
+    def feed(self, data: bytes) -> Step:
+        """Take in what the agent wrote."""
+        step = Step()
+        for framed in self._framer.feed(data):
+            if isinstance(framed, Line):
+                seen = self.wire.received(framed.data)
+            else:
+                seen = self.wire.oversized(framed)
+            for one in seen:
+                self._take(one, step)
+        return step
+
+    def opened(self) -> f.Opened | None:
+        """The fact that the conversation is open, once the agent has shown all that it shows of the past."""
+        state = self.wire.open
+        if state.token is None or state.opened is None:
+            return None
+        return f.Opened(
+            at=self._clock(),
+            attempt=self.attempt,
+            how="new" if state.opened == "new" else "load",
+            token=state.token,
+            known=list(self._known) if state.opened == "load" else None,
+            can_load=state.initialized is None or state.initialized.can_load,
+        )
+
+    def ended(self, ended: Ended, session: Session) -> f.Exited:
+        """How the attempt ended, and what was going on in it."""
+        turn = session.turn
+        cut = None
+        if turn is not None and turn.attempt == self.attempt:
+            state = self.wire.open
+            delivered = (
+                "yes" if turn.message <= ended.delivered else "no" if turn.message > ended.started else "unknown"
+            )
+            tools = [tool.title for tool in state.tools]
+            cut = Cut(said=state.said[-4000:], tools=tools, swept=list(ended.swept), delivered=delivered)  # type: ignore[arg-type]
+        return f.Exited(
+            at=self._clock(),
+            attempt=self.attempt,
+            how_ended=ended.how,
+            by_us=ended.by_us,
+            cut=cut,
+            truncated=ended.truncated,
+        )
+
+    def _opening(self) -> Outgoing:
+        if self._how == "load" and self._token is not None:
+            return messages.load_session(self.attempt, self._token, self._cwd)
+        return messages.new_session(self.attempt, self._cwd)
+
+    def _take(self, seen: o.Observation, step: Step) -> None:
+        step.observations.append(seen)
+        now = self._clock()
+        match seen:
+            case o.Initialized():
+                if self._how == "load" and not seen.can_load:
+                    step.facts.append(self._refused("load", "unsupported", "the agent cannot load a conversation"))
+                elif self._wanted:
+                    step.outgoing.append(self._opening())
+            case o.ConversationOpened():
+                step.opening = True
+            case o.OpenRefused():
+                how: f.How = "load" if seen.how == "load" else "new"
+                step.facts.append(self._refused(how, seen.problem, seen.message))
+            case o.UserReplayed():
+                self._known.append(seen.text)
+            case o.Said() | o.ToolStarted():
+                running = self.wire.open.prompt_id
+                if not seen.replay and running is not None:
+                    step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running))
+            case o.TurnFinished():
+                step.facts.append(
+                    f.TurnFinished(at=now, attempt=self.attempt, prompt=seen.prompt_id, stop_reason=seen.stop_reason)
+                )
+            case o.TurnFailed():
+                retry = seen.resets_at
+                if retry is None and seen.retry_after_seconds is not None:
+                    retry = now + seen.retry_after_seconds
+                step.facts.append(
+                    f.TurnFailed(
+                        at=now,
+                        attempt=self.attempt,
+                        prompt=seen.prompt_id,
+                        error=seen.error_class,
+                        message=seen.message,
+                        retry_at=retry,
+                    )
+                )
+            case o.PermissionAsked():
+                step.facts.extend(self._asked(seen))
+            case o.CallbackAsked():
+                step.callbacks.append(seen)
+            case _:
+                pass
+
+    def _refused(self, how: f.How, problem: str, message: str) -> f.OpenRefused:
+        return f.OpenRefused(at=self._clock(), attempt=self.attempt, how=how, problem=problem, message=message)  # type: ignore[arg-type]
+
+    def _asked(self, seen: o.PermissionAsked) -> list[AnyFact]:
+        key = messages.request_key(seen.request_id)
+        asked = f.PermissionAsked(
+            at=self._clock(),
+            attempt=self.attempt,
+            request=key,
+            title=seen.title,
+            kind=seen.kind,
+            options=[(one.option_id, one.name, one.kind) for one in seen.options],
+        )
+        paths = self._resolve(self._cwd, seen.paths)
+        match decide(self._mode, seen.kind, paths, self._resolve(self._cwd, ["."])[0], seen.options):
+            case Allow(option=option):
+                chosen: str | None = option.option_id
+            case Deny(option=option):
+                chosen = option.option_id if option is not None else None
+            case Ask():
+                return [asked]
+        return [asked, f.PermissionAnswered(at=self._clock(), request=key, option=chosen, by="policy")]

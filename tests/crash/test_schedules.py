@@ -1,0 +1,156 @@
+"""Crash schedules over fakes: the supervisor dies before and after every effect and every append, and starts again.
+
+Whatever the schedule, it ends as an undisturbed run does: one agent at most, every prompt executed once, in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections.abc import Callable
+
+import pytest
+
+from rekindle.agents.kind import AgentKind
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import State
+from rekindle.runtime.engine import Engine
+from rekindle.runtime.supervisor import Supervisor
+from tests.fakes.keepers import FakeKeepers, FakeWorld
+from tests.fakes.store import FakeStore
+from tests.fakes.workplace import FakeWorkplace
+
+KINDS = {"fake": AgentKind("fake", "Fake", "acp", lambda _arguments: ("fake",))}
+SESSION = "s1"
+
+
+class Crash(BaseException):
+    """The supervisor's process is gone."""
+
+
+class Schedule:
+    """Crashes at the given points, counted from 0 over the whole story."""
+
+    def __init__(self, at: tuple[int, ...] = ()) -> None:
+        self.at = set(at)
+        self.passed = 0
+
+    def point(self, _name: str) -> None:
+        here, self.passed = self.passed, self.passed + 1
+        if here in self.at:
+            raise Crash
+
+
+class Life:
+    """One world and one store, and as many supervisors as it takes."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.world = FakeWorld()
+        self.store = FakeStore()
+        self.now = 0.0
+
+    def supervisor(self) -> Supervisor:
+        keepers = FakeKeepers(self.world)
+        keepers.point = self.schedule.point  # type: ignore[method-assign]
+        self.store.point = self.schedule.point
+        engine = Engine(self.store, self._clock)
+        return Supervisor(engine, keepers, FakeWorkplace(), KINDS, settle_seconds=0.0, start_seconds=3600)
+
+    def _clock(self) -> float:
+        self.now += 1
+        return self.now
+
+    def live(self, story: Callable[[Supervisor], None]) -> None:
+        """Let a supervisor live until all is quiet, or until it crashes, and then the next one."""
+        for _ in range(10):
+            try:
+                asyncio.run(self._one_life(story))
+                return
+            except Crash:
+                continue
+        raise AssertionError("it never came to rest")
+
+    async def _one_life(self, story: Callable[[Supervisor], None]) -> None:
+        supervisor = self.supervisor()
+        failures: list[BaseException] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _loop, context: failures.append(context.get("exception") or Crash()))
+        try:
+            await supervisor.start()
+            story(supervisor)
+            for name in [session.id for session in supervisor.engine.sessions()]:
+                await supervisor.advance(name)
+            quiet = 0
+            while quiet < 20:
+                crashed = supervisor.crashed()
+                if crashed is not None:
+                    raise crashed
+                moved = self.world.settle()
+                self.world.most_alive = max(self.world.most_alive, self.world.alive(SESSION))
+                quiet = 0 if moved else quiet + 1
+                await asyncio.sleep(0)
+        finally:
+            await supervisor.close()
+
+
+def begin(prompts: list[str]) -> Callable[[Supervisor], None]:
+    """Create the session and its prompts, unless an earlier life did."""
+
+    def story(supervisor: Supervisor) -> None:
+        engine = supervisor.engine
+        if not engine.sessions():
+            engine.create(f.Created(at=0, session=SESSION, agent="fake", cwd="/", policy="continue"))
+        for number, text in enumerate(prompts):
+            engine.record(SESSION, f.PromptQueued(at=0, prompt=f"p{number}", text=text))
+
+    return story
+
+
+def lived(schedule: Schedule) -> Life:
+    life = Life(schedule)
+    life.live(begin(["one", "two"]))
+    life.world.kill(SESSION)
+    life.live(begin(["one", "two", "three"]))
+    return life
+
+
+def check(life: Life) -> None:
+    session = life.store.session(SESSION)
+    assert session is not None
+    assert [text for _, text in life.world.executed] == ["one", "two", "three"]
+    assert {prompt.id: prompt.state for prompt in session.prompts} == {"p0": "done", "p1": "done", "p2": "done"}
+    assert session.state is State.WAITING_FOR_INPUT
+    assert life.world.most_alive <= 1
+    assert len(life.world.conversations) == 1, "a fresh start was passed off as a resume"
+
+
+def points() -> int:
+    schedule = Schedule()
+    check(lived(schedule))
+    return schedule.passed
+
+
+def test_an_undisturbed_life_is_as_expected() -> None:
+    assert points() > 20
+
+
+@pytest.mark.parametrize("at", range(points()))
+def test_a_crash_at_any_point_changes_nothing(at: int) -> None:
+    check(lived(Schedule((at,))))
+
+
+PAIRS = random.Random(7).sample(list(itertools.combinations(range(points()), 2)), 250)
+
+
+@pytest.mark.parametrize("chunk", range(10))
+def test_two_crashes_at_any_points_change_nothing(chunk: int) -> None:
+    for pair in PAIRS[chunk::10]:
+        check(lived(Schedule(pair)))
+
+
+@pytest.mark.soak
+def test_all_pairs_of_crashes_change_nothing() -> None:
+    for pair in itertools.combinations(range(points()), 2):
+        check(lived(Schedule(pair)))

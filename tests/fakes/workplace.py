@@ -1,0 +1,23 @@
+"""A workplace without a machine under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rekindle.agents.acp import messages
+from rekindle.agents.acp.messages import Outgoing
+from rekindle.agents.observation import CallbackAsked
+from rekindle.core.session.machine import Session
+
+
+class FakeWorkplace:
+    """See `rekindle.ports.workplace.Workplace`."""
+
+    def environment(self, session: Session) -> dict[str, str]:
+        return {"SESSION": session.id}
+
+    def resolve(self, cwd: str, paths: Iterable[str]) -> list[str]:
+        return [path if path.startswith("/") else f"{cwd.rstrip('/')}/{path}" for path in paths]
+
+    async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
+        return messages.refuse(attempt, asked.request_id, -32601, f"{session.id} has no callbacks")
