@@ -1,0 +1,55 @@
+"""`python -m rekindle.scripted [--no-load] [--home DIR]`: speaks ACP on standard input and output.
+
+The only place that reads arguments and the environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from rekindle.scripted import greeting
+from rekindle.scripted.wire import read_message, write_message
+
+
+def main() -> None:
+    """Greet the client, load the SDK, and serve until standard input ends."""
+    parser = argparse.ArgumentParser(prog="python -m rekindle.scripted", description="A scripted ACP agent on stdio.")
+    parser.add_argument("--no-load", action="store_true", help="be an agent that cannot load, resume or list sessions")
+    parser.add_argument("--home", type=Path, help="folder of the transcripts")
+    arguments = parser.parse_args()
+    home = arguments.home or _home(os.environ)
+    load = not arguments.no_load
+    try:
+        first = read_message(sys.stdin.buffer)
+        if first is None:
+            return
+        offers = greeting.offers(first.get("params")) if first.get("method") == "initialize" and "id" in first else None
+        if offers is not None:
+            write_message(1, {"jsonrpc": "2.0", "id": first["id"], "result": greeting.answer(load=load)})
+            first = None
+        from rekindle.scripted import sdk
+
+        sdk.load()
+        from rekindle.scripted.agent import serve
+
+        serve(home.absolute(), load=load, offers=offers or greeting.Offers(), first=first)
+    except KeyboardInterrupt:
+        pass
+    except OSError as error:
+        print(f"rekindle.scripted: {error}", file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(0)  # the reading thread may be held up in a read, which an orderly exit of the interpreter cannot stand
+
+
+def _home(environment: os._Environ[str]) -> Path:
+    if own := environment.get("REKINDLE_SCRIPTED_HOME"):
+        return Path(own)
+    state = environment.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return Path(state, "rekindle", "scripted")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""The ACP agent: sessions by name, and what each method of the protocol means for them.
+
+It has the SDK's `Agent` protocol as its shape and is no subclass of it: the methods that it would inherit answer
+`null`, and a method that we do not have must be answered with "method not found".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import acp
+from acp.agent.connection import AgentSideConnection
+from acp.interfaces import Agent, Client
+from acp.schema import (
+    ClientCapabilities,
+    InitializeResponse,
+    ListSessionsResponse,
+    LoadSessionResponse,
+    NewSessionResponse,
+    PromptResponse,
+    ResumeSessionResponse,
+    SessionInfo,
+    Usage,
+)
+
+from rekindle.scripted import greeting, report, transcript
+from rekindle.scripted.conversation import ASSISTANT, SESSION, TURN_ENDED, USER, Conversation, Record, Stop
+from rekindle.scripted.failures import SESSION_NOT_FOUND
+from rekindle.scripted.greeting import Offers
+from rekindle.scripted.hands import Hands, TurnFailed
+from rekindle.scripted.session import Session
+from rekindle.scripted.transcript import Transcript
+from rekindle.scripted.turn import Turn
+from rekindle.scripted.wire import Message, StdioTransport
+
+_INVALID_REQUEST = -32600
+_TITLE_LENGTH = 60
+_CHARACTERS_PER_TOKEN = 4
+
+
+def serve(home: Path, *, load: bool, offers: Offers, first: Message | None) -> None:
+    """Speak ACP on standard input and output until the client closes its end."""
+    asyncio.run(_serve(ScriptedAgent(home, load=load, offers=offers), first))
+
+
+async def _serve(agent: ScriptedAgent, first: Message | None) -> None:
+    transport = StdioTransport(sys.stdin.buffer, sys.stdout.fileno(), first)
+    connection = AgentSideConnection(cast(Agent, agent), transport, listening=False, use_unstable_protocol=True)
+    try:
+        await connection.listen()
+    finally:
+        await connection.close()
+
+
+class ScriptedAgent:
+    """One agent process; any number of sessions, at most one turn at a time in each."""
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        load: bool = True,
+        offers: Offers | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        self._home = home
+        self._load = load
+        self._offers = offers or Offers()
+        self._now = now
+        self._new_id = new_id
+        self._sessions: dict[str, Session] = {}
+        self._client: Client | None = None
+
+    def on_connect(self, conn: Client) -> None:
+        """Learn whom to send updates to."""
+        self._client = conn
+
+    async def initialize(
+        self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_more: Any
+    ) -> InitializeResponse:
+        """Say what this agent can; remember what the client can."""
+        if client_capabilities is not None:
+            files = client_capabilities.fs
+            self._offers = Offers(
+                read=bool(files and files.read_text_file),
+                write=bool(files and files.write_text_file),
+                terminal=bool(client_capabilities.terminal),
+            )
+        return InitializeResponse.model_validate(greeting.answer(load=self._load))
+
+    async def new_session(self, cwd: str, **_more: Any) -> NewSessionResponse:
+        """Begin a conversation."""
+        _check_cwd(cwd)
+        session_id = self._new_id()
+        path = transcript.path_of(self._home, session_id)
+        assert path is not None
+        session = Session(Transcript(path), Conversation(), cwd)
+        session.record(SESSION, id=session_id, cwd=cwd, created=self._now().isoformat())
+        self._sessions[session_id] = session
+        return NewSessionResponse(session_id=session_id)
+
+    async def load_session(self, cwd: str, session_id: str, **_more: Any) -> LoadSessionResponse:
+        """Open a conversation again and show the client what was said and done in it."""
+        records = self._open("session/load", session_id, cwd)
+        assert self._client is not None
+        for record in records:
+            for update in report.replay(record, cwd):
+                await self._client.session_update(session_id, update)
+        return LoadSessionResponse()
+
+    async def resume_session(self, session_id: str, cwd: str, **_more: Any) -> ResumeSessionResponse:
+        """Open a conversation again and show nothing."""
+        self._open("session/resume", session_id, cwd)
+        return ResumeSessionResponse()
+
+    async def list_sessions(self, cwd: str | None = None, **_more: Any) -> ListSessionsResponse:
+        """All conversations of this home, or those of one folder, the newest first."""
+        self._check_load("session/list")
+        found: list[SessionInfo] = []
+        for session_id in transcript.session_ids(self._home):
+            path = transcript.path_of(self._home, session_id)
+            if path is None:
+                continue
+            _, conversation = _remember(path)
+            if conversation.cwd and cwd in (None, conversation.cwd):
+                updated = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
+                title = conversation.users[0][:_TITLE_LENGTH] if conversation.users else None
+                found.append(SessionInfo(session_id=session_id, cwd=conversation.cwd, title=title, updated_at=updated))
+        return ListSessionsResponse(sessions=found)
+
+    async def prompt(self, session_id: str, prompt: list[Any], **_more: Any) -> PromptResponse:
+        """One turn."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise _not_found(session_id)
+        if session.turn is not None:
+            raise acp.RequestError(_INVALID_REQUEST, f"A turn is in progress in session {session_id}")
+        text = "\n".join(block.text for block in prompt if block.type == "text")
+        session.record(USER, text=text)
+        session.turn = turn = Turn(session, self._hands(session_id, session))
+        try:
+            stop = await turn.play(text)
+        except TurnFailed as failed:
+            session.record(TURN_ENDED, stop="failed")
+            raise acp.RequestError(failed.code, failed.message, failed.data) from failed
+        except asyncio.CancelledError:
+            if not turn.cancelled:
+                raise
+            stop = "cancelled"
+        finally:
+            session.turn = None
+        session.record(TURN_ENDED, stop=stop)
+        return _response(stop, session.conversation)
+
+    async def cancel(self, session_id: str, **_more: Any) -> None:
+        """End the turn in progress, if there is one."""
+        session = self._sessions.get(session_id)
+        if session is not None and session.turn is not None:
+            session.turn.cancel()
+
+    def _hands(self, session_id: str, session: Session) -> Hands:
+        assert self._client is not None
+
+        def remember(text: str) -> None:
+            session.record(ASSISTANT, text=text)
+
+        return Hands(self._client, session_id, session.cwd, self._offers, remember, self._now)
+
+    def _open(self, method: str, session_id: str, cwd: str) -> list[Record]:
+        self._check_load(method)
+        path = transcript.path_of(self._home, session_id)
+        if path is None or not path.exists():
+            raise _not_found(session_id)
+        _check_cwd(cwd)
+        live = self._sessions.get(session_id)
+        if live is not None and live.turn is not None:
+            raise acp.RequestError(_INVALID_REQUEST, f"A turn is in progress in session {session_id}")
+        records, conversation = _remember(path)
+        if not conversation.cwd:
+            raise _not_found(session_id)  # emptied: a conversation whose beginning is gone is not this conversation
+        if live is not None:
+            live.close()
+        self._sessions[session_id] = Session(Transcript(path), conversation, cwd)
+        return records
+
+    def _check_load(self, method: str) -> None:
+        if not self._load:
+            raise acp.RequestError.method_not_found(method)
+
+
+def _remember(path: Path) -> tuple[list[Record], Conversation]:
+    records = list(transcript.read(path))
+    conversation = Conversation()
+    for record in records:
+        conversation.evolve(record)
+    return records, conversation
+
+
+def _check_cwd(cwd: str) -> None:
+    if not os.path.isabs(cwd) or not os.path.isdir(cwd):
+        raise acp.RequestError.invalid_params({"details": f"cwd must be an absolute path of a folder: {cwd}"})
+
+
+def _not_found(session_id: str) -> acp.RequestError:
+    return acp.RequestError(SESSION_NOT_FOUND, f"Session not found: {session_id}", {"sessionId": session_id})
+
+
+def _response(stop: Stop, conversation: Conversation) -> PromptResponse:
+    heard = sum(len(text) for text in conversation.users) // _CHARACTERS_PER_TOKEN + 1
+    spoken = conversation.spoken // _CHARACTERS_PER_TOKEN
+    return PromptResponse(
+        stop_reason="cancelled" if stop == "cancelled" else "end_turn",
+        usage=Usage(input_tokens=heard, output_tokens=spoken, total_tokens=heard + spoken),
+    )

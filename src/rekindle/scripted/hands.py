@@ -1,0 +1,237 @@
+"""Does one action: the only module through which a script touches the world or asks the client for something."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, assert_never
+
+import acp
+from acp.interfaces import Client
+from acp.schema import AllowedOutcome, PermissionOption
+from pydantic import ValidationError
+
+from rekindle.scripted import commands, failures, report
+from rekindle.scripted.conversation import Status
+from rekindle.scripted.greeting import Offers
+from rekindle.scripted.script import (
+    Ask,
+    Big,
+    Die,
+    Fail,
+    Noise,
+    Put,
+    Read,
+    Run,
+    Say,
+    Sleep,
+    Spawn,
+    Step,
+    Stream,
+    Terminal,
+    Truncate,
+    Write,
+)
+
+_OPTIONS = [
+    PermissionOption(option_id="allow_once", name="Allow once", kind="allow_once"),
+    PermissionOption(option_id="allow_always", name="Allow always", kind="allow_always"),
+    PermissionOption(option_id="reject_once", name="Reject", kind="reject_once"),
+]
+REJECTED = "reject_once"
+#: What a client answers to a permission request when it gives up the whole turn.
+WITHDRAWN = "withdrawn"
+_NOISE = b"noise " * 13 + b".\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a step ended, and what is to be said of it."""
+
+    status: Status
+    result: str
+
+
+class TurnFailed(Exception):
+    """The turn ends here with a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str, data: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What the actions of one session work with."""
+
+    client: Client
+    session_id: str
+    cwd: str
+    offers: Offers
+    remember: Callable[[str], None]
+    now: Callable[[], datetime]
+
+    async def do(self, step: Step, call_id: str) -> Outcome:
+        """Do a step. Trouble with a file, a command or the client is an outcome; only `fail` raises TurnFailed."""
+        try:
+            return await self._do(step, call_id)
+        except OSError as error:
+            if isinstance(error, ConnectionError):
+                raise
+            return Outcome("failed", str(error))
+        except acp.RequestError as error:
+            return Outcome("failed", f"the client answered with an error: {error}")
+        except ValidationError as error:
+            return Outcome("failed", f"the client's answer makes no sense: {error}")
+
+    async def say(self, text: str) -> None:
+        """Say a line."""
+        self.remember(text)
+        await self._chunk(f"{text}\n")
+
+    async def _do(self, step: Step, call_id: str) -> Outcome:
+        match step.action:
+            case Say(text):
+                await self.say(text)
+                return _done()
+            case Stream(count, seconds, word):
+                return await self._stream(count, seconds, word)
+            case Big(size):
+                await self.say("x" * size)
+                return _done()
+            case Write(path, text):
+                return self._write(path, text)
+            case Run(words):
+                return await self._run(words)
+            case Terminal(words):
+                return await self._terminal(words, call_id)
+            case Read(path):
+                return await self._read(path)
+            case Put(path, text):
+                return await self._put(path, text)
+            case Ask():
+                return await self._ask(step, call_id)
+            case Sleep(seconds):
+                await asyncio.sleep(seconds)
+                return _done(f"slept {seconds:g} s")
+            case Fail(failure, seconds):
+                raise TurnFailed(*failures.describe(failure, seconds, self.now()))
+            case Die(signal_name, status):
+                return _die(signal_name, status)
+            case Noise(size):
+                return _noise(size)
+            case Truncate():
+                return _truncate()
+            case Spawn(seconds):
+                return _done(f"left behind pid {await commands.leave_behind(seconds, self.cwd)}")
+            case _ as never:
+                assert_never(never)
+
+    async def _chunk(self, text: str) -> None:
+        await self.client.session_update(self.session_id, acp.update_agent_message_text(text))
+
+    async def _stream(self, count: int, seconds: float, word: str) -> Outcome:
+        words: list[str] = []
+        try:
+            for number in range(1, count + 1):
+                if words:
+                    await asyncio.sleep(seconds)
+                words.append(f"{word}{number}")
+                await self._chunk(words[-1] + ("\n" if number == count else " "))
+        finally:  # a killed agent forgets what it was saying, a cancelled one does not
+            if words:
+                self.remember(" ".join(words))
+        return _done(f"streamed {count} words")
+
+    def _write(self, path: str, text: str) -> Outcome:
+        place = os.path.join(self.cwd, path)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return _done(f"wrote {len(text.encode())} bytes")
+
+    async def _run(self, words: tuple[str, ...]) -> Outcome:
+        ended = await commands.run(words, self.cwd)
+        return _ended(ended.status, ended.output)
+
+    async def _terminal(self, words: tuple[str, ...], call_id: str) -> Outcome:
+        if not self.offers.terminal:
+            return Outcome("failed", "the client offers no terminal")
+        made = await self.client.create_terminal(self.session_id, words[0], args=list(words[1:]), cwd=self.cwd)
+        terminal_id = made.terminal_id
+        shown = acp.update_tool_call(call_id, status="in_progress", content=[acp.tool_terminal_ref(terminal_id)])
+        await self.client.session_update(self.session_id, shown)
+        try:
+            try:
+                ended = await self.client.wait_for_terminal_exit(self.session_id, terminal_id)
+            except asyncio.CancelledError:
+                await self.client.kill_terminal(self.session_id, terminal_id)
+                raise
+            output = await self.client.terminal_output(self.session_id, terminal_id)
+        finally:
+            await self.client.release_terminal(self.session_id, terminal_id)
+        if ended.signal:
+            return Outcome("failed", f"{output.output}\n[ended by {ended.signal}]")
+        return _ended(ended.exit_code or 0, output.output)
+
+    async def _read(self, path: str) -> Outcome:
+        if not self.offers.read:
+            return Outcome("failed", "the client offers no reading of files")
+        return _done((await self.client.read_text_file(self.session_id, os.path.join(self.cwd, path))).content)
+
+    async def _put(self, path: str, text: str) -> Outcome:
+        if not self.offers.write:
+            return Outcome("failed", "the client offers no writing of files")
+        await self.client.write_text_file(self.session_id, os.path.join(self.cwd, path), text)
+        return _done(f"put {len(text.encode())} bytes")
+
+    async def _ask(self, step: Step, call_id: str) -> Outcome:
+        answer = await self.client.request_permission(self.session_id, report.asked(step, call_id), _OPTIONS)
+        if not isinstance(answer.outcome, AllowedOutcome):
+            return Outcome("cancelled", WITHDRAWN)
+        chosen = answer.outcome.option_id
+        if chosen in ("allow_once", "allow_always"):
+            return _done(chosen)
+        return Outcome("failed", REJECTED)
+
+
+def _done(result: str = "done") -> Outcome:
+    return Outcome("completed", result)
+
+
+def _ended(status: int, output: str) -> Outcome:
+    if status == 0:
+        return _done(output)
+    return Outcome("failed", f"{output}\n[exit status {status}]")
+
+
+def _die(signal_name: str | None, status: int) -> Outcome:
+    if signal_name is None:
+        os._exit(status)
+    number = signal.Signals[signal_name]
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return _done(f"went on after {signal_name}")
+
+
+def _noise(size: int) -> Outcome:
+    noise = memoryview((_NOISE * (size // len(_NOISE) + 1))[:size])
+    while noise:
+        noise = noise[os.write(2, noise) :]
+    return _done(f"wrote {size} bytes to standard error")
+
+
+def _truncate() -> Outcome:
+    fd = os.open("/dev/stdout", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        os.write(fd, b"\n")  # at the start of the file: this descriptor does not append
+    finally:
+        os.close(fd)
+    return _done("truncated standard output")

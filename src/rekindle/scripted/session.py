@@ -1,0 +1,31 @@
+"""A session that is open in this process: its transcript, and what the transcript adds up to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rekindle.scripted.conversation import Conversation
+from rekindle.scripted.transcript import Transcript
+
+if TYPE_CHECKING:
+    from rekindle.scripted.turn import Turn
+
+
+class Session:
+    """An open session; `turn` is the one in progress, if there is one."""
+
+    def __init__(self, transcript: Transcript, conversation: Conversation, cwd: str) -> None:
+        self._transcript = transcript
+        self.conversation = conversation
+        self.cwd = cwd
+        self.turn: Turn | None = None
+
+    def record(self, kind: str, **fields: Any) -> None:
+        """Put a fact on disk, then know it."""
+        record = {"kind": kind, **fields}
+        self._transcript.append(record)
+        self.conversation.evolve(record)
+
+    def close(self) -> None:
+        """Let go of the transcript."""
+        self._transcript.close()

@@ -1,0 +1,77 @@
+"""JSON lines on standard input and output, for the SDK's connection.
+
+The SDK's own streams accept only pipes, sockets and terminals; rekindle's keeper gives an agent a regular file as
+standard output. Here a thread reads and every line is written at once, whatever the descriptors are. The reader takes
+in all that comes, so a client that writes before it reads cannot be held up by us.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from typing import Any, BinaryIO
+
+Message = dict[str, Any]
+
+
+def read_message(stream: BinaryIO) -> Message | None:
+    """The next message; None at the end of the stream. A line that is no message is said on stderr and skipped."""
+    while line := stream.readline():
+        if not line.strip():
+            continue
+        try:
+            message = json.loads(line)
+        except ValueError as error:
+            print(f"skipped a line that is no JSON: {error}", file=sys.stderr, flush=True)
+            continue
+        if isinstance(message, dict):
+            return message
+        print("skipped a line that is no JSON object", file=sys.stderr, flush=True)
+    return None
+
+
+def write_message(fd: int, message: Message) -> None:
+    """Write one message as a line, whole. Blocks while a pipe is full."""
+    rest = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+class StdioTransport:
+    """The SDK's message transport over a byte stream and a descriptor; `first` is handed out before all else."""
+
+    def __init__(self, stream: BinaryIO, fd: int, first: Message | None = None) -> None:
+        self._fd = fd
+        self._inbox: asyncio.Queue[Message | None] = asyncio.Queue()
+        if first is not None:
+            self._inbox.put_nowait(first)
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, args=(stream, loop), daemon=True).start()
+
+    def _read(self, stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> None:
+        message: Message | None = {}
+        while message is not None:
+            message = read_message(stream)
+            try:
+                loop.call_soon_threadsafe(self._inbox.put_nowait, message)
+            except RuntimeError:  # the loop is closed: the agent is on its way out
+                return
+
+    async def receive(self) -> Message | None:
+        """The next message of the client, None when it has closed its end."""
+        return await self._inbox.get()
+
+    async def send(self, message: Message) -> None:
+        """Write a message. If nobody can read it any more the agent comes to its end."""
+        try:
+            write_message(self._fd, message)
+        except OSError as error:
+            print(f"cannot write to standard output: {error}", file=sys.stderr, flush=True)
+            self._inbox.put_nowait(None)
+            raise ConnectionError(str(error)) from error
+
+    async def close(self) -> None:
+        """Nothing to let go of: the descriptors are the process's own."""
