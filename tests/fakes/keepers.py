@@ -80,7 +80,9 @@ class FakeWorld:
         elif method == "session/load":
             found = self.conversations.get(params["sessionId"])
             if found is None:
-                self._write(one, {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32002, "message": "not found"}})
+                self._write(
+                    one, {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32002, "message": "not found"}}
+                )
                 return
             for text in found.prompts:
                 self._update(one, found.token, "user_message_chunk", text)
@@ -94,7 +96,9 @@ class FakeWorld:
 
     def _update(self, one: FakeAttempt, token: str, kind: str, text: str) -> None:
         content = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
-        self._write(one, {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": token, "update": content}})
+        self._write(
+            one, {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": token, "update": content}}
+        )
 
     def _answer(self, one: FakeAttempt, message: dict[str, Any], result: dict[str, Any]) -> None:
         self._write(one, {"jsonrpc": "2.0", "id": message["id"], "result": result})

@@ -24,9 +24,15 @@ def explain(told: dict[str, Any], sessions: str) -> dict[str, Any]:
     evidence = [f"state {session.state}, {told['status']}"]
     if attempt is not None:
         ended = f", {attempt.how_ended}" if attempt.how_ended else ""
-        evidence.append(f"attempt {attempt.number}: {attempt.status}{ended}; its keeper {'lives' if alive else 'is gone'}")
-    evidence.append(f"resume token: {session.token or 'none'}" + ("" if session.can_load else " (the agent cannot load it)"))
-    evidence.extend(f"prompt {one.id}: {one.state}" for one in session.prompts if one.state not in ("done", "cancelled"))
+        evidence.append(
+            f"attempt {attempt.number}: {attempt.status}{ended}; its keeper {'lives' if alive else 'is gone'}"
+        )
+    evidence.append(
+        f"resume token: {session.token or 'none'}" + ("" if session.can_load else " (the agent cannot load it)")
+    )
+    evidence.extend(
+        f"prompt {one.id}: {one.state}" for one in session.prompts if one.state not in ("done", "cancelled")
+    )
     if attempt is not None and attempt.cut is not None:
         evidence.extend(f"was started, outcome unknown: {tool}" for tool in attempt.cut.tools)
     reasons: list[str] = []
@@ -40,7 +46,9 @@ def explain(told: dict[str, Any], sessions: str) -> dict[str, Any]:
         decision = f"start attempt {coming.attempt} with a new conversation"
         reasons.append("there is no usable token")
     if turn is not None and turn.state == "cut":
-        reasons.append("a turn was cut: it is told to go on if its record has the prompt, else the prompt is sent again")
+        reasons.append(
+            "a turn was cut: it is told to go on if its record has the prompt, else the prompt is sent again"
+        )
     elif is_cut(session):
         reasons.append("prompts that were never sent are delivered")
     text = ["Evidence:", *(f"  {printable(line)}" for line in evidence), f"Decision: {decision}", "Because:"]

@@ -13,7 +13,9 @@ from rekindle.settings import load
 
 @click.command()
 @click.option("--on-demand", is_flag=True, hidden=True)
-@click.option("--stop", "only_stop", is_flag=True, help="Stop the daemon that is running; agents go on in their keepers.")
+@click.option(
+    "--stop", "only_stop", is_flag=True, help="Stop the daemon that is running; agents go on in their keepers."
+)
 def serve(on_demand: bool, only_stop: bool) -> int:
     """Run the daemon that owns your sessions. There is one per user; other commands start it when they need it."""
     if only_stop:

@@ -38,7 +38,9 @@ def who() -> str:
 @click.option("--detach", "-d", is_flag=True, help="Print the session's id and leave it working.")
 @click.option("--cwd", type=click.Path(), default=".", help="The folder that the agent works in.")
 @click.option("--title", default="", help="A name for lists; by default the prompt's first line.")
-@click.option("--policy", type=click.Choice(POLICIES), default="ask", show_default=True, help="What to do when it dies.")
+@click.option(
+    "--policy", type=click.Choice(POLICIES), default="ask", show_default=True, help="What to do when it dies."
+)
 @click.option(
     "--permission", type=click.Choice(PERMISSIONS), default="edits", show_default=True, help="What it may do unasked."
 )
@@ -190,7 +192,9 @@ def show(session: str, as_json: bool) -> None:
         return
     print(f"session   {told['id']}  ({told['agent']})")
     print(f"title     {printable(told['title'])}")
-    print(f"state     {told['state']}, {told['status']}" + (f": {printable(told['message'])}" if told["message"] else ""))
+    print(
+        f"state     {told['state']}, {told['status']}" + (f": {printable(told['message'])}" if told["message"] else "")
+    )
     print(f"folder    {printable(told['cwd'])}")
     for attempt in told["session"]["attempts"]:
         end = f", {printable(attempt['how_ended'])}" if attempt["how_ended"] else ""

@@ -207,7 +207,7 @@ def _is_stale(session: Session, fact: AnyFact) -> bool:
     match fact:
         case f.LaunchIntended():
             newest = session.attempt
-            return newest is not None and fact.attempt <= newest.number
+            return newest is not None and (fact.attempt <= newest.number or newest.status != "gone")
         case f.Launched():
             return _status(session, fact.attempt) != "launching"
         case f.LaunchFailed():
@@ -291,7 +291,8 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.CancelAsked():
             if fact.prompt in {prompt.id for prompt in session.queued}:
                 return _prompt(session, fact.prompt, state="cancelled")
-            return replace(session, cancel_asked=fact.prompt)
+            running = _progress(session, fact.prompt) in ("sent", "began")
+            return replace(session, cancel_asked=fact.prompt) if running else session
         case f.PermissionAsked():
             if any(asked.request == fact.request and asked.attempt == fact.attempt for asked in session.permissions):
                 return session
@@ -379,9 +380,10 @@ def continuation(prompt: str, cut: Cut) -> str:
 
 
 def _short(text: str, most: int, *, tail: bool = False) -> str:
-    if len(text) <= most:
-        return text
-    return "…" + text[-most:] if tail else text[:most] + "…"
+    """A quotation: not too long, and with its further lines indented, so that it cannot be taken for an instruction."""
+    if len(text) > most:
+        text = "…" + text[-most:] if tail else text[:most] + "…"
+    return text.strip().replace("\n", "\n    ")
 
 
 def _attempt(session: Session, change: Callable[[Attempt], Attempt]) -> Session:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rekindle.core.session.machine import ACTIVE, Session, State
+from rekindle.core.session.facts import Exited
+from rekindle.core.session.machine import ACTIVE, Session, State, evolve
 from rekindle.core.session.plan import is_cut
 
 #: A keeper that answered or wrote within this many seconds counts as recently seen.
@@ -43,6 +44,15 @@ def status(session: Session, *, alive: bool, seen_seconds_ago: float | None) -> 
     return Status(False, False, False, "not_started")
 
 
+def presumed_dead(session: Session) -> Session:
+    """The session as it is if its agent is gone and nobody has written that down yet: no daemon was there to see it."""
+    attempt = session.attempt
+    if attempt is None or attempt.status == "gone":
+        return session
+    by_us = session.stop_asked is not None
+    return evolve(session, Exited(at=session.changed_at, attempt=attempt.number, how_ended="", by_us=by_us))
+
+
 def word(session: Session, *, alive: bool) -> str:
     """The session in one word, for a list."""
     if session.state not in ACTIVE:
@@ -51,6 +61,7 @@ def word(session: Session, *, alive: bool) -> str:
         if any(not asked.answered for asked in session.permissions):
             return "asking"
         return {State.STARTING: "starting", State.RUNNING: "working", State.WAITING_FOR_INPUT: "waiting"}[session.state]
+    session = presumed_dead(session)
     if is_cut(session):
         return "interrupted"
     attempt = session.attempt

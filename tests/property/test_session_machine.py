@@ -1,0 +1,183 @@
+"""The session's machine under any facts: no illegal state, terminal states hold, and every prompt is accounted for."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rekindle.core.effects import End, Launch, Open, Say
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import ACTIVE, TERMINAL, TRANSITIONS, Session, State, create, evolve
+from rekindle.core.session.plan import plan, wants_agent
+from rekindle.core.session.status import status, word
+
+PROMPTS = ("p1", "p2")
+_attempts = st.integers(1, 3)
+_prompts = st.sampled_from(PROMPTS)
+_cuts = st.one_of(
+    st.none(),
+    st.builds(
+        f.Cut,
+        said=st.sampled_from(["", "half a"]),
+        tools=st.lists(st.just("run: x"), max_size=1),
+        delivered=st.sampled_from(["yes", "no", "unknown"]),
+    ),
+)
+_at = st.just(1.0)
+FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
+    st.builds(f.PromptQueued, at=_at, prompt=_prompts, text=st.sampled_from(["do a", "do b"])),
+    st.builds(f.ResumeAsked, at=_at, by=st.just("me")),
+    st.builds(
+        f.LaunchIntended,
+        at=_at,
+        attempt=_attempts,
+        generation=st.integers(0, 5),
+        how=st.sampled_from(["new", "load"]),
+        token=st.none(),
+    ),
+    st.builds(f.Launched, at=_at, attempt=_attempts, folder=st.just("x"), pid=st.just(7)),
+    st.builds(f.LaunchFailed, at=_at, attempt=_attempts, message=st.just("no")),
+    st.builds(f.Adopted, at=_at, generation=st.integers(0, 9)),
+    st.builds(
+        f.Opened,
+        at=_at,
+        attempt=_attempts,
+        how=st.sampled_from(["new", "load"]),
+        token=st.just("t"),
+        known=st.one_of(st.none(), st.lists(st.sampled_from(["do a", "do b"]))),
+    ),
+    st.builds(
+        f.OpenRefused,
+        at=_at,
+        attempt=_attempts,
+        how=st.just("load"),
+        problem=st.sampled_from(["unknown_session", "unsupported", "other"]),
+        message=st.just("m"),
+    ),
+    st.builds(
+        f.PromptSent, at=_at, attempt=_attempts, prompt=_prompts, message=st.integers(1, 4), text=st.just("do a")
+    ),
+    st.builds(f.TurnBegan, at=_at, attempt=_attempts, prompt=_prompts),
+    st.builds(f.TurnFinished, at=_at, attempt=_attempts, prompt=_prompts, stop_reason=st.just("end_turn")),
+    st.builds(f.TurnFailed, at=_at, attempt=_attempts, prompt=_prompts, error=st.just("other"), message=st.just("m")),
+    st.builds(f.CancelAsked, at=_at, prompt=_prompts),
+    st.builds(
+        f.StopAsked, at=_at, by=st.just("me"), to=st.sampled_from(["asleep", "cancelled", "completed", "failed"])
+    ),
+    st.builds(f.Exited, at=_at, attempt=_attempts, how_ended=st.just("killed"), by_us=st.booleans(), cut=_cuts),
+)
+
+
+def begun(policy: str = "ask") -> Session:
+    return create(f.Created(at=0.0, session="s", agent="a", cwd="/", policy=policy))
+
+
+def folded(facts: list[f.AnyFact], policy: str = "ask") -> Session:
+    session = begun(policy)
+    for fact in facts:
+        session = evolve(session, fact)
+    return session
+
+
+@given(st.lists(FACTS, max_size=25))
+def test_no_facts_lead_to_an_illegal_state(facts: list[f.AnyFact]) -> None:
+    session = folded(facts)
+    assert session.state in State
+    assert len([prompt for prompt in session.prompts if prompt.state in ("sent", "began", "cut")]) <= 1
+    numbers = [attempt.number for attempt in session.attempts]
+    assert numbers == sorted(set(numbers))
+    assert all(attempt.status == "gone" for attempt in session.attempts[:-1])
+    if session.state is State.RUNNING:
+        assert session.turn is not None
+    assert word(session, alive=False)
+    assert word(session, alive=True)
+
+
+@given(st.lists(FACTS, max_size=20))
+def test_telling_a_fact_twice_changes_nothing(facts: list[f.AnyFact]) -> None:
+    session = begun()
+    for fact in facts:
+        session = evolve(session, fact)
+        if not isinstance(fact, f.ResumeAsked | f.StopAsked):
+            assert evolve(session, fact) == session
+
+
+@given(st.lists(FACTS, max_size=25), st.sampled_from(["ask", "continue", "never"]))
+def test_a_plan_starts_at_most_one_agent_and_speaks_only_to_one_that_is_ready(
+    facts: list[f.AnyFact], policy: str
+) -> None:
+    session = folded(facts, policy)
+    effects = plan(session, 5.0)
+    assert sum(isinstance(effect, Launch | Open | End) for effect in effects) <= 1
+    attempt = session.attempt
+    for effect in effects:
+        if isinstance(effect, Say):
+            assert attempt is not None
+            assert attempt.status == "ready"
+            assert session.turn is None
+        if isinstance(effect, Launch) and attempt is not None and attempt.status != "gone":
+            assert effect.attempt == attempt.number
+
+
+@given(st.lists(FACTS, max_size=25), st.sampled_from(["ask", "continue", "never"]))
+def test_terminal_states_block_the_automatic_resume_and_allow_the_explicit_one(
+    facts: list[f.AnyFact], policy: str
+) -> None:
+    session = folded(facts, policy)
+    if session.state not in TERMINAL or session.is_up or session.resume_asked is not None:
+        return
+    assert not wants_agent(session)
+    assert plan(session, 5.0) == []
+    asked = evolve(session, f.ResumeAsked(at=6.0, by="me"))
+    assert [type(effect) for effect in plan(asked, 7.0)] == [Launch]
+
+
+@given(st.lists(FACTS, max_size=25))
+def test_every_prompt_is_kept_and_in_order(facts: list[f.AnyFact]) -> None:
+    session = folded(facts)
+    wanted = list(dict.fromkeys(fact.prompt for fact in facts if isinstance(fact, f.PromptQueued)))
+    assert [prompt.id for prompt in session.prompts if prompt.by == "user"] == wanted
+
+
+@given(st.lists(FACTS, max_size=25), st.booleans(), st.sampled_from([None, 1.0, 60.0]))
+def test_the_four_cases_of_the_status(facts: list[f.AnyFact], alive: bool, seen: float | None) -> None:
+    session = folded(facts)
+    found = status(session, alive=alive, seen_seconds_ago=seen)
+    if alive:
+        assert (found.is_running, found.needs_resume) == (True, False)
+    elif found.needs_resume:
+        assert session.state in ACTIVE
+        assert found.is_resumable
+        usable = session.token is not None and session.can_load
+        assert found.reason == ("agent_not_running" if usable else "agent_not_running_fresh_start")
+    elif found.reason == "recently_seen":
+        assert seen is not None
+        assert seen < 10
+    elif session.state in TERMINAL:
+        assert found.is_resumable == (session.state is not State.COMPLETED)
+
+
+def test_automatic_restarts_end_when_the_budget_is_spent() -> None:
+    session = begun("continue")
+    session = evolve(session, f.PromptQueued(at=1, prompt="p1", text="do a"))
+    launches = 0
+    for _ in range(20):
+        effects = plan(session, 2.0)
+        if not effects:
+            break
+        launch = effects[0]
+        assert isinstance(launch, Launch)
+        launches += 1
+        number = launch.attempt
+        for fact in (
+            f.LaunchIntended(at=2, attempt=number, generation=number, how="new"),
+            f.Launched(at=2, attempt=number, folder="x", pid=1),
+            f.Exited(at=3, attempt=number, how_ended="killed", by_us=False),
+        ):
+            session = evolve(session, fact)
+    assert 1 < launches < 6
+    assert word(session, alive=False) == "interrupted"
+
+
+def test_the_table_names_known_states_only() -> None:
+    assert {state for state, _ in TRANSITIONS} | set(TRANSITIONS.values()) <= set(State)
