@@ -1,0 +1,92 @@
+"""How structs become text in the store and come back: JSON, any Python text included.
+
+msgspec is exact and fast but knows no lone surrogates (a path that is no UTF-8 has them); the standard library does, so
+it takes over for those. Columns beside the JSON are for looking things up: `shown` makes any text fit for them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, TypeVar
+
+import msgspec
+
+from rekindle.core.session.facts import AnyFact
+from rekindle.core.session.machine import Session
+from rekindle.ports.errors import BadEvent
+
+T = TypeVar("T")
+
+_FACT: msgspec.json.Decoder[AnyFact] = msgspec.json.Decoder(AnyFact)
+_SESSION: msgspec.json.Decoder[Session] = msgspec.json.Decoder(Session)
+
+
+class Unreadable(ValueError):
+    """The text is not what was written."""
+
+
+def encode(value: object) -> str:
+    """Any struct, list or dict as JSON text."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value))
+
+
+def encode_fact(fact: AnyFact) -> str:
+    """A fact as JSON. A number that JSON does not have is refused: it would come back as something else."""
+    for name in fact.__struct_fields__:
+        value = getattr(fact, name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise BadEvent(f"{kind(fact)}: {name} is {value}, which cannot be stored", "Give a finite number.")
+    return encode(fact)
+
+
+def encode_data(data: dict[str, Any]) -> str:
+    """The data of an event for a journal; what is no JSON is refused, because the journal would refuse it later."""
+    try:
+        return json.dumps(data, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BadEvent(f"the event's data cannot be written as JSON: {error}") from error
+
+
+def decode_fact(text: str) -> AnyFact:
+    return _decode(text, _FACT, AnyFact)
+
+
+def decode_session(text: str) -> Session:
+    return _decode(text, _SESSION, Session)
+
+
+def kind(fact: AnyFact) -> str:
+    """The fact's tag."""
+    tag = type(fact).__struct_config__.tag
+    assert isinstance(tag, str)
+    return tag
+
+
+def shown(text: str) -> str:
+    """Text that every database takes: what is no Unicode, and NUL, are written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
+def escaped(text: str) -> str:
+    """Text that every database takes and that comes back as it was: a JSON string where it has to be one."""
+    return text if shown(text) == text and not text.startswith('"') else json.dumps(text)
+
+
+def unescaped(text: str) -> str:
+    return str(json.loads(text)) if text.startswith('"') else text
+
+
+def _decode(text: str, decoder: msgspec.json.Decoder[T], type_: Any) -> T:
+    try:
+        return decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeError):
+        pass
+    try:
+        value: T = msgspec.convert(json.loads(text), type_)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(str(error)) from error
+    return value

@@ -1,0 +1,29 @@
+"""The sessions of a store for a listing, read with the standard library alone: `ps` must start fast.
+
+Read-only, and next to a daemon that writes. No SQLAlchemy, no msgspec, nothing of the rest of the store.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Any
+from urllib.parse import quote
+
+_COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at", "body")
+
+
+def rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The sessions, oldest first; none if there is no store yet. Raises sqlite3.Error for a file that is no store."""
+    if not os.path.exists(path):
+        return []
+    place = quote(os.fsencode(os.path.abspath(path)))
+    connection = sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=5.0)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    try:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions'").fetchall():
+            return []  # the daemon is about to make it
+        found = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM sessions ORDER BY created_at, id")
+        return [dict(zip(_COLUMNS, row, strict=True)) for row in found]
+    finally:
+        connection.close()

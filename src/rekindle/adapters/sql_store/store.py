@@ -1,0 +1,257 @@
+"""The store port on an SQL database: facts, and the rows that follow from them, in one transaction.
+
+Only what differs from the stored session is written, so that a long conversation does not make its commits slow. How to
+open a file that may be missing, newer or damaged is `open`'s business.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from rekindle.adapters.sql_store import schema, sqlite
+from rekindle.adapters.sql_store.codec import (
+    Unreadable,
+    decode_fact,
+    decode_session,
+    encode_data,
+    encode_fact,
+    escaped,
+    kind,
+    shown,
+    unescaped,
+)
+from rekindle.adapters.sql_store.rows import attempt_row, changed, prompt_row, receipt_row, session_row
+from rekindle.core.session.facts import AnyFact
+from rekindle.core.session.machine import Session, evolve
+from rekindle.ports.store import DamagedStore, OutboxEntry, Recorded, StaleGeneration
+
+
+def make_engine(place: Path | str) -> sa.Engine:
+    """An engine for a file (a path) or for a database elsewhere (a text with `://` in it)."""
+    if isinstance(place, str) and "://" in place:
+        url = sa.make_url(place)
+        return sqlite.make_engine(url) if url.get_backend_name() == "sqlite" else sa.create_engine(url)
+    return sqlite.make_engine(sa.URL.create("sqlite", database=str(place)))
+
+
+class SqlStore:
+    """The port's promises are in `rekindle.ports.store`. The schema has to be there: see `open.open_store`."""
+
+    def __init__(self, place: Path | str) -> None:
+        self._place = str(place)
+        self._engine = make_engine(place)
+        self._writer = self._engine.execution_options(**{sqlite.WRITES: True})
+
+    def commit(
+        self,
+        session: Session,
+        facts: Sequence[AnyFact],
+        *,
+        generation: int,
+        outbox: Sequence[OutboxEntry] = (),
+        offsets: Mapping[str, int] | None = None,
+    ) -> int:
+        bodies = [encode_fact(fact) for fact in facts]
+        entries = {entry.id: (entry, encode_data(entry.data)) for entry in outbox}
+        with self._transaction(self._writer) as connection:
+            self._put_session(connection, session, facts, generation)
+            seq = self._append(connection, session.id, facts, bodies)
+            self._remember(connection, session.id, offsets or {})
+            self._post(connection, entries)
+            return seq
+
+    def session(self, session: str) -> Session | None:
+        query = sa.select(schema.sessions.c.id, schema.sessions.c.body).where(schema.sessions.c.id == session)
+        with self._transaction(self._engine) as connection:
+            row = connection.execute(query).first()
+            return None if row is None else self._decode(connection, row.id, row.body)
+
+    def sessions(self) -> list[Session]:
+        table = schema.sessions
+        query = sa.select(table.c.id, table.c.body).order_by(table.c.created_at, table.c.id)
+        with self._transaction(self._engine) as connection:
+            return [self._decode(connection, row.id, row.body) for row in connection.execute(query).all()]
+
+    def named(self, prefix: str) -> list[str]:
+        name = schema.sessions.c.id
+        # Not LIKE: it has wildcards, and SQLite's does not tell A from a.
+        query = sa.select(name).where(sa.func.substr(name, 1, len(prefix)) == prefix).order_by(name)
+        with self._transaction(self._engine) as connection:
+            return list(connection.scalars(query))
+
+    def facts(self, session: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Recorded]:
+        table = schema.facts
+        query = sa.select(table.c.seq, table.c.session, table.c.body).where(table.c.seq > after)
+        if session is not None:
+            query = query.where(table.c.session == session)
+        with self._transaction(self._engine) as connection:
+            found = connection.execute(query.order_by(table.c.seq).limit(limit)).all()
+        try:
+            return [Recorded(row.seq, row.session, decode_fact(row.body)) for row in found]
+        except Unreadable as error:
+            raise self._damaged(f"a fact behind {after}", error) from error
+
+    def offsets(self, session: str) -> dict[str, int]:
+        table = schema.offsets
+        query = sa.select(table.c.name, table.c.bytes).where(table.c.session == session)
+        with self._transaction(self._engine) as connection:
+            return {row.name: row.bytes for row in connection.execute(query)}
+
+    def outbox(self, limit: int = 100) -> list[OutboxEntry]:
+        table = schema.outbox
+        query = sa.select(table).where(table.c.settled.is_(False)).order_by(table.c.position).limit(limit)
+        with self._transaction(self._engine) as connection:
+            found = connection.execute(query).all()
+        return [
+            OutboxEntry(
+                row.id, unescaped(row.repository), unescaped(row.feature), unescaped(row.type), json.loads(row.data)
+            )
+            for row in found
+        ]
+
+    def settle(self, ids: Sequence[str]) -> None:
+        if not ids:
+            return
+        table = schema.outbox
+        query = sa.update(table).where(table.c.id.in_(ids)).values(settled=True)
+        with self._transaction(self._writer) as connection:
+            connection.execute(query)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self, engine: sa.Engine) -> Iterator[sa.Connection]:
+        try:
+            with engine.begin() as connection:
+                yield connection
+        except sa.exc.DBAPIError as error:
+            raise sqlite.explain(error, self._place) from error
+
+    def _put_session(
+        self, connection: sa.Connection, session: Session, facts: Sequence[AnyFact], generation: int
+    ) -> None:
+        table = schema.sessions
+        query = sa.select(table.c.generation, table.c.body).where(table.c.id == session.id).with_for_update()
+        stored = connection.execute(query).first()
+        if stored is None:
+            connection.execute(sa.insert(table), session_row(session, max(generation, session.generation)))
+            self._put_parts(connection, None, session, facts)
+            return
+        if generation < stored.generation:
+            raise StaleGeneration(
+                f"Session {session.id} is at generation {stored.generation}; this writer has {generation}.",
+                "Another daemon has taken it over: this one has to stop.",
+            )
+        row = session_row(session, max(generation, session.generation, stored.generation))
+        if row["body"] != stored.body:
+            self._put_parts(connection, self._decode(connection, session.id, stored.body), session, facts)
+            connection.execute(sa.update(table).where(table.c.id == session.id), row)
+        elif row["generation"] != stored.generation:
+            connection.execute(sa.update(table).where(table.c.id == session.id).values(generation=row["generation"]))
+
+    def _put_parts(
+        self, connection: sa.Connection, before: Session | None, session: Session, facts: Sequence[AnyFact]
+    ) -> None:
+        self._put_attempts(connection, before, session, facts)
+        self._put_prompts(connection, before, session)
+        if session.task is not None and (before is None or before.task_state != session.task_state):
+            task = {"id": shown(session.task), "session": session.id, "state": session.task_state.value}
+            table = schema.tasks
+            connection.execute(sa.delete(table).where(table.c.session == session.id))
+            connection.execute(sa.insert(table), task)
+
+    def _put_attempts(
+        self, connection: sa.Connection, before: Session | None, session: Session, facts: Sequence[AnyFact]
+    ) -> None:
+        table, receipts = schema.attempts, schema.receipts
+        known = {attempt.number: attempt for attempt in before.attempts} if before is not None else {}
+        for attempt in session.attempts:
+            old = known.get(attempt.number)
+            if old == attempt:
+                continue
+            row = attempt_row(session, attempt, facts)
+            if old is None:
+                connection.execute(sa.insert(table), row)
+            else:
+                here = (table.c.session == session.id) & (table.c.number == attempt.number)
+                connection.execute(sa.update(table).where(here), row)
+            if attempt.receipt is not None and (old is None or old.receipt != attempt.receipt):
+                there = (receipts.c.session == session.id) & (receipts.c.attempt == attempt.number)
+                connection.execute(sa.delete(receipts).where(there))
+                connection.execute(sa.insert(receipts), receipt_row(session, attempt))
+
+    def _put_prompts(self, connection: sa.Connection, before: Session | None, session: Session) -> None:
+        table = schema.prompts
+        earlier = before.prompts if before is not None else []
+        positions = changed(earlier, session.prompts)
+        if any(position < len(earlier) for position in positions):
+            gone = (table.c.session == session.id) & table.c.position.in_(positions)
+            connection.execute(sa.delete(table).where(gone))
+        rows = [prompt_row(session, at, session.prompts[at]) for at in positions if at < len(session.prompts)]
+        if rows:
+            connection.execute(sa.insert(table), rows)
+
+    def _append(self, connection: sa.Connection, session: str, facts: Sequence[AnyFact], bodies: Sequence[str]) -> int:
+        rows = [
+            {"session": session, "at": fact.at, "kind": kind(fact), "body": body}
+            for fact, body in zip(facts, bodies, strict=True)
+        ]
+        if not rows:
+            return int(connection.scalar(sa.select(sa.func.coalesce(sa.func.max(schema.facts.c.seq), 0))) or 0)
+        if rows[:-1]:
+            connection.execute(sa.insert(schema.facts), rows[:-1])
+        last = connection.execute(sa.insert(schema.facts), rows[-1]).inserted_primary_key
+        assert last is not None
+        return int(last[0])
+
+    def _remember(self, connection: sa.Connection, session: str, offsets: Mapping[str, int]) -> None:
+        table = schema.offsets
+        for name, read in offsets.items():
+            here = (table.c.session == session) & (table.c.name == name)
+            if connection.execute(sa.update(table).where(here), {"bytes": read}).rowcount == 0:
+                connection.execute(sa.insert(table), {"session": session, "name": name, "bytes": read})
+
+    def _post(self, connection: sa.Connection, entries: Mapping[str, tuple[OutboxEntry, str]]) -> None:
+        if not entries:
+            return
+        table = schema.outbox
+        known = set(connection.scalars(sa.select(table.c.id).where(table.c.id.in_(list(entries)))))
+        for entry, data in entries.values():
+            if entry.id not in known:
+                row = {
+                    "id": entry.id,
+                    "repository": escaped(entry.repository),
+                    "feature": escaped(entry.feature),
+                    "type": escaped(entry.type),
+                    "data": data,
+                    "settled": False,
+                }
+                connection.execute(sa.insert(table), row)
+
+    def _decode(self, connection: sa.Connection, session: str, body: str) -> Session:
+        """The session's body or, if that cannot be read, what its facts make of it."""
+        try:
+            return decode_session(body)
+        except Unreadable as error:
+            table = schema.facts
+            query = sa.select(table.c.body).where(table.c.session == session).order_by(table.c.seq)
+            folded: Session | None = None
+            try:
+                for text in connection.scalars(query):
+                    folded = evolve(folded, decode_fact(text))
+            except Unreadable as too:
+                raise self._damaged(f"session {session} and its facts", too) from too
+            if folded is None:
+                raise self._damaged(f"session {session}", error) from error
+            return folded
+
+    def _damaged(self, what: str, error: Exception) -> DamagedStore:
+        return DamagedStore(
+            f"{self._place}: {what} cannot be read: {error}", "Set the file aside: what keepers know is rebuilt."
+        )

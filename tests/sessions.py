@@ -1,0 +1,58 @@
+"""Sessions for tests: facts told one after the other, and where they lead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import AnyFact
+from rekindle.core.session.machine import Session, evolve
+
+
+def created(session: str = "s1", at: float = 1.0, **changes: str) -> f.Created:
+    return f.Created(at=at, session=session, agent="scripted", cwd="/work", **changes)  # type: ignore[arg-type]
+
+
+def folded(facts: Sequence[AnyFact]) -> Session:
+    session: Session | None = None
+    for fact in facts:
+        session = evolve(session, fact)
+    assert session is not None
+    return session
+
+
+def a_life(session: str = "s1") -> list[AnyFact]:
+    """Every kind of fact once: two attempts, the first cut in its turn, the second refused, stopped."""
+    cut = f.Cut(said="I was", tools=["make"], swept=["cc"], delivered="yes")
+    return [
+        created(session, title="a title", feature="search", task="t1"),
+        f.PromptQueued(at=2.0, prompt="p1", text="do it"),
+        f.PromptQueued(at=2.0, prompt="p2", text="then that"),
+        f.LaunchIntended(at=3.0, attempt=1, generation=1, how="new"),
+        f.Launched(at=4.0, attempt=1, folder="/keep/1", pid=42),
+        f.Opened(at=5.0, attempt=1, how="new", token="tok"),
+        f.PromptSent(at=6.0, attempt=1, prompt="p1", message=3, text="do it"),
+        f.TurnBegan(at=7.0, attempt=1, prompt="p1"),
+        f.PermissionAsked(
+            at=8.0, attempt=1, request="r1", title="rm", kind="execute", options=[("a", "Allow", "allow_once")]
+        ),
+        f.PermissionAnswered(at=9.0, request="r1", option="a", by="user"),
+        f.CancelAsked(at=9.5, prompt="p2"),
+        f.Exited(at=10.0, attempt=1, how_ended="signal SIGKILL", by_us=False, cut=cut, truncated=3),
+        f.ResumeAsked(at=11.0, by="user"),
+        f.LaunchIntended(at=12.0, attempt=2, generation=2, how="load", token="tok"),
+        f.Launched(at=13.0, attempt=2, folder="/keep/2", pid=43),
+        f.Adopted(at=13.5, generation=3),
+        f.Opened(at=14.0, attempt=2, how="load", token="tok", known=["do it"]),
+        f.ReceiptWritten(
+            at=15.0, attempt=2, receipt=f.Receipt(kind="same", reason="its record", unknown=["make"], repeated=[])
+        ),
+        f.PromptSent(at=16.0, attempt=2, prompt="p1+2", message=3, text="go on"),
+        f.TurnFailed(at=17.0, attempt=2, prompt="p1+2", error="rate_limited", message="later", retry_at=99.5),
+        f.TurnFinished(at=18.0, attempt=2, prompt="p1+2", stop_reason="end_turn"),
+        f.StopAsked(at=19.0, by="user", to="asleep"),
+        f.Exited(at=20.0, attempt=2, how_ended="exit code 0", by_us=True),
+        f.LaunchIntended(at=21.0, attempt=3, generation=3, how="load", token="tok"),
+        f.OpenRefused(at=22.0, attempt=3, how="load", problem="other", message="no"),
+        f.LaunchFailed(at=23.0, attempt=3, message="no such program"),
+    ]
