@@ -12,12 +12,14 @@ import json
 import logging
 import os
 import signal
-import sys
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
 
 from rekindle.adapters.keeper_process import KeeperProcesses
-from rekindle.adapters.sql_store.open import open_store
+from rekindle.adapters.sql_store.open import open_store, rebuild_done
+from rekindle.adapters.sql_store.rebuild import put_back, rebuild
 from rekindle.adapters.workplace import LocalWorkplace
 from rekindle.agents.registry import AGENTS
 from rekindle.api.journals import JournalWriters
@@ -73,10 +75,15 @@ def _take_lock(places: Places) -> int:
 
 
 async def _serve(places: Places, environment: Mapping[str, str], *, on_demand: bool) -> None:
-    store, notice = open_store(places.store, places.sessions)
-    if notice:
-        log.warning("%s", notice)
-        print(f"rekindle: {notice}", file=sys.stderr)
+    opened = open_store(Path(places.store), now=datetime.now(UTC))
+    store = opened.store
+    if opened.notice:
+        log.warning("%s", opened.notice)
+        rebuilt = rebuild(Path(places.sessions), known=store.named(""))
+        put_back(store, rebuilt)
+        rebuild_done(Path(places.store))
+        for sentence in rebuilt.report:
+            log.warning("%s", sentence)
     keepers = KeeperProcesses(places.sessions, places.sockets)
     workplace = LocalWorkplace(places.sessions, places.sockets)
     supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS)

@@ -36,7 +36,7 @@ class Schedule:
         self.at = set(at)
         self.passed = 0
 
-    def point(self, _name: str) -> None:
+    def point(self, name: str) -> None:
         here, self.passed = self.passed, self.passed + 1
         if here in self.at:
             raise Crash
@@ -54,7 +54,7 @@ class Life:
     def supervisor(self) -> Supervisor:
         keepers = FakeKeepers(self.world)
         keepers.point = self.schedule.point  # type: ignore[method-assign]
-        self.store.point = self.schedule.point
+        self.store.point = self.schedule.point  # type: ignore[method-assign]
         engine = Engine(self.store, self._clock)
         return Supervisor(engine, keepers, FakeWorkplace(), KINDS, settle_seconds=0.0, start_seconds=3600)
 

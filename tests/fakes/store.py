@@ -38,6 +38,9 @@ class FakeStore:
     def __init__(self, disk: Disk | None = None) -> None:
         self._disk = disk or Disk()
 
+    def point(self, name: str) -> None:
+        """Where a test may crash the writer."""
+
     def commit(
         self,
         session: Session,
@@ -47,6 +50,7 @@ class FakeStore:
         outbox: Sequence[OutboxEntry] = (),
         offsets: Mapping[str, int] | None = None,
     ) -> int:
+        self.point("before commit")
         bodies = [encode_fact(fact) for fact in facts]
         entries = [(entry, encode_data(entry.data)) for entry in outbox]
         content = self._disk.content.copy()
@@ -61,6 +65,7 @@ class FakeStore:
         for entry, data in entries:
             content.outbox.setdefault(entry.id, (entry, data))
         self._disk.content = content
+        self.point("after commit")
         return content.facts[-1][0] if content.facts else 0
 
     def session(self, session: str) -> Session | None:

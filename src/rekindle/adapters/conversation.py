@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rekindle.agents import observation as o
+from rekindle.agents.acp import messages
 from rekindle.agents.acp.framing import Framed, Framer, Line
 from rekindle.agents.acp.wire import Wire
 from rekindle.keeper import launch
@@ -103,8 +104,8 @@ class _AttemptReader:
 
     def _send(self, record: InputRecord) -> list[Entry]:
         self._wire.sent(record.prompt, record.payload)
-        text = _prompt_text(record)
-        return [self._entry("prompt", text)] if text is not None else []
+        found = messages.prompt_in(record.prompt, record.payload)
+        return [self._entry("prompt", found[1])] if found is not None else []
 
     def _receive(self, line: Framed) -> list[Entry]:
         seen = self._wire.received(line.data) if isinstance(line, Line) else self._wire.oversized(line)
@@ -135,15 +136,3 @@ class _AttemptReader:
 
     def _entry(self, kind: Kind, text: str) -> Entry:
         return Entry(kind, text, self._number)
-
-
-def _prompt_text(record: InputRecord) -> str | None:
-    if "-prompt-" not in record.prompt:
-        return None
-    import json
-
-    try:
-        blocks = json.loads(record.payload)["params"]["prompt"]
-        return "".join(block["text"] for block in blocks if block.get("type") == "text")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return ""

@@ -15,7 +15,8 @@ _SECONDS = 30.0
 class KeeperConnection:
     """One connection. Raises KeeperGone when nobody answers, and the keeper's own Refused when it says no."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, generation: int) -> None:
+        self._generation = generation
         self._reader = reader
         self._writer = writer
         self._decoder = frames.Decoder()
@@ -29,10 +30,10 @@ class KeeperConnection:
             reader, writer = await asyncio.wait_for(asyncio.open_unix_connection(path), _SECONDS)
         except (OSError, TimeoutError) as error:
             raise KeeperGone(f"{path}: {error}") from error
-        connection = cls(reader, writer)
+        connection = cls(reader, writer, generation)
         try:
             hello = {"op": "hello", "proto_min": frames.PROTO_MIN, "proto_max": frames.PROTO_MAX}
-            await connection.request({**hello, "generation": generation})
+            await connection.request(hello)
         except BaseException:
             await connection.close()
             raise
@@ -42,7 +43,7 @@ class KeeperConnection:
         """Ask, and wait for the answer."""
         async with self._lock:
             try:
-                self._writer.write(frames.encode(frames.Frame(header, payload)))
+                self._writer.write(frames.encode(frames.Frame({"generation": self._generation, **header}, payload)))
                 await asyncio.wait_for(self._writer.drain(), _SECONDS)
                 answer = await asyncio.wait_for(self._answer(), _SECONDS)
             except (OSError, EOFError, TimeoutError, FrameError) as error:

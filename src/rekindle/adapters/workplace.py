@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from rekindle.adapters import files
 from rekindle.adapters.callbacks import Callbacks, Refusal
@@ -45,7 +46,7 @@ class LocalWorkplace:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         kept = {name: value for name, value in env.items() if name not in _LEFT_OUT}
         files.replace(os.path.join(folder, _ENVIRONMENT), json.dumps(kept).encode(), mode=0o600, durable=True)
-        write_session_file(folder, created)
+        write_session_file(Path(folder), created)
 
     def environment(self, session: Session) -> dict[str, str]:
         """The environment that the session was begun in, and what tells its hooks whose they are."""

@@ -1,4 +1,4 @@
-"""The daemon's client: one request, one answer, blocking. Starts the daemon if there is none. Light standard library."""
+"""The daemon's client: one request, one answer, blocking. Starts the daemon if there is none. Light imports only."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DaemonClient:
             raise NoDaemon("the daemon went away while it was asked", f"see {self._places.daemon_log}")
         if answer.get("ok") is not True:
             raise _error(answer.get("error") or {})
-        return {key: value for key, value in answer.items() if key not in ("ok", "id")}
+        return {key: value for key, value in answer.items() if key not in ("ok", "re")}
 
     def follow(self, after: int) -> Iterator[dict[str, Any]]:
         """Facts as they happen, behind a sequence number."""

@@ -1,4 +1,4 @@
-"""The daemon's socket: one JSON object per line, any number of clients. Bad input gets an answer and harms nobody else."""
+"""The daemon's socket: one JSON object per line, any number of clients. Bad input gets an answer and harms nobody."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Server:
                 raise UsageError(
                     f"there is no operation {request.get('op')!r}", f"there are: {', '.join(self._operations)}"
                 )
-            values = {key: value for key, value in request.items() if key not in ("op", "id")}
+            values = {key: value for key, value in request.items() if key not in ("op", "seq")}
             return request, {"ok": True, **await operation(**values)}
         except RekindleError as error:
             return request, _failed(error)
@@ -145,8 +145,8 @@ def _failed(error: RekindleError) -> Answer:
 
 
 def _encoded(request: dict[str, Any] | None, answer: Answer) -> bytes:
-    name = request.get("id") if request is not None else None
-    return json.dumps({"id": name, **answer}).encode() + b"\n"
+    seq = request.get("seq") if request is not None else None
+    return json.dumps({"re": seq, **answer}).encode() + b"\n"
 
 
 def _peer_uid(writer: asyncio.StreamWriter) -> int:

@@ -75,7 +75,7 @@ class Keepers(Protocol):
     """All methods may be called again with the same arguments after a crash, and then change nothing."""
 
     async def launch(self, order: Order) -> Running:
-        """Start the attempt unless it runs or has run already. Raises RekindleError if it does not run and never did."""
+        """Start the attempt unless it runs or has run already. Raises RekindleError if it never ran."""
         ...
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:
@@ -99,7 +99,7 @@ class Keepers(Protocol):
         ...
 
     def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Ended]:
-        """What the agent writes, from `offset` on, and last how it ended, after its tree is gone and its lock is free."""
+        """What the agent writes, from `offset` on, and last how it ended, when its tree is gone and its lock is free."""
         ...
 
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "gone"]:

@@ -22,5 +22,5 @@ class Workplace(Protocol):
         ...
 
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
-        """Do what the agent asks (read or write a file, run a command) and return the answer. Waits as long as it takes."""
+        """Do what the agent asks (read or write a file, run a command) and return the answer, however long it takes."""
         ...

@@ -1,4 +1,4 @@
-"""The loop's memory: appends facts, folds them, and says what is due. Synchronous, and without any effect of its own."""
+"""The loop's memory: appends facts, folds them, and says what is due. Synchronous, without any effect of its own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The supervisor: the loop around the engine. Append, evolve, plan, intend, act, outcome, and again.
 
-There is one task per live attempt that follows its keeper, and one lock per session under which effects are carried out.
-Starting up is nothing special: every session that may have an agent is taken up where its facts and its keeper say it is.
+There is one task per live attempt that follows its keeper, and one lock per session under which effects are carried
+out. Starting up is nothing special: every session that may have an agent is taken up where its facts and its keeper
+say it is.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import Ended, Keepers, KeeperLost, NoRoomForTurn, Order, Output
+from rekindle.ports.keepers import Ended, KeeperLost, Keepers, NoRoomForTurn, Order, Output
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.talk import Step, Talk
@@ -160,7 +161,7 @@ class Supervisor:
         self._talks[session] = talk
         self._performed[session] = set()
         await self._keepers.connect(session, attempt.number, state.generation)
-        records = [(sent.id, sent.payload) for sent in self._keepers.sent(session, attempt.number)]
+        records = list(self._keepers.sent(session, attempt.number))
         await self._heard(session, talk, talk.rebuild(records, self._keepers.heard(session, attempt.number)))
         self._background(self._follow(session, talk))
 

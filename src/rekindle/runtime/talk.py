@@ -5,6 +5,7 @@ The whole spool may be fed again by the next daemon: the facts that come of it a
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -18,7 +19,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.machine import Session
 from rekindle.core.session.permission import Allow, Ask, Deny, Mode, decide
-from rekindle.ports.keepers import Ended
+from rekindle.ports.keepers import Ended, Sent
 
 Resolve = Callable[[str, Iterable[str]], list[str]]
 
@@ -84,16 +85,31 @@ class Talk:
                 return messages.answer(self.attempt, asked.request_id, result)
         return None
 
-    def rebuild(self, records: list[tuple[str, bytes]], data: bytes) -> Step:
-        """Take in both spools after the fact. Callbacks that were answered are not asked for again."""
+    def rebuild(self, records: list[Sent], data: bytes) -> Step:
+        """Take in both spools after the fact. Callbacks that were answered are not asked for again.
+
+        A prompt that is in the input spool was sent, even if the daemon that sent it did not live to write that down.
+        """
         step = Step()
-        for _, seen in fold(self.wire, records, self._framer.feed(data)):
+        prompts = deque(record for record in records if messages.prompt_in(record.id, record.payload) is not None)
+        pairs = [(record.id, record.payload) for record in records]
+        for _, seen in fold(self.wire, pairs, self._framer.feed(data)):
+            self._note_sent(prompts, step)
             for one in seen:
                 self._take(one, step)
+        self._note_sent(prompts, step)
         state = self.wire.open
         step.callbacks = [one for one in state.unanswered if isinstance(one, o.CallbackAsked)]
         step.outgoing.clear()
         return step
+
+    def _note_sent(self, prompts: deque[Sent], step: Step) -> None:
+        while prompts and self.wire.was_sent(prompts[0].id):
+            record = prompts.popleft()
+            name, text = messages.prompt_in(record.id, record.payload) or ("", "")
+            step.facts.append(
+                f.PromptSent(at=self._clock(), attempt=self.attempt, prompt=name, message=record.number, text=text)
+            )
 
     def feed(self, data: bytes) -> Step:
         """Take in what the agent wrote."""

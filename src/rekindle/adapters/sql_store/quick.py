@@ -10,7 +10,7 @@ import sqlite3
 from typing import Any
 from urllib.parse import quote
 
-_COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at", "body")
+_COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at", "if_dead")
 
 
 def rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

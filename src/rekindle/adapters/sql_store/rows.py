@@ -8,6 +8,7 @@ from typing import Any
 from rekindle.adapters.sql_store.codec import encode, shown
 from rekindle.core.session.facts import AnyFact, Exited, Launched, LaunchFailed
 from rekindle.core.session.machine import Attempt, Prompt, Session
+from rekindle.core.session.status import word
 
 Row = dict[str, Any]
 
@@ -27,6 +28,7 @@ def session_row(session: Session, generation: int) -> Row:
         "generation": generation,
         "created_at": session.created_at,
         "changed_at": session.changed_at,
+        "if_dead": word(session, alive=False),
         "body": encode(session),
     }
 

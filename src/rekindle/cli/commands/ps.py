@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from rekindle.adapters.sql_store import quick
 from rekindle.api.client import DaemonClient, is_served
 from rekindle.api.places import Places
+from rekindle.cli.offline import offline
 from rekindle.cli.options import json_option, print_json
 from rekindle.cli.outcome import printable
 from rekindle.settings import load
@@ -39,7 +39,7 @@ def sessions(places: Places) -> list[dict[str, Any]]:
     """All sessions, from the daemon or, while none runs, from the store and the keepers' locks."""
     if is_served(places):
         return list(DaemonClient(places).ask("list", start=False)["sessions"])
-    return quick.listed(places.store, places.sessions)
+    return offline(places)
 
 
 def _age(seconds: float) -> str:

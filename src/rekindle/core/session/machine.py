@@ -45,7 +45,7 @@ TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
 S, R, W = State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT
 _ALL = tuple(State)
 
-#: (state, fact) -> state. A pair that is not here leaves the state as it is: the fact is booked and changes nothing else.
+#: (state, fact) -> state. A pair that is not here leaves the state as it is: the fact is booked, and that is all.
 TRANSITIONS: dict[tuple[State, type[f.Fact]], State] = {
     **{(state, f.LaunchIntended): S for state in _ALL},
     (S, f.LaunchFailed): State.FAILED,
@@ -371,8 +371,10 @@ def continuation(prompt: str, cut: Cut) -> str:
     ]
     if cut.said:
         lines.append(f"The last thing you said before you were cut off was: {_short(cut.said, 2000, tail=True)}")
-    for tool in cut.tools:
-        lines.append(f"This was started, and its outcome is unknown (it was stopped with you): {_short(tool, 500)}")
+    lines += [
+        f"This was started, and its outcome is unknown (it was stopped with you): {_short(tool, 500)}"
+        for tool in cut.tools
+    ]
     if cut.swept:
         lines.append(f"Processes that were still running and have been ended: {', '.join(cut.swept[:20])}")
     lines.append("Check the state of the files before you repeat anything, then go on with your task.")

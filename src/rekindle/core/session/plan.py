@@ -1,7 +1,7 @@
 """What to do next about a session: a pure function of its state and the time, level-triggered.
 
-It never looks at the last fact, only at where the facts have led, so that starting up after a crash and going on as ever
-are the same call.
+It never looks at the last fact, only at where the facts have led, so that starting up after a crash and going on as
+ever are the same call.
 """
 
 from __future__ import annotations

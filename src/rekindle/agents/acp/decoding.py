@@ -1,0 +1,118 @@
+"""One line as one JSON-RPC message, or the reason why it is none. Any bytes are allowed; nothing is raised.
+
+Agents cut texts in the middle of a character and print banners, so a line that strict JSON refuses gets a second
+chance with a lenient reader. What a message means is not looked at here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from rekindle.agents.failure import Failure
+from rekindle.agents.observation import RequestId
+
+_EXCERPT: Final = 200
+
+
+class Request(msgspec.Struct, frozen=True):
+    request_id: RequestId
+    method: str
+    params: dict[str, Any]
+
+
+class Notification(msgspec.Struct, frozen=True):
+    method: str
+    params: dict[str, Any]
+
+
+class Response(msgspec.Struct, frozen=True):
+    """`failure` is None where the request succeeded."""
+
+    request_id: RequestId
+    result: Any
+    failure: Failure | None
+
+
+class NoMessage(msgspec.Struct, frozen=True):
+    reason: str
+
+
+Message: TypeAlias = Request | Notification | Response | NoMessage
+
+
+def decode(line: bytes) -> Message | None:
+    """None for an empty line."""
+    text = line.strip()
+    if not text:
+        return None
+    if not text.startswith(b"{"):
+        return NoMessage("no JSON object")
+    value = _parse(text)
+    if not isinstance(value, dict):
+        return NoMessage("no JSON")
+    return _message(value)
+
+
+def excerpt(line: bytes) -> str:
+    return line[: _EXCERPT * 4].decode(errors="replace")[:_EXCERPT]
+
+
+def _parse(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    try:
+        return _clean(json.loads(text.decode(errors="replace"), parse_constant=lambda _: None))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _clean(value: Any) -> Any:
+    """The value with every half of a surrogate pair replaced, so that it can be written again."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case list():
+            return [_clean(item) for item in value]
+        case dict():
+            return {_clean(key): _clean(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _message(value: dict[str, Any]) -> Message:
+    method = value.get("method")
+    if "id" in value and not _is_id(value["id"]):
+        return NoMessage("its id is neither text nor number")
+    if method is not None:
+        if not isinstance(method, str):
+            return NoMessage("its method is no text")
+        params = value.get("params")
+        params = params if isinstance(params, dict) else {}
+        return Request(value["id"], method, params) if "id" in value else Notification(method, params)
+    if "id" not in value or not ("result" in value or "error" in value):
+        return NoMessage("JSON, but no message of the protocol")
+    error = value.get("error")
+    return Response(value["id"], value.get("result"), None if error is None else _failure(error))
+
+
+def _is_id(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, int | str) and not isinstance(value, bool))
+
+
+def _failure(error: object) -> Failure:
+    if not isinstance(error, dict):
+        return Failure(None, str(error))
+    code, message = error.get("code"), error.get("message")
+    return Failure(
+        code if isinstance(code, int) and not isinstance(code, bool) else None,
+        message if isinstance(message, str) else "",
+        error.get("data"),
+    )

@@ -1,0 +1,63 @@
+"""Values out of JSON that may have any shape. A field of the wrong type is an absent one: agents differ, and one odd
+field must not cost us the rest of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+#: Names under which agents put a file's path into a tool's raw input.
+_PATH_KEYS: Final = ("path", "file_path", "filePath", "abs_path", "absolute_path", "notebook_path")
+
+
+def text(value: object, default: str = "") -> str:
+    return value if isinstance(value, str) else default
+
+
+def optional_text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: object) -> Iterator[dict[str, Any]]:
+    """The objects of a list."""
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+
+
+def block_text(block: object) -> str:
+    """What a content block says to a reader."""
+    match block:
+        case {"type": "text", "text": str(words)}:
+            return words
+        case {"type": "resource_link", "uri": str(uri)}:
+            return uri
+        case {"type": "resource", "resource": {"text": str(words)}}:
+            return words
+        case {"type": str(kind)}:
+            return f"[{kind}]"
+        case _:
+            return ""
+
+
+def tool_paths(tool: dict[str, Any]) -> tuple[str, ...]:
+    """Every path that a tool call names, in order, each once."""
+    found = [item.get("path") for item in mappings(tool.get("locations"))]
+    found += [item.get("path") for item in mappings(tool.get("content")) if item.get("type") == "diff"]
+    given = mapping(tool.get("rawInput"))
+    found += [given.get(key) for key in _PATH_KEYS]
+    return tuple(dict.fromkeys(path for path in found if isinstance(path, str) and path))
+
+
+def tool_output(tool: dict[str, Any]) -> str | None:
+    """What a tool call shows so far; None where it shows nothing."""
+    shown = [block_text(item.get("content")) for item in mappings(tool.get("content")) if item.get("type") == "content"]
+    if shown:
+        return "\n".join(shown)
+    return optional_text(tool.get("rawOutput"))

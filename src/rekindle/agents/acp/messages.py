@@ -1,0 +1,148 @@
+"""What we send to an ACP agent: each message as one line, under an id that is derived and never random.
+
+The keeper executes a message id once, so saying the same thing again after a crash is harmless: the id is made of the
+generation (the number of the attempt, the same for every daemon that serves this agent process) and of what the
+message is about. Plain dicts; tests check every message against the SDK's models. Nothing is remembered here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Final
+
+import msgspec
+
+from rekindle.agents.observation import RequestId
+
+PROTOCOL_VERSION: Final = 1
+CLIENT_NAME: Final = "rekindle"
+#: The keeper takes ids of 1,024 bytes; longer keys are replaced by their hash.
+_LONGEST_ID: Final = 512
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """`message_id` is for the keeper, `line` (with its newline) for the agent."""
+
+    message_id: str
+    line: bytes
+
+
+def initialize(
+    generation: int, *, read_files: bool = True, write_files: bool = True, terminal: bool = True, version: str = "0"
+) -> Outgoing:
+    """The first message of an agent's life. The flags say which callbacks we serve."""
+    params = {
+        "protocolVersion": PROTOCOL_VERSION,
+        "clientCapabilities": {
+            "fs": {"readTextFile": read_files, "writeTextFile": write_files},
+            "terminal": terminal,
+        },
+        "clientInfo": {"name": CLIENT_NAME, "version": version},
+    }
+    return _request(generation, "initialize", "initialize", params)
+
+
+def new_session(generation: int, cwd: str, *, nth: int = 1) -> Outgoing:
+    """`nth` makes a second try a message of its own, here and below; else the keeper takes it for a repetition."""
+    return _request(generation, _nth("new", nth), "session/new", {"cwd": cwd, "mcpServers": []})
+
+
+def load_session(generation: int, token: str, cwd: str, *, nth: int = 1) -> Outgoing:
+    """Open a conversation again; the agent replays it."""
+    params = {"sessionId": token, "cwd": cwd, "mcpServers": []}
+    return _request(generation, _nth(f"load-{token}", nth), "session/load", params)
+
+
+def resume_session(generation: int, token: str, cwd: str, *, nth: int = 1) -> Outgoing:
+    """Open a conversation again without a replay."""
+    params = {"sessionId": token, "cwd": cwd, "mcpServers": []}
+    return _request(generation, _nth(f"resume-{token}", nth), "session/resume", params)
+
+
+def list_sessions(generation: int, *, cwd: str | None = None, cursor: str | None = None, nth: int = 1) -> Outgoing:
+    params = {key: value for key, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
+    key = "list" if cursor is None else f"list-{cursor}"
+    return _request(generation, _nth(key, nth), "session/list", params)
+
+
+def prompt(generation: int, prompt_id: str, token: str, text: str) -> Outgoing:
+    blocks = [{"type": "text", "text": text}]
+    return _request(generation, f"prompt-{prompt_id}", "session/prompt", {"sessionId": token, "prompt": blocks})
+
+
+def prompt_in(message_id: str, line: bytes) -> tuple[str, str] | None:
+    """The id and the text of a prompt, if that is what a message of ours is."""
+    _, _, key = message_id.partition("-")
+    if not key.startswith("prompt-"):
+        return None
+    try:
+        blocks = json.loads(line)["params"]["prompt"]
+        text = "".join(block["text"] for block in blocks if block.get("type") == "text")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return key.removeprefix("prompt-"), text
+
+
+def cancel(generation: int, prompt_id: str, token: str) -> Outgoing:
+    """Ask for the end of a turn; requests for permission that are open have to be answered with `CANCELLED`."""
+    body = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": token}}
+    return Outgoing(_id(generation, f"cancel-{prompt_id}"), _line(body))
+
+
+def answer(generation: int, request_id: RequestId, result: dict[str, Any] | None) -> Outgoing:
+    body = {"jsonrpc": "2.0", "id": request_id, "result": result}
+    return Outgoing(_answer_id(generation, request_id), _line(body))
+
+
+def refuse(generation: int, request_id: RequestId, code: int, message: str) -> Outgoing:
+    """Has the id that `answer` has, because a request is replied to once, one way or the other."""
+    body = {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
+    return Outgoing(_answer_id(generation, request_id), _line(body))
+
+
+#: The answer to a request for permission when its turn is cancelled.
+CANCELLED: Final[dict[str, Any]] = {"outcome": {"outcome": "cancelled"}}
+
+
+def selected(option_id: str) -> dict[str, Any]:
+    """The answer to a request for permission when one of its options was chosen."""
+    return {"outcome": {"outcome": "selected", "optionId": option_id}}
+
+
+def request_key(request_id: RequestId) -> str:
+    """An id of the agent's as text; 1 and "1" stay different."""
+    return json.dumps(request_id, separators=(",", ":"))
+
+
+def _request(generation: int, key: str, method: str, params: dict[str, Any]) -> Outgoing:
+    name = _id(generation, key)
+    return Outgoing(name, _line({"jsonrpc": "2.0", "id": name, "method": method, "params": params}))
+
+
+def _answer_id(generation: int, request_id: RequestId) -> str:
+    return _id(generation, f"answer-{request_key(request_id)}")
+
+
+def _nth(key: str, nth: int) -> str:
+    return key if nth == 1 else f"{nth}.{key}"
+
+
+def _id(generation: int, key: str) -> str:
+    if len(key.encode(errors="replace")) > _LONGEST_ID:
+        kind = key.split("-", 1)[0]
+        key = f"{kind}-#{hashlib.blake2b(key.encode(errors='replace'), digest_size=16).hexdigest()}"
+    return f"{generation}-{_clean(key)}"
+
+
+def _line(body: dict[str, Any]) -> bytes:
+    try:
+        data = msgspec.json.encode(body)
+    except (UnicodeEncodeError, OverflowError):  # half a character, e.g. from a cut text; an id of 100 digits
+        data = _clean(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
+    # Agents on Node may split lines at these too, and they occur inside of JSON strings only.
+    return data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029") + b"\n"
+
+
+def _clean(text: str) -> str:
+    return text.encode(errors="replace").decode()

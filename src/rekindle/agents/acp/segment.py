@@ -1,0 +1,141 @@
+"""What the agent told since the last boundary of its own stream: words, tool calls, plan.
+
+A boundary is a line of the agent's (a conversation was opened, a turn ended), never a message of ours: nobody wrote
+down how the two spools lay to one another in time, and what is open must not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Final
+
+import msgspec
+
+from rekindle.agents.acp import fields
+from rekindle.agents.observation import (
+    ContextUsed,
+    Observation,
+    PlanEntry,
+    PlanShown,
+    Said,
+    ToolChanged,
+    ToolStarted,
+    Unknown,
+    UserEchoed,
+    UserReplayed,
+)
+
+MOST_SAID: Final = 64 * 1024
+_MOST_OUTPUT: Final = 64 * 1024
+_FINISHED: Final = frozenset({"completed", "failed"})
+
+
+class OpenTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call that was started and is not known to have ended."""
+
+    tool_id: str
+    title: str
+    kind: str
+    paths: tuple[str, ...]
+    status: str
+
+
+class Segment:
+    """`follows_load`: replayed updates may come late, behind the answer to the load."""
+
+    def __init__(self, *, follows_load: bool = False) -> None:
+        self._follows_load = follows_load
+        self._words: deque[str] = deque()
+        self._length = 0  # of the words that are kept
+        self._tools: dict[str, OpenTool] = {}
+        self._finished: set[str] = set()
+
+    @property
+    def said(self) -> str:
+        """The agent's words (thoughts are left out), the last MOST_SAID characters of them."""
+        return "".join(self._words)[-MOST_SAID:]
+
+    @property
+    def tools(self) -> tuple[OpenTool, ...]:
+        return tuple(self._tools.values())
+
+    def tool(self, tool_id: str) -> OpenTool | None:
+        return self._tools.get(tool_id)
+
+    def update(self, update: dict[str, Any], *, replay: bool) -> list[Observation]:
+        """Fold one `session/update`. `replay` only marks the observations; what is kept does not depend on it."""
+        kind = fields.text(update.get("sessionUpdate"))
+        match kind:
+            case "user_message_chunk":
+                return self._user(fields.block_text(update.get("content")), replay)
+            case "agent_message_chunk" | "agent_thought_chunk":
+                return self._say(fields.block_text(update.get("content")), kind == "agent_thought_chunk", replay)
+            case "tool_call" | "tool_call_update":
+                return self._tool(update, replay)
+            case "plan":
+                return [_plan(update, replay)]
+            case "plan_update" if "entries" in fields.mapping(update.get("plan")):
+                return [_plan(update["plan"], replay)]
+            case "usage_update":
+                used, size = fields.integer(update.get("used")), fields.integer(update.get("size"))
+                if used is not None and size is not None:
+                    return [ContextUsed(used, size)]
+        return [Unknown(f"session/update {kind}".rstrip())]
+
+    def _user(self, words: str, replay: bool) -> list[Observation]:
+        if self._follows_load:
+            # The user's words stand before the answer to them: all that came so far was replayed late.
+            self._words.clear()
+            self._length = 0
+            self._tools.clear()
+            self._finished.clear()
+        return [UserReplayed(words) if replay else UserEchoed(words)]
+
+    def _say(self, words: str, thought: bool, replay: bool) -> list[Observation]:
+        if not thought and words:
+            self._words.append(words)
+            self._length += len(words)
+            while self._length - len(self._words[0]) >= MOST_SAID:
+                self._length -= len(self._words.popleft())
+        return [Said(words, thought, replay)]
+
+    def _tool(self, update: dict[str, Any], replay: bool) -> list[Observation]:
+        tool_id = fields.text(update.get("toolCallId"))
+        known = self._tools.get(tool_id)
+        status = fields.optional_text(update.get("status"))
+        title = fields.optional_text(update.get("title"))
+        observed: list[Observation] = []
+        if tool_id not in self._finished:
+            tool = _merged(tool_id, known, update)
+            self._tools[tool_id] = tool
+            if known is None and update.get("sessionUpdate") == "tool_call":
+                observed.append(
+                    ToolStarted(tool_id=tool_id, title=tool.title, kind=tool.kind, paths=tool.paths, replay=replay)
+                )
+            if status in _FINISHED:
+                del self._tools[tool_id]
+                self._finished.add(tool_id)
+        output = fields.tool_output(update)
+        if not observed or status in _FINISHED or output is not None:
+            output = None if output is None else output[-_MOST_OUTPUT:]
+            observed.append(ToolChanged(tool_id=tool_id, status=status, title=title, output=output, replay=replay))
+        return observed
+
+
+def _merged(tool_id: str, known: OpenTool | None, update: dict[str, Any]) -> OpenTool:
+    paths = fields.tool_paths(update)
+    return OpenTool(
+        tool_id=tool_id,
+        title=fields.text(update.get("title"), known.title if known else ""),
+        kind=fields.text(update.get("kind"), known.kind if known else "other"),
+        paths=tuple(dict.fromkeys((*(known.paths if known else ()), *paths))),
+        status=fields.text(update.get("status"), known.status if known else "pending"),
+    )
+
+
+def _plan(plan: dict[str, Any], replay: bool) -> PlanShown:
+    entries = (
+        PlanEntry(fields.text(one.get("content")), fields.text(one.get("status")), fields.text(one.get("priority")))
+        for one in fields.mappings(plan.get("entries"))
+    )
+    return PlanShown(tuple(entries), replay)

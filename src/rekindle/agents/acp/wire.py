@@ -1,0 +1,303 @@
+"""The state of the wire to one ACP agent, folded from the two spools of its keeper: what is open between us.
+
+A daemon folds while it works, the next one folds the files (`folding`), and both get the same open state, however the
+two spools are interleaved, as long as causes come before effects. So what is open is decided by ids and by the order
+inside of each spool, never by "which came first". Sans-IO, and any bytes are allowed: nothing here raises.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from rekindle.agents.acp import fields
+from rekindle.agents.acp.decoding import Message, NoMessage, Notification, Request, Response, decode, excerpt
+from rekindle.agents.acp.framing import Oversized
+from rekindle.agents.acp.messages import request_key
+from rekindle.agents.acp.segment import OpenTool, Segment
+from rekindle.agents.failure import Failure, classify, resets_at, retry_after, why_not_opened
+from rekindle.agents.observation import (
+    CallbackAsked,
+    ConversationOpened,
+    How,
+    Initialized,
+    ListedSession,
+    ListRefused,
+    Noise,
+    Observation,
+    OpenRefused,
+    PermissionAsked,
+    SessionsListed,
+    TurnFailed,
+    TurnFinished,
+    Unknown,
+)
+from rekindle.core.session.permission import Option
+
+_OPENING: Final[dict[str, How]] = {"session/new": "new", "session/load": "load", "session/resume": "resume"}
+_GENERATION: Final = re.compile(r"(\d+)-")
+_PROMPT: Final = re.compile(r"\d+-prompt-", re.ASCII)
+_CANCEL: Final = re.compile(r"\d+-cancel-", re.ASCII)
+
+
+class OurRequest(msgspec.Struct, frozen=True):
+    """A request of ours without a response. `prompt_id` is empty for anything but a prompt."""
+
+    request_id: str
+    method: str
+    token: str
+    prompt_id: str
+
+
+class OpenState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the next daemon has to know. `said` and `tools` belong to the running turn, empty if none runs."""
+
+    initialized: Initialized | None
+    token: str | None
+    opened: How | None
+    awaiting: tuple[OurRequest, ...]
+    unanswered: tuple[PermissionAsked | CallbackAsked, ...]
+    prompt_id: str | None
+    cancelling: bool
+    said: str
+    tools: tuple[OpenTool, ...]
+
+
+class Wire:
+    """`generation` is the number of the attempt: one agent process, one generation, one wire."""
+
+    def __init__(self, generation: int) -> None:
+        self.generation = generation
+        self._initialized: Initialized | None = None
+        self.token: str | None = None
+        self._opened: How | None = None
+        self._messages: set[str] = set()
+        self._ours: dict[str, OurRequest] = {}
+        self._theirs: dict[str, PermissionAsked | CallbackAsked] = {}
+        self._answered: set[str] = set()
+        self._cancelled: set[str] = set()
+        self._segment = Segment()
+        self._prompted = False
+
+    @property
+    def open(self) -> OpenState:
+        turn = next((one for one in self._ours.values() if one.prompt_id), None)
+        return OpenState(
+            initialized=self._initialized,
+            token=self.token,
+            opened=self._opened,
+            awaiting=tuple(self._ours.values()),
+            unanswered=tuple(self._theirs.values()),
+            prompt_id=turn.prompt_id if turn else None,
+            cancelling=turn is not None and turn.prompt_id in self._cancelled,
+            said=self._segment.said if turn else "",
+            tools=self._segment.tools if turn else (),
+        )
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether any request of ours has no response yet."""
+        return bool(self._ours)
+
+    @property
+    def is_opening(self) -> bool:
+        return any(one.method in _OPENING for one in self._ours.values())
+
+    @property
+    def is_prompting(self) -> bool:
+        """Whether a turn runs."""
+        return any(one.prompt_id for one in self._ours.values())
+
+    def was_sent(self, message_id: str) -> bool:
+        return message_id in self._messages
+
+    def has_asked(self, key: str) -> bool:
+        """Whether the agent made the request with this key (`messages.request_key`), answered or not."""
+        return key in self._theirs
+
+    def sent(self, message_id: str, line: bytes) -> None:
+        """One record of the input spool, in order. Telling the same one again changes nothing."""
+        if message_id in self._messages:
+            return
+        self._messages.add(message_id)
+        match decode(line):
+            case Request(request_id=str(name), method=method, params=params):
+                self._ours[name] = _our_request(name, method, params)
+                self._prompted = self._prompted or method == "session/prompt"
+            case Response(request_id=request_id):
+                key = request_key(request_id)
+                self._theirs.pop(key, None)
+                self._answered.add(key)
+            case Notification(method="session/cancel"):
+                self._cancelled.add(_CANCEL.sub("", message_id, count=1))
+
+    def received(self, line: bytes) -> list[Observation]:
+        """One complete line of the output spool, in order."""
+        message = decode(line)
+        return [] if message is None else self._fold(message, line)
+
+    def oversized(self, skipped: Oversized) -> list[Observation]:
+        """A line that was too long to be kept."""
+        size = skipped.end - skipped.start
+        return [Noise(f"a line of {size} bytes, which is too long", excerpt(skipped.head))]
+
+    def _fold(self, message: Message, line: bytes) -> list[Observation]:
+        match message:
+            case NoMessage(reason=reason):
+                return [Noise(reason, excerpt(line))]
+            case Notification(method="session/update", params=params):
+                return self._update(params, line)
+            case Notification(method=method):
+                return [Unknown(method)]
+            case Request():
+                return self._request(message, line)
+            case Response():
+                return self._response(message, line)
+
+    def _update(self, params: dict[str, Any], line: bytes) -> list[Observation]:
+        named = params.get("sessionId")
+        loading = [one for one in self._ours.values() if one.method in _OPENING]
+        if self.token is not None and named != self.token and all(named != one.token for one in loading):
+            return [Noise("an update of another conversation", excerpt(line))]
+        late = self._opened in ("load", "resume") and not self._prompted
+        replay = late or any(one.method == "session/load" for one in loading)
+        return self._segment.update(fields.mapping(params.get("update")), replay=replay)
+
+    def _request(self, request: Request, line: bytes) -> list[Observation]:
+        key = request_key(request.request_id)
+        if self.has_asked(key):
+            return [Noise(f"a second request with the id {key}", excerpt(line))]
+        asked = self._permission(request) if request.method == "session/request_permission" else _callback(request)
+        self._theirs[key] = asked
+        return [asked]
+
+    def _permission(self, request: Request) -> PermissionAsked:
+        tool = fields.mapping(request.params.get("toolCall"))
+        tool_id = fields.text(tool.get("toolCallId"))
+        known = self._segment.tool(tool_id)
+        return PermissionAsked(
+            request_id=request.request_id,
+            tool_id=tool_id,
+            title=fields.text(tool.get("title"), known.title if known else ""),
+            kind=fields.text(tool.get("kind"), known.kind if known else "other"),
+            paths=tuple(dict.fromkeys((*(known.paths if known else ()), *fields.tool_paths(tool)))),
+            options=tuple(
+                Option(one["optionId"], fields.text(one.get("name")), fields.text(one.get("kind")))
+                for one in fields.mappings(request.params.get("options"))
+                if isinstance(one.get("optionId"), str)
+            ),
+        )
+
+    def _response(self, response: Response, line: bytes) -> list[Observation]:
+        name = response.request_id
+        ours = self._ours.pop(name, None) if isinstance(name, str) else None
+        if ours is None:
+            return [Noise(self._why_ignored(name), excerpt(line))]
+        if ours.prompt_id:
+            self._segment = Segment()
+            return [_turn_ended(ours.prompt_id, response)]
+        how = _OPENING.get(ours.method)
+        if how is not None:
+            return [self._opening(how, ours, response)]
+        if ours.method == "initialize":
+            return [self._initialize(response)]
+        if ours.method == "session/list":
+            return [_listed(response)]
+        return [Noise(f"the answer to {name}, which needs none", excerpt(line))]
+
+    def _why_ignored(self, name: object) -> str:
+        if name is None:
+            return "the agent could not read a message of ours"
+        found = _GENERATION.match(name) if isinstance(name, str) else None
+        if found and found[1] != str(self.generation):
+            return f"an answer to generation {found[1]}; this is generation {self.generation}"
+        return "an answer to nothing that is open"
+
+    def _opening(self, how: How, ours: OurRequest, response: Response) -> ConversationOpened | OpenRefused:
+        failure = response.failure
+        token = ours.token if how != "new" else fields.text(fields.mapping(response.result).get("sessionId"))
+        if failure is None and not token:
+            failure = Failure(None, "the agent opened a conversation and did not name it")
+        if failure is not None:
+            problem = why_not_opened(failure, how)
+            return OpenRefused(how=how, problem=problem, code=failure.code, message=_words(failure))
+        self.token, self._opened, self._prompted = token, how, False
+        self._segment = Segment(follows_load=how != "new")
+        return ConversationOpened(token, how)
+
+    def _initialize(self, response: Response) -> Initialized | OpenRefused:
+        if response.failure is not None:
+            failure = response.failure
+            problem = why_not_opened(failure, "new")
+            return OpenRefused(how="initialize", problem=problem, code=failure.code, message=_words(failure))
+        self._initialized = _initialized(fields.mapping(response.result))
+        return self._initialized
+
+
+def _our_request(name: str, method: str, params: dict[str, Any]) -> OurRequest:
+    prompt_id = _PROMPT.sub("", name, count=1) if method == "session/prompt" else ""
+    return OurRequest(name, method, fields.text(params.get("sessionId")), prompt_id)
+
+
+def _callback(request: Request) -> CallbackAsked:
+    return CallbackAsked(request_id=request.request_id, method=request.method, params=request.params)
+
+
+def _initialized(result: dict[str, Any]) -> Initialized:
+    can = fields.mapping(result.get("agentCapabilities"))
+    session = fields.mapping(can.get("sessionCapabilities"))
+    agent = fields.mapping(result.get("agentInfo"))
+    return Initialized(
+        protocol_version=fields.integer(result.get("protocolVersion")) or 0,
+        agent_name=fields.text(agent.get("name")),
+        agent_version=fields.text(agent.get("version")),
+        can_load=can.get("loadSession") is True,
+        can_resume=session.get("resume") is not None,
+        can_list=session.get("list") is not None,
+        auth_methods=tuple(fields.text(one.get("id")) for one in fields.mappings(result.get("authMethods"))),
+    )
+
+
+def _turn_ended(prompt_id: str, response: Response) -> TurnFinished | TurnFailed:
+    failure = response.failure
+    result = fields.mapping(response.result)
+    reason = fields.text(result.get("stopReason"))
+    if failure is None and reason:
+        usage = result.get("usage")
+        return TurnFinished(prompt_id=prompt_id, stop_reason=reason, usage=usage if isinstance(usage, dict) else None)
+    if failure is None:
+        failure = Failure(None, "the agent ended the turn and did not say why")
+    return TurnFailed(
+        prompt_id=prompt_id,
+        error_class=classify(failure),
+        code=failure.code,
+        message=_words(failure),
+        retry_after_seconds=retry_after(failure),
+        resets_at=resets_at(failure),
+    )
+
+
+def _listed(response: Response) -> SessionsListed | ListRefused:
+    if response.failure is not None:
+        return ListRefused(response.failure.code, _words(response.failure))
+    result = fields.mapping(response.result)
+    sessions = (
+        ListedSession(
+            one["sessionId"],
+            fields.text(one.get("cwd")),
+            fields.optional_text(one.get("title")),
+            fields.optional_text(one.get("updatedAt")),
+        )
+        for one in fields.mappings(result.get("sessions"))
+        if isinstance(one.get("sessionId"), str)
+    )
+    return SessionsListed(tuple(sessions), fields.optional_text(result.get("nextCursor")))
+
+
+def _words(failure: Failure) -> str:
+    """The message, and the details where many agents hide what happened behind "Internal error"."""
+    data = failure.data
+    details = data if isinstance(data, str) else fields.text(fields.mapping(data).get("details"))
+    return f"{failure.message}: {details}" if details and details not in failure.message else failure.message

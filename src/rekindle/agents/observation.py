@@ -1,0 +1,196 @@
+"""What any agent's stream can tell us, in words that are the same for all agents.
+
+Only data: a dialect makes these of bytes, the session's fold makes events of them. They are tagged, so that they can
+be written down and read back. `replay` marks what the agent repeats of its past while a conversation is loaded.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from rekindle.core.session.permission import Option
+
+#: An id that the agent chose for a request of its own.
+RequestId: TypeAlias = int | float | str | None
+How: TypeAlias = Literal["new", "load", "resume"]
+Problem: TypeAlias = Literal["unknown_session", "unsupported", "unauthorized", "other"]
+ErrorClass: TypeAlias = Literal[
+    "rate_limited",
+    "overloaded",
+    "out_of_credits",
+    "unauthorized",
+    "no_internet",
+    "context_overflow",
+    "session_lost",
+    "other",
+]
+
+
+class Initialized(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    protocol_version: int
+    agent_name: str
+    agent_version: str
+    can_load: bool
+    can_resume: bool
+    can_list: bool
+    auth_methods: tuple[str, ...]
+
+
+class ConversationOpened(msgspec.Struct, frozen=True, tag=True):
+    token: str
+    how: How
+
+
+class OpenRefused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """No conversation: the agent refused to open it, or (`how` is "initialize") refused to speak at all."""
+
+    how: How | Literal["initialize"]
+    problem: Problem
+    code: int | None
+    message: str
+
+
+class ListedSession(msgspec.Struct, frozen=True):
+    token: str
+    cwd: str
+    title: str | None
+    updated_at: str | None
+
+
+class SessionsListed(msgspec.Struct, frozen=True, tag=True):
+    """A page of the conversations that the agent knows; `next_cursor` asks for the next page."""
+
+    sessions: tuple[ListedSession, ...]
+    next_cursor: str | None
+
+
+class ListRefused(msgspec.Struct, frozen=True, tag=True):
+    code: int | None
+    message: str
+
+
+class UserReplayed(msgspec.Struct, frozen=True, tag=True):
+    """A prompt of the past, repeated by the agent: it proves that the conversation is the same."""
+
+    text: str
+
+
+class UserEchoed(msgspec.Struct, frozen=True, tag=True):
+    """A prompt of now, repeated by the agent: it proves that the prompt arrived."""
+
+    text: str
+
+
+class Said(msgspec.Struct, frozen=True, tag=True):
+    text: str
+    thought: bool
+    replay: bool = False
+
+
+class ToolStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    tool_id: str
+    title: str
+    kind: str
+    paths: tuple[str, ...]
+    replay: bool = False
+
+
+class ToolChanged(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """`status` is None where the agent changed something else."""
+
+    tool_id: str
+    status: str | None
+    title: str | None = None
+    output: str | None = None
+    replay: bool = False
+
+
+class PlanEntry(msgspec.Struct, frozen=True):
+    content: str
+    status: str
+    priority: str
+
+
+class PlanShown(msgspec.Struct, frozen=True, tag=True):
+    entries: tuple[PlanEntry, ...]
+    replay: bool = False
+
+
+class ContextUsed(msgspec.Struct, frozen=True, tag=True):
+    """How full the context window is, in tokens."""
+
+    used: int
+    size: int
+
+
+class PermissionAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """`paths` are as the agent wrote them, not resolved."""
+
+    request_id: RequestId
+    tool_id: str
+    title: str
+    kind: str
+    paths: tuple[str, ...]
+    options: tuple[Option, ...]
+
+
+class CallbackAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Any other request of the agent; one that we do not serve has to be refused, or the agent waits for ever."""
+
+    request_id: RequestId
+    method: str
+    params: dict[str, Any]
+
+
+class TurnFinished(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    prompt_id: str
+    stop_reason: str
+    usage: dict[str, Any] | None = None
+
+
+class TurnFailed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """`resets_at` is in seconds since 1970, where the agent said when its limit ends."""
+
+    prompt_id: str
+    error_class: ErrorClass
+    code: int | None
+    message: str
+    retry_after_seconds: float | None = None
+    resets_at: float | None = None
+
+
+class Noise(msgspec.Struct, frozen=True, tag=True):
+    """A line that changed nothing, and why: agents print banners to stdout."""
+
+    reason: str
+    excerpt: str
+
+
+class Unknown(msgspec.Struct, frozen=True, tag=True):
+    """A notification that is well-formed and means nothing to us."""
+
+    method: str
+
+
+Observation: TypeAlias = (
+    Initialized
+    | ConversationOpened
+    | OpenRefused
+    | SessionsListed
+    | ListRefused
+    | UserReplayed
+    | UserEchoed
+    | Said
+    | ToolStarted
+    | ToolChanged
+    | PlanShown
+    | ContextUsed
+    | PermissionAsked
+    | CallbackAsked
+    | TurnFinished
+    | TurnFailed
+    | Noise
+    | Unknown
+)
