@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rekindle.ports.keepers import Ended, KeeperLost, Order, Output, Running, Sent
+from rekindle.ports.keepers import Ended, KeeperLost, Lost, Order, Output, Running, Sent
 
 
 @dataclass
@@ -161,7 +161,7 @@ class FakeKeepers:
         one = self.world.attempts.get((session, attempt))
         return one.out if one is not None else b""
 
-    async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Ended]:
+    async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
         import asyncio
 
         one = self.world.attempts[session, attempt]

@@ -19,5 +19,8 @@ class FakeWorkplace:
     def resolve(self, cwd: str, paths: Iterable[str]) -> list[str]:
         return [path if path.startswith("/") else f"{cwd.rstrip('/')}/{path}" for path in paths]
 
+    async def end_terminals(self, session: Session) -> None:
+        pass
+
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
         return messages.refuse(attempt, asked.request_id, -32601, f"{session.id} has no callbacks")

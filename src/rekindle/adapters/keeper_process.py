@@ -19,7 +19,7 @@ from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.refusals import Code
 from rekindle.ports.errors import OwnedError, RekindleError
-from rekindle.ports.keepers import Ended, KeeperLost, NoRoomForTurn, Order, Output, Running, Sent
+from rekindle.ports.keepers import Ended, KeeperLost, Lost, NoRoomForTurn, Order, Output, Running, Sent
 from rekindle.ports.store import StaleGeneration as StaleWriter
 
 _BLOCK = 1 << 18
@@ -137,7 +137,7 @@ class KeeperProcesses:
         except FileNotFoundError:
             return b""
 
-    async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Ended]:
+    async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
         """What the agent writes, and how it ends."""
         folder = self.folder(session, attempt)
         path = os.path.join(folder, "out")
@@ -150,6 +150,7 @@ class KeeperProcesses:
                 size = os.fstat(fd).st_size if fd >= 0 else 0
                 if size < offset:
                     lost += offset - size
+                    yield Lost(offset - size)
                     offset = size
                 block = os.pread(fd, _BLOCK, offset) if fd >= 0 else b""
                 if block:

@@ -65,19 +65,17 @@ class LocalWorkplace:
         """Absolute paths, links followed."""
         return [os.path.realpath(os.path.join(cwd, path)) for path in paths]
 
+    async def end_terminals(self, session: Session) -> None:
+        """End the commands that the session's agent has had us run."""
+        if os.path.isdir(os.path.join(self._sessions, session.id, "terminals")):
+            callbacks = self._callbacks_of(session, session.attempt.number if session.attempt is not None else 0)
+            await asyncio.to_thread(callbacks.terminals.end_all, "the agent has ended")
+
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
         """Do what the agent asks and return the answer."""
-        key = (session.id, attempt)
-        callbacks = self._callbacks.get(key)
-        if callbacks is None:
-            callbacks = self._callbacks[key] = Callbacks(
-                os.path.join(self._sessions, session.id),
-                session.cwd,
-                stamp(session.id),
-                attempt,
-                self._sockets,
-                self.environment(session),
-            )
+        if session.permission == "deny" and asked.method in ("fs/write_text_file", "terminal/create"):
+            return messages.refuse(attempt, asked.request_id, -32000, "this session may not change anything")
+        callbacks = self._callbacks_of(session, attempt)
         while True:
             result = await asyncio.to_thread(callbacks.serve, asked.method, asked.params, asked.request_id)
             if result is not None:
@@ -86,3 +84,16 @@ class LocalWorkplace:
         if isinstance(result, Refusal):
             return messages.refuse(attempt, asked.request_id, result.code, result.message)
         return messages.answer(attempt, asked.request_id, result)
+
+    def _callbacks_of(self, session: Session, attempt: int) -> Callbacks:
+        key = (session.id, attempt)
+        if key not in self._callbacks:
+            self._callbacks[key] = Callbacks(
+                os.path.join(self._sessions, session.id),
+                session.cwd,
+                stamp(session.id),
+                attempt,
+                self._sockets,
+                self.environment(session),
+            )
+        return self._callbacks[key]

@@ -63,6 +63,13 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Lost:
+    """Somebody shortened the output spool (a tool that re-opened its standard output): so many bytes were not read."""
+
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Sent:
     """A message that is in the attempt's input spool already."""
 
@@ -98,7 +105,7 @@ class Keepers(Protocol):
         """All that the agent has written so far."""
         ...
 
-    def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Ended]:
+    def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
         """What the agent writes, from `offset` on, and last how it ended, when its tree is gone and its lock is free."""
         ...
 

@@ -21,6 +21,10 @@ class Workplace(Protocol):
         """Paths as the agent wrote them, made absolute, links followed."""
         ...
 
+    async def end_terminals(self, session: Session) -> None:
+        """End the commands that the session's agent has had us run: they do not outlive it."""
+        ...
+
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
         """Do what the agent asks (read or write a file, run a command) and return the answer, however long it takes."""
         ...

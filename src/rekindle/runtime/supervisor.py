@@ -140,6 +140,7 @@ class Supervisor:
                 cwd=session.cwd,
                 env=self._workplace.environment(session),
             )
+            await self._workplace.end_terminals(session)
             running = await self._keepers.launch(order)
         except RekindleError as error:
             self.engine.record(
@@ -169,7 +170,11 @@ class Supervisor:
         async for item in self._keepers.follow(session, talk.attempt, talk.offset):
             if isinstance(item, Output):
                 await self._heard(session, talk, talk.feed(item.data))
+            elif isinstance(item, Lost):
+                message = f"something shortened the agent's output: {item.bytes} bytes of it may be lost"
+                self.engine.record(session, f.Noticed(at=self.engine.clock(), message=message))
             else:
+                await self._workplace.end_terminals(self.engine.session(session))
                 self._gone(session, talk, item)
         await self.advance(session)
 

@@ -115,7 +115,7 @@ class Wire:
 
     def has_asked(self, key: str) -> bool:
         """Whether the agent made the request with this key (`messages.request_key`), answered or not."""
-        return key in self._theirs
+        return key in self._theirs or key in self._answered
 
     def sent(self, message_id: str, line: bytes) -> None:
         """One record of the input spool, in order. Telling the same one again changes nothing."""

@@ -205,6 +205,12 @@ class ReceiptWritten(Fact, frozen=True, kw_only=True, tag="receipt_written"):
     receipt: Receipt
 
 
+class Noticed(Fact, frozen=True, kw_only=True, tag="noticed"):
+    """Something that a person should know, and that changes nothing."""
+
+    message: str
+
+
 AnyFact = (
     Created
     | PromptQueued
@@ -225,4 +231,5 @@ AnyFact = (
     | StopAsked
     | Exited
     | ReceiptWritten
+    | Noticed
 )

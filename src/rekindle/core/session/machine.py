@@ -306,6 +306,8 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 for asked in session.permissions
             ]
             return replace(session, permissions=answered)
+        case f.Noticed():
+            return replace(session, message=fact.message)
         case f.StopAsked():
             stopped = replace(session, stop_asked=fact.to, stopped_by=fact.by, resume_asked=None)
             return stopped if session.is_up else _stopped(stopped)
