@@ -106,7 +106,7 @@ class Keepers(Protocol):
         ...
 
     def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
-        """What the agent writes, from `offset` on, and last how it ended, when its tree is gone and its lock is free."""
+        """What the agent writes, from `offset` on, and last how it ended, when its tree is gone and its lock free."""
         ...
 
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "gone"]:

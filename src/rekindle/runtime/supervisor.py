@@ -20,7 +20,7 @@ from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import Ended, KeeperLost, Keepers, NoRoomForTurn, Order, Output
+from rekindle.ports.keepers import Ended, KeeperLost, Lost, Keepers, NoRoomForTurn, Order, Output
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.talk import Step, Talk

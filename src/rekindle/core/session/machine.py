@@ -368,7 +368,7 @@ def _settle_cut(session: Session, fact: f.Opened) -> Session:
 def continuation(prompt: str, cut: Cut) -> str:
     """What the agent is told after it was cut off in the middle of a turn. The same evidence gives the same bytes."""
     lines = [
-        "Your process was interrupted in the middle of your turn and has been restarted; this is the same conversation.",
+        "Your process was interrupted in the middle of your turn and was started again; this is the same conversation.",
         f"You were working on: {_short(prompt, 500)}",
     ]
     if cut.said:
