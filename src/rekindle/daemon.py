@@ -97,9 +97,9 @@ async def _serve(places: Places, environment: Mapping[str, str], *, on_demand: b
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, server.stopping.set)
+    await supervisor.start()
     await server.open()
     _say_ready()
-    await supervisor.start()
     chores = [
         asyncio.ensure_future(put_idle_to_sleep(supervisor, _idle_seconds(environment))),
         asyncio.ensure_future(deliver(store, journals)),

@@ -24,6 +24,7 @@ from rekindle.adapters.sql_store.open import OpenedStore, open_store, rebuild_do
 from rekindle.adapters.sql_store.store import SqlStore, make_engine
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
+from rekindle.core.session.status import word
 from rekindle.ports.store import DamagedStore, NewerSchema, OutboxEntry, StoreError
 from tests.sessions import a_life, created, folded
 
@@ -438,7 +439,7 @@ def test_the_quick_reader_lists_what_is_committed_next_to_a_writer(tmp_path: Pat
         "changed_at": 23.0,
         "if_dead": found[1]["if_dead"],
     }
-    assert found[1]["if_dead"] in ("interrupted", "dead", "asleep")
+    assert found[1]["if_dead"] == word(folded(life), alive=False)
 
 
 def test_the_quick_reader_reads_what_a_killed_writer_left_in_its_log(tmp_path: Path) -> None:

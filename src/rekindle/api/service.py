@@ -20,6 +20,8 @@ from rekindle.runtime.supervisor import Supervisor
 
 #: So long a prompt to a dead session may take to be delivered before its sender is told that it still waits.
 DELIVERY_SECONDS = 90.0
+#: So long it may take to find out how an agent has ended that is not there any more.
+SETTLE_SECONDS = 20.0
 POLICIES = ("ask", "continue", "never")
 PERMISSIONS = ("edits", "ask", "deny", "all")
 
@@ -102,9 +104,11 @@ class Service:
     async def resume(self, session: str, *, by: str, kill: bool = False) -> dict[str, Any]:
         """Bring an agent back. Refused, with who has it, if it is up already."""
         found = self.find(session)
-        if found.is_up and kill:
+        if found.is_up and not self._supervisor.is_alive(found.id):
+            await self.until(found.id, lambda now: not now.is_up, SETTLE_SECONDS)  # it has just died
+        elif found.is_up and kill:
             await self._end(found, "asleep", by)
-            found = self._engine.session(found.id)
+        found = self._engine.session(found.id)
         if found.is_up:
             attempt = found.attempt
             assert attempt is not None
@@ -122,7 +126,8 @@ class Service:
         resumed: list[str] = []
         skipped: list[dict[str, str]] = []
         for session in self._engine.sessions():
-            reason = _why_skipped(session, kill=kill)
+            alive = self._supervisor.is_alive(session.id)
+            reason = _why_skipped(session, alive=alive, kill=kill)
             if reason is not None:
                 skipped.append({"id": session.id, "reason": reason})
                 continue
@@ -231,6 +236,7 @@ class Service:
             "pid": attempt.pid if attempt is not None and attempt.status != "gone" else None,
             "queued": len(session.queued),
             "message": session.message,
+            "notices": session.notices,
             "asks": next(
                 (
                     {"title": one.title, "options": [list(option) for option in one.options]}
@@ -292,8 +298,8 @@ def _has_come_up(session: Session) -> bool:
     return attempt is not None and attempt.status in ("ready", "gone") and session.resume_asked is None
 
 
-def _why_skipped(session: Session, *, kill: bool) -> str | None:
-    if session.is_up and not kill:
+def _why_skipped(session: Session, *, alive: bool, kill: bool) -> str | None:
+    if session.is_up and alive and not kill:
         return "its agent is alive"
     if session.state in TERMINAL:
         return f"it is {session.state.lower()}"

@@ -23,16 +23,45 @@ if TYPE_CHECKING:
 
 
 def show_status() -> None:
-    """Print the status of the repository around the current folder."""
+    """Print the status of the repository around the current folder, and of the user's sessions."""
     import time
 
     here = os.getcwd()
     repo = repository.find(here)
-    if repo is None:
+    settings = load(os.environ, repo.root if repo is not None else None)
+    found = known_sessions(settings)
+    if repo is None and not found:
         raise NoRepository(f"{here} is not in a git repository", "run `git init`, or go to the project's folder")
-    status = collect(repo, load(os.environ, repo.root))
-    for line in lines(status, time.time()):
+    if repo is not None:
+        for line in lines(collect(repo, settings), time.time()):
+            print(line)
+    for line in session_lines(found):
         print(line)
+
+
+def known_sessions(settings: Settings) -> list[dict[str, Any]]:
+    """The user's sessions, read from the store; none while there is no store."""
+    if not os.path.exists(os.path.join(settings.state_dir, "store.db")):
+        return []
+    from rekindle.api.places import Places
+    from rekindle.cli.offline import offline
+
+    return offline(Places(settings))
+
+
+def session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
+    """The sessions that somebody has to know of."""
+    cut = [one for one in sessions if one["status"] in ("interrupted", "dead", "queued")]
+    alive = [one for one in sessions if one["status"] == "working"]
+    if cut:
+        yield ""
+        yield "Sessions without their agent:"
+        for one in cut:
+            yield f"  {one['id']}  {one['status']:<12} {one['agent']:<10} {printable(one['title'])[:60]}"
+        yield "      next: rekindle resume --all   (or one of them: rekindle resume ID)"
+    if alive:
+        yield ""
+        yield f"{_count(len(alive), 'session')} at work (rekindle ps lists them)."
 
 
 def collect(repo: repository.Repository, settings: Settings) -> dict[str, Any]:
@@ -46,7 +75,13 @@ def collect(repo: repository.Repository, settings: Settings) -> dict[str, Any]:
             found = analysed(os.path.join(folder, files.EVENTS), settings.cache_dir, holder.sid)
             found["owner"] = {"sid": holder.sid, "pid": holder.pid, "state": holder.verdict}
         features[name] = found
-    return {"branch": repo.branch, "feature": repo.feature, "progress": progress, "features": features}
+    return {
+        "branch": repo.branch,
+        "feature": repo.feature,
+        "progress": progress,
+        "features": features,
+        "sessions": known_sessions(settings),
+    }
 
 
 def lines(status: dict[str, Any], now: float) -> Iterator[str]:

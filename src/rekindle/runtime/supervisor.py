@@ -20,7 +20,7 @@ from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import Ended, KeeperLost, Lost, Keepers, NoRoomForTurn, Order, Output
+from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.talk import Step, Talk
@@ -64,6 +64,14 @@ class Supervisor:
             if session.is_up:
                 self.engine.record(session.id, f.Adopted(at=self.engine.clock(), generation=session.generation + 1))
             await self.advance(session.id)
+        gone = [session.id for session in self.engine.sessions() if session.is_up and not self.is_alive(session.id)]
+        while self._crash is None and any(name in self._talks for name in gone):
+            await asyncio.sleep(0.01)  # how they ended is on disk; the first question may be about them
+
+    def is_alive(self, session: str) -> bool:
+        """Whether the session's agent lives: its keeper's lock is held."""
+        attempt = self.engine.session(session).attempt
+        return attempt is not None and self._keepers.look(session, attempt.number) == "alive"
 
     async def close(self) -> None:
         """Let go of everything. Agents go on in their keepers."""
@@ -234,7 +242,8 @@ class Supervisor:
         try:
             number = await self._send(talk, effect.session, talk.say(effect.prompt, effect.text))
         except NoRoomForTurn as error:
-            log.warning("%s: %s", effect.session, error.message)
+            message = f"{error.message} ({error.hint})"
+            self.engine.record(effect.session, f.Noticed(at=self.engine.clock(), message=message))
             self._background(self._try_again(effect))
             return
         except KeeperLost:

@@ -169,6 +169,7 @@ def _facts(
         f.LaunchIntended(at=at, attempt=number, generation=generation, how=one.talk.how, token=one.talk.asked)
     ]
     if one.spec is None:
+        facts.append(f.Launched(at=at, attempt=number, folder=one.folder, pid=0))
         facts.append(f.Opened(at=at, attempt=number, how="new", token=one.talk.token or ""))
         return [*facts, f.Exited(at=at, attempt=number, how_ended="its folder is gone", by_us=False)]
     if one.identity is None:

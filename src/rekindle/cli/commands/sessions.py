@@ -203,6 +203,8 @@ def show(session: str, as_json: bool) -> None:
             print(f"          {receipt_line(attempt['receipt'])}")
     for prompt in told["session"]["prompts"]:
         print(f"prompt    {prompt['id']} [{prompt['state']}] {printable(prompt['text'])[:80]}")
+    for notice in told["notices"]:
+        print(f"note      {printable(notice)}")
     if told["asks"]:
         print(f"asks      {printable(told['asks']['title'])}: " + ", ".join(one[0] for one in told["asks"]["options"]))
 

@@ -142,6 +142,7 @@ class Session(msgspec.Struct, frozen=True):
     retry_at: float | None = None
     budget: int = 3
     message: str = ""
+    notices: list[str] = []
     changed_at: float = 0.0
 
     @property
@@ -307,7 +308,9 @@ def _book(session: Session, fact: AnyFact) -> Session:
             ]
             return replace(session, permissions=answered)
         case f.Noticed():
-            return replace(session, message=fact.message)
+            if session.notices[-1:] == [fact.message]:
+                return session
+            return replace(session, notices=[*session.notices[-19:], fact.message])
         case f.StopAsked():
             stopped = replace(session, stop_asked=fact.to, stopped_by=fact.by, resume_asked=None)
             return stopped if session.is_up else _stopped(stopped)
