@@ -86,6 +86,16 @@ def status(stage: Stage) -> Measured:
     return replace(measured, facts={"features": 3, "first_call_ms": round(first * 1000, 1)})
 
 
+def ps(stage: Stage) -> Measured:
+    """`rekindle ps` without a daemon."""
+    from bench import sessions
+
+    home = {"HOME": sessions.idle_home(stage, 100)}
+    environment = {name: value for name, value in stage.environment.items() if not name.startswith("XDG")} | home
+    program = (_script("rekindle"), "ps")
+    return in_turn(stage.sizes.starts, lambda: _spawn(_PASS, environment), lambda: _spawn(program, environment))
+
+
 def _script(name: str) -> str:
     """The console script beside the interpreter that runs this."""
     path = Path(sys.executable).parent / name

@@ -6,6 +6,7 @@ because a repository from elsewhere could lead a link anywhere.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 
@@ -68,6 +69,23 @@ def _regular(fd: int) -> int:
         return fd
     os.close(fd)
     raise OSError(22, "not a regular file")
+
+
+def is_locked(path: str | os.PathLike[str]) -> bool:
+    """Whether some process holds the lock on a file. Asking takes it for a moment, shared."""
+    try:
+        fd = open_to_read(path)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return False
 
 
 def make_folder(folder: str) -> None:

@@ -96,22 +96,6 @@ def owner(folder: str) -> Owner | None:
     if not isinstance(sid, str) or not isinstance(pid, int):
         return None
     found = process_identity.verdict(kept)
-    if found == "dead" and _is_locked(os.path.join(folder, LOCK_NAME)):
+    if found == "dead" and files.is_locked(os.path.join(folder, LOCK_NAME)):
         found = "alive"
     return Owner(sid, pid, found) if found != "dead" else None
-
-
-def _is_locked(path: str) -> bool:
-    try:
-        fd = files.open_to_read(path)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
-    return False

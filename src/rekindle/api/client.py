@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
 import sys
 
+from rekindle.adapters import files
 from rekindle.api.places import Places
 from rekindle.ports.errors import OwnedError, QuestionError, RekindleError, UsageError
 
@@ -104,17 +104,7 @@ class DaemonClient:
 
 def is_served(places: Places) -> bool:
     """Whether a daemon holds the store."""
-    try:
-        fd = os.open(places.daemon_lock, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
+    return files.is_locked(places.daemon_lock)
 
 
 def start_daemon(places: Places) -> None:

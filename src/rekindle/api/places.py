@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+import zlib
 
 from rekindle.settings import Settings
 
@@ -19,7 +19,7 @@ class Places:
         self.sessions = os.path.join(settings.state_dir, "sessions")
         self.daemon_lock = os.path.join(settings.state_dir, "daemon.lock")
         self.daemon_log = os.path.join(settings.state_dir, "daemon.log")
-        name = hashlib.blake2b(os.fsencode(os.path.realpath(settings.state_dir)), digest_size=4).hexdigest()
+        name = f"{zlib.crc32(os.fsencode(os.path.realpath(settings.state_dir))):08x}"
         self.runtime = os.path.join(settings.runtime_dir, name)
         self.socket = os.path.join(self.runtime, "d.sock")
         self.sockets = os.path.join(self.runtime, "k")

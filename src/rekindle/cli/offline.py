@@ -6,9 +6,9 @@ import os
 import sqlite3
 from typing import Any
 
+from rekindle.adapters import files
 from rekindle.adapters.sql_store import quick
 from rekindle.api.places import Places
-from rekindle.keeper import lockfile
 from rekindle.ports.errors import RekindleError
 
 
@@ -22,7 +22,7 @@ def offline(places: Places) -> list[dict[str, Any]]:
         ) from error
     found = []
     for row in rows:
-        alive = lockfile.is_held(os.path.join(places.sessions, row["id"], "lock"))
+        alive = files.is_locked(os.path.join(places.sessions, row["id"], "lock"))
         shown = {key: row[key] for key in ("id", "agent", "state", "title", "cwd", "feature", "changed_at")}
         found.append({**shown, "status": "working" if alive else row["if_dead"]})
     return found

@@ -11,13 +11,18 @@ import click
 from click.shell_completion import CompletionItem
 
 from rekindle.ports.errors import RekindleError
-from rekindle.wiring import Workspace, open_workspace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rekindle.wiring import Workspace
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def workspace() -> Workspace:
     """The workspace around the current folder."""
+    from rekindle.wiring import open_workspace
+
     return open_workspace(os.environ)
 
 

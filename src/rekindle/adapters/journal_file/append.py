@@ -95,6 +95,8 @@ class Appender:
             data = b"\n" + line if torn else line
             self._write(data, size)
             self._own = (sid, seq, size + len(data)) if sid is not None and seq is not None else None
+            if sid is not None and seq is not None and self._head.offset == size:
+                self._head.wrote(sid, seq, event, len(data))  # nobody has to read what we know
             if size == 0:
                 files.sync_folder(os.path.dirname(self.path))  # whoever made the file may not have lived to do it
             return sid, seq

@@ -98,6 +98,13 @@ class Head:
             self.offset += cut
         return True
 
+    def wrote(self, sid: str, seq: int, event: dict[str, object], length: int) -> None:
+        """Take in an event that was just written at `offset`, without reading it."""
+        data = event.get("data")
+        session = data.get("session_id") if event["type"] == SESSION_START and isinstance(data, dict) else None
+        self._note(sid, seq, str(event["type"]), session if isinstance(session, str) else "")
+        self.offset += length
+
     def _take(self, line: bytes) -> None:
         found = _CANONICAL.match(line)
         if found is not None and _is_flat(line) and b'"session_id"' not in line:

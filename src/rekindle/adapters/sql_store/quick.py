@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from typing import Any
-from urllib.parse import quote
 
 _COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at", "if_dead")
 
@@ -17,7 +16,7 @@ def rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The sessions, oldest first; none if there is no store yet. Raises sqlite3.Error for a file that is no store."""
     if not os.path.exists(path):
         return []
-    place = quote(os.fsencode(os.path.abspath(path)))
+    place = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=5.0)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     try:
