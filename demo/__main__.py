@@ -1,4 +1,4 @@
-"""`make demo`: a run is killed in the middle; rekindle tells what was going on and what a resume would do.
+"""`make demo`: a run is killed in the middle, then an agent; rekindle tells what was going on, and brings it back.
 
 Everything happens in a temporary folder with a HOME of its own, and is removed at the end.
 """
@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from demo import session
 
 BIN = Path(sys.executable).parent
 
@@ -66,7 +68,13 @@ class Stage:
             if shown
             else "That is not what this demonstration should show: please report it."
         )
-        return 0 if shown else 1
+        brought_back = session.play(self._show, self._say, self.environment, self.repository)
+        self._say(
+            "The agent went on in the same conversation, and nothing was done twice."
+            if brought_back
+            else "That is not what this demonstration should show: please report it."
+        )
+        return 0 if shown and brought_back else 1
 
     def _say(self, text: str) -> None:
         print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n{text}", flush=True)
