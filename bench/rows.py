@@ -16,9 +16,9 @@ HEADERS = (
     "run."
 )
 LOCKED = (
-    "An append takes about 30 µs of processor time (json, lock, two looks at the file) where the reference takes 11 µs, and "
-    "the writers go through the lock one by one; on two cores that outweighs what the shared sync saves. The daemon's "
-    "group commit (below) is the answer for many writers."
+    "An append takes about 30 µs of processor time (json, lock, two looks at the file) where the reference takes "
+    "11 µs, and the writers go through the lock one by one; on two cores that outweighs what the shared sync saves. "
+    "The daemon's group commit (below) is the answer for many writers."
 )
 UNKNOWN = "Why is not known: the row was met when it was last looked into."
 
@@ -113,7 +113,8 @@ ROWS: tuple[Row, ...] = (
         target=4,
         measure=sessions.append_through_daemon,
         what="64 processes append to one journal through the daemon, which syncs once for all that wait.",
-        reason="The daemon is one process: parsing requests and writing lines takes it longer than the syncs that it saves.",
+        reason="The daemon is one process: parsing requests and writing lines takes it longer than the syncs that it "
+        "saves.",
     ),
     Row(
         name="memory of guard and keeper",

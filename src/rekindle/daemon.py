@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rekindle.adapters.keeper_process import KeeperProcesses
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
@@ -100,14 +101,16 @@ async def _serve(places: Places, environment: Mapping[str, str], *, on_demand: b
     await supervisor.start()
     await server.open()
     _say_ready()
-    chores = [
+    chores: list[asyncio.Future[Any]] = [
         asyncio.ensure_future(put_idle_to_sleep(supervisor, _idle_seconds(environment))),
         asyncio.ensure_future(deliver(store, journals)),
     ]
     if on_demand:
         chores.append(asyncio.ensure_future(_leave_when_idle(server, supervisor)))
     log.info("serving %s as pid %d", places.state, os.getpid())
-    await server.stopping.wait()
+    done = [asyncio.ensure_future(server.stopping.wait()), asyncio.ensure_future(supervisor.superseded.wait())]
+    await asyncio.wait(done, return_when=asyncio.FIRST_COMPLETED)
+    chores += done
     log.info("stopping; agents go on in their keepers")
     for chore in chores:
         chore.cancel()

@@ -32,12 +32,16 @@ class Crash(BaseException):
 class Schedule:
     """Crashes at the given points, counted from 0 over the whole story."""
 
-    def __init__(self, at: tuple[int, ...] = ()) -> None:
+    def __init__(self, at: tuple[int, ...] = (), *, killed_at: int | None = None) -> None:
         self.at = set(at)
+        self.killed_at = killed_at
+        self.world: FakeWorld | None = None
         self.passed = 0
 
     def point(self, name: str) -> None:
         here, self.passed = self.passed, self.passed + 1
+        if here == self.killed_at and self.world is not None:
+            self.world.kill(SESSION)
         if here in self.at:
             raise Crash
 
@@ -47,7 +51,7 @@ class Life:
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
-        self.world = FakeWorld()
+        self.world = schedule.world = FakeWorld()
         self.store = FakeStore()
         self.now = 0.0
 
@@ -148,6 +152,29 @@ PAIRS = random.Random(7).sample(list(itertools.combinations(range(points()), 2))
 def test_two_crashes_at_any_points_change_nothing(chunk: int) -> None:
     for pair in PAIRS[chunk::10]:
         check(lived(Schedule(pair)))
+
+
+def check_killed(life: Life) -> None:
+    """An agent that died at an awkward moment: nothing is lost, and only talk of ours may have been repeated."""
+    session = life.store.session(SESSION)
+    assert session is not None
+    said = [text for _, text in life.world.executed if not text.startswith("Your process was interrupted")]
+    assert said == ["one", "two", "three"]
+    assert not session.queued
+    assert session.turn is None
+    assert life.world.most_alive <= 1
+    assert len(life.world.conversations) == 1
+
+
+@pytest.mark.parametrize("at", range(points()))
+def test_an_agent_that_dies_at_any_point_gets_every_prompt_once(at: int) -> None:
+    check_killed(lived(Schedule(killed_at=at)))
+
+
+@pytest.mark.parametrize("chunk", range(5))
+def test_an_agent_that_dies_and_a_crash_at_any_points_lose_and_repeat_nothing(chunk: int) -> None:
+    for killed, crash in random.Random(chunk).sample(list(itertools.product(range(points()), repeat=2)), 30):
+        check_killed(lived(Schedule((crash,), killed_at=killed)))
 
 
 @pytest.mark.soak

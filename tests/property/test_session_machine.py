@@ -162,7 +162,7 @@ def test_automatic_restarts_end_when_the_budget_is_spent() -> None:
     session = evolve(session, f.PromptQueued(at=1, prompt="p1", text="do a"))
     launches = 0
     for _ in range(20):
-        effects = plan(session, 2.0)
+        effects = plan(session, 1000.0)
         if not effects:
             break
         launch = effects[0]

@@ -9,6 +9,8 @@ from typing import Literal
 
 from rekindle.agents import observation as o
 from rekindle.agents.acp import messages
+from rekindle.agents.acp.decoding import decode
+from rekindle.agents.acp.folding import is_due
 from rekindle.agents.acp.framing import Framed, Framer, Line
 from rekindle.agents.acp.wire import Wire
 from rekindle.keeper import launch
@@ -69,7 +71,7 @@ class _AttemptReader:
         self._read()
         found: list[Entry] = []
         while True:
-            if self._records and self._is_due(self._records[0]):
+            if self._records and is_due(self._wire, decode(self._records[0].payload)):
                 found.extend(self._send(self._records.popleft()))
             elif self._lines:
                 found.extend(self._receive(self._lines.popleft()))
@@ -96,11 +98,6 @@ class _AttemptReader:
                     self._lines.extend(self._framer.feed(block))
         except FileNotFoundError:
             return
-
-    def _is_due(self, record: InputRecord) -> bool:
-        if "-prompt-" not in record.prompt:
-            return True
-        return self._wire.token is not None and not self._wire.is_prompting and not self._wire.is_opening
 
     def _send(self, record: InputRecord) -> list[Entry]:
         self._wire.sent(record.prompt, record.payload)

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from typing import Literal
 
 from rekindle.adapters.keeper_connection import KeeperConnection
-from rekindle.keeper import launch
+from rekindle.keeper import launch, lockfile
 from rekindle.keeper.errors import KeeperError, KeeperGone, LockHeld, Refused, StaleGeneration, StartInDoubt
 from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.outcome import EndedBy, ExitRecord
+from rekindle.keeper.processes import send_signal
 from rekindle.keeper.refusals import Code
 from rekindle.ports.errors import OwnedError, RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Lost, NoRoomForTurn, Order, Output, Running, Sent
@@ -35,6 +37,7 @@ class KeeperProcesses:
         self._sockets = sockets
         self._grace = grace
         self._connections: dict[tuple[str, int], KeeperConnection] = {}
+        self._generations: dict[tuple[str, int], int] = {}
 
     def folder(self, session: str, attempt: int) -> str:
         """The keeper's folder of an attempt."""
@@ -79,8 +82,9 @@ class KeeperProcesses:
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:
         """Speak for the session from now on."""
+        self._generations[session, attempt] = generation
         try:
-            await self._connected(session, attempt, generation)
+            await self._connected(session, attempt)
         except StaleGeneration as error:
             raise StaleWriter(f"{session}: a newer daemon has taken it over", "stop this daemon") from error
         except KeeperGone:
@@ -93,10 +97,8 @@ class KeeperProcesses:
 
     async def send(self, session: str, attempt: int, message: str, payload: bytes) -> int:
         """Put a message into the input spool and return its number."""
-        connection = self._connections.get((session, attempt))
-        if connection is None or connection.closed:
-            raise KeeperLost(f"{session}: nobody answers for attempt {attempt}")
         try:
+            connection = await self._connected(session, attempt)
             answer = await connection.request({"op": "send", "id": message}, payload)
         except KeeperGone as error:
             raise KeeperLost(f"{session}: {error}") from error
@@ -112,13 +114,17 @@ class KeeperProcesses:
 
     async def end(self, session: str, attempt: int, reason: str) -> None:
         """Begin to end the attempt's whole tree."""
-        connection = self._connections.get((session, attempt))
-        if connection is None or connection.closed:
-            return
         try:
+            connection = await self._connected(session, attempt)
             await connection.request({"op": "stop", "reason": reason})
-        except (KeeperGone, Refused):
-            return
+        except KeeperGone as error:
+            identity = launch.read_identity(self.folder(session, attempt))
+            if identity is None or not lockfile.is_held(self.lock(session)):
+                return
+            if not send_signal(identity.keeper, signal.SIGTERM):  # that is a stop, too
+                raise KeeperLost(f"{session}: {error}") from error
+        except Refused:
+            return  # it is ending already
 
     def sent(self, session: str, attempt: int) -> Iterator[Sent]:
         """What the input spool holds."""
@@ -140,13 +146,13 @@ class KeeperProcesses:
     async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
         """What the agent writes, and how it ends."""
         folder = self.folder(session, attempt)
-        path = os.path.join(folder, "out")
+        path, lock = os.path.join(folder, "out"), self.lock(session)
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.path.exists(path) else -1
         pause = _BUSY
         lost = 0
         try:
             while True:
-                gone = not launch.is_alive(folder)
+                gone = not lockfile.is_held(lock)
                 size = os.fstat(fd).st_size if fd >= 0 else 0
                 if size < offset:
                     lost += offset - size
@@ -179,11 +185,17 @@ class KeeperProcesses:
             return "absent"
         return "alive" if launch.is_alive(folder) else "gone"
 
-    async def _connected(self, session: str, attempt: int, generation: int) -> None:
+    async def _connected(self, session: str, attempt: int) -> KeeperConnection:
+        key = (session, attempt)
+        connection = self._connections.get(key)
+        if connection is not None and not connection.closed:
+            return connection
         identity = launch.read_identity(self.folder(session, attempt))
         if identity is None:
             raise KeeperGone("it never said where it listens")
-        self._connections[session, attempt] = await KeeperConnection.open(identity.socket, generation)
+        connection = await KeeperConnection.open(identity.socket, self._generations.get(key, 0))
+        self._connections[key] = connection
+        return connection
 
     def _found(self, folder: str) -> Running | None:
         identity = launch.read_identity(folder)

@@ -77,6 +77,11 @@ class DaemonClient:
                 raise NoDaemon(
                     f"the daemon does not answer ({error.strerror})", f"see {self._places.daemon_log}"
                 ) from error
+        if not _is_ours(connection):
+            connection.close()
+            raise NoDaemon(
+                f"{self._places.socket} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of yours"
+            )
         self._socket, self._buffer = connection, b""
 
     def _send(self, request: dict[str, Any]) -> None:
@@ -143,11 +148,28 @@ def start_daemon(places: Places) -> None:
     if word:
         return
     deadline = time.monotonic() + _START_SECONDS
-    while process.poll() == 4 and time.monotonic() < deadline:  # somebody else was quicker: wait for theirs
-        if os.path.exists(places.socket):
+    while time.monotonic() < deadline:  # somebody else may have been quicker: wait for theirs
+        if _answers(places.socket):
             return
+        if process.poll() not in (None, OwnedError.exit_status):
+            break
         time.sleep(0.05)
     raise NoDaemon("the daemon did not start", f"see {places.daemon_log}")
+
+
+def _answers(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        try:
+            connection.connect(path)
+        except OSError:
+            return False
+    return True
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    """Whether the one who listens is this user: we are about to tell our environment."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(credentials[4:8], sys.byteorder) == os.getuid()
 
 
 def _error(shown: dict[str, Any]) -> RekindleError:

@@ -1,24 +1,34 @@
-"""Journal appends through the daemon: requests that come at the same time share one sync."""
+"""Journal appends through the daemon: requests that come at the same time share one sync.
+
+Files are opened, written and synced in one thread of their own, so that the loop never waits for a disk and no appender
+is used by two threads.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.journal import Journal, NewEvent, Sync
+from rekindle.ports.journal import Appended, Journal, NewEvent, Sync
 
 _MOST_OPEN = 64
+_Key = tuple[str, str]
+_Order = tuple[NewEvent, str | None]
+_Outcome = Appended | RekindleError
 
 
 class JournalWriters:
-    """Open journals, and the appends that wait for the next sync of each."""
+    """Open journals, and the appends that wait for their turn."""
 
     def __init__(self, open_journal: Callable[[str, str], Journal]) -> None:
         self._open = open_journal
-        self._journals: dict[tuple[str, str], Journal] = {}
-        self._waiting: dict[tuple[str, str], list[asyncio.Future[None]]] = {}
+        self._journals: dict[_Key, Journal] = {}
+        self._waiting: dict[_Key, list[tuple[_Order, asyncio.Future[Appended]]]] = {}
+        self._writing: dict[_Key, asyncio.Task[None]] = {}
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="journals")
 
     async def append(
         self,
@@ -34,48 +44,55 @@ class JournalWriters:
     ) -> dict[str, Any]:
         """Append an event; answers when it is on disk."""
         key = (cwd, feature)
-        journal = self._journal(key)
         event = NewEvent(type, data or {}, agent=agent, pane_id=pane_id, event_id=event_id)
-        done = journal.append(event, sid=sid, sync=Sync.BATCHED)
-        waiting = self._waiting.get(key)
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if waiting is None:
-            self._waiting[key] = [future]
-            asyncio.get_running_loop().call_soon(self._begin, key)
-        else:
-            waiting.append(future)
-        await future
+        future: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append(((event, sid), future))
+        if key not in self._writing:
+            self._writing[key] = asyncio.ensure_future(self._write(key))
+        done = await future
         return {"sid": done.sid, "seq": done.seq, "written": done.written}
 
     def close(self) -> None:
         """Let go of the files; what was acknowledged is on disk."""
+        self._thread.shutdown(wait=True)
         for journal in self._journals.values():
             journal.close()
 
-    def _journal(self, key: tuple[str, str]) -> Journal:
+    async def _write(self, key: _Key) -> None:
+        """Write what waits, all of it with one sync, until nothing does."""
+        await asyncio.sleep(0)  # whoever asks in the same moment comes along
+        while batch := self._waiting.pop(key, []):
+            orders = [order for order, _ in batch]
+            outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._write_all, key, orders)
+            for (_, future), outcome in zip(batch, outcomes, strict=True):
+                if future.done():
+                    continue
+                if isinstance(outcome, RekindleError):
+                    future.set_exception(outcome)
+                else:
+                    future.set_result(outcome)
+        del self._writing[key]
+
+    def _write_all(self, key: _Key, orders: list[_Order]) -> list[_Outcome]:
+        outcomes: list[_Outcome] = []
+        try:
+            journal = self._journal(key)
+            for event, sid in orders:
+                try:
+                    outcomes.append(journal.append(event, sid=sid, sync=Sync.BATCHED))
+                except RekindleError as error:
+                    outcomes.append(error)
+            journal.flush()
+        except (RekindleError, OSError) as error:
+            failed = error if isinstance(error, RekindleError) else RekindleError(str(error), "check the disk")
+            return [failed] * len(orders)
+        return outcomes
+
+    def _journal(self, key: _Key) -> Journal:
         journal = self._journals.pop(key, None)
         if journal is None:
             journal = self._open(*key)
             if len(self._journals) >= _MOST_OPEN:
-                oldest = next(name for name in self._journals if name not in self._waiting)
-                self._journals.pop(oldest).close()
+                self._journals.pop(next(iter(self._journals))).close()
         self._journals[key] = journal
         return journal
-
-    def _begin(self, key: tuple[str, str]) -> None:
-        task = asyncio.ensure_future(self._sync(key))
-        task.add_done_callback(lambda _: None)
-
-    async def _sync(self, key: tuple[str, str]) -> None:
-        """Sync once for all that have been written by now, while others may write for the next one."""
-        waiting = self._waiting.pop(key)
-        try:
-            await asyncio.to_thread(self._journals[key].flush)
-        except RekindleError as error:
-            for future in waiting:
-                if not future.done():
-                    future.set_exception(error)
-            return
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)

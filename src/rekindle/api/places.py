@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 import zlib
 
+from rekindle.ports.errors import UsageError
 from rekindle.settings import Settings
 
 
@@ -26,6 +28,9 @@ class Places:
 
     def make(self) -> None:
         """Make the folders, for this user alone."""
-        for folder in (self.state, self.sessions, self.runtime, self.sockets):
+        for folder in (self.state, self.sessions, os.path.dirname(self.runtime), self.runtime, self.sockets):
             os.makedirs(folder, mode=0o700, exist_ok=True)
+            found = os.lstat(folder)
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+                raise UsageError(f"{folder} is not a folder of yours", "set XDG_RUNTIME_DIR, or XDG_STATE_HOME, to one")
             os.chmod(folder, 0o700)

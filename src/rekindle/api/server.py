@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import inspect
 import json
 import logging
 import os
 import socket
 import struct
+import typing
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+import msgspec
 
 from rekindle.api.journals import JournalWriters
 from rekindle.api.service import Service
@@ -42,9 +47,9 @@ class Server:
             "cancel": service.cancel,
             "answer": service.answer,
             "wait": service.wait,
-            "list": _plain(service.list_sessions),
-            "show": _plain(service.show),
-            "feed": _plain(service.feed),
+            "list": self._list,
+            "show": self._show,
+            "feed": self._feed,
             "journal_append": journals.append,
             "shutdown": self._shutdown,
         }
@@ -80,7 +85,7 @@ class Server:
                 writer.write(_encoded(request, answer))
                 await writer.drain()
                 if request is not None and request.get("op") == "follow_feed":
-                    await self._stream(request, writer)
+                    await self._stream(request, reader, writer)
         except (ConnectionError, asyncio.CancelledError):
             return
         finally:
@@ -102,10 +107,11 @@ class Server:
                     f"there is no operation {request.get('op')!r}", f"there are: {', '.join(self._operations)}"
                 )
             values = {key: value for key, value in request.items() if key not in ("op", "seq")}
-            return request, {"ok": True, **await operation(**values)}
+            checked = _checked(operation, values)
+            return request, {"ok": True, **await operation(**checked)}
         except RekindleError as error:
             return request, _failed(error)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (msgspec.ValidationError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
             return request, _failed(UsageError(f"bad request: {error}", "see docs/daemon.md"))
         except Exception as error:
             log.exception("an operation failed")
@@ -113,16 +119,29 @@ class Server:
                 RekindleError(f"{type(error).__name__}: {error}", "see the daemon's log", code="internal")
             )
 
-    async def _stream(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        after = int(request.get("after") or 0)
-        while True:
+    async def _stream(
+        self, request: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        given = request.get("after")
+        after = given if isinstance(given, int) else 0
+        while not reader.at_eof():
             facts = self._service.feed(after, 500)["facts"]
             for fact in facts:
                 writer.write(json.dumps(fact).encode() + b"\n")
                 after = fact["seq"]
             await writer.drain()
             if not facts:
-                await self._service.next_fact()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._service.next_fact(), 5.0)
+
+    async def _list(self) -> Answer:
+        return self._service.list_sessions()
+
+    async def _show(self, session: str) -> Answer:
+        return self._service.show(session)
+
+    async def _feed(self, after: int = 0, limit: int = 1000) -> Answer:
+        return self._service.feed(after, min(limit, 10_000))
 
     async def _ping(self) -> Answer:
         return {"pid": os.getpid()}
@@ -132,11 +151,19 @@ class Server:
         return {"pid": os.getpid()}
 
 
-def _plain(function: Callable[..., Answer]) -> Callable[..., Awaitable[Answer]]:
-    async def called(**values: Any) -> Answer:
-        return function(**values)
+@functools.cache
+def _shape(operation: Callable[..., Awaitable[Answer]]) -> type[msgspec.Struct]:
+    """What an operation takes, as a type that requests are held against."""
+    hints = typing.get_type_hints(operation)
+    fields: list[Any] = []
+    for name, parameter in inspect.signature(operation).parameters.items():
+        required = parameter.default is inspect.Parameter.empty
+        fields.append((name, hints[name]) if required else (name, hints[name], parameter.default))
+    return msgspec.defstruct("Request", fields, kw_only=True, forbid_unknown_fields=True)
 
-    return called
+
+def _checked(operation: Callable[..., Awaitable[Answer]], values: dict[str, Any]) -> dict[str, Any]:
+    return msgspec.structs.asdict(msgspec.convert(values, _shape(operation)))
 
 
 def _failed(error: RekindleError) -> Answer:

@@ -6,13 +6,13 @@ import asyncio
 import os
 import secrets
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import TERMINAL, Session, State
-from rekindle.core.session.plan import is_cut
+from rekindle.core.session.plan import wants_agent
 from rekindle.core.session.status import status, word
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.store import Store
@@ -24,6 +24,9 @@ DELIVERY_SECONDS = 90.0
 SETTLE_SECONDS = 20.0
 POLICIES = ("ask", "continue", "never")
 PERMISSIONS = ("edits", "ask", "deny", "all")
+
+
+Ending = Literal["asleep", "cancelled", "completed"]
 
 
 class NoSuchSession(UsageError):
@@ -56,6 +59,7 @@ class Service:
         policy: str = "ask",
         permission: str = "edits",
         feature: str | None = None,
+        task: str | None = None,
         arguments: list[str] | None = None,
     ) -> dict[str, Any]:
         """Begin a session with its first prompt."""
@@ -74,6 +78,7 @@ class Service:
             policy=policy,
             permission=permission,
             feature=feature,
+            task=task,
             arguments=arguments or [],
         )
         self._prepare(created, env)
@@ -98,12 +103,15 @@ class Service:
         # A task of its own: the sender may go away, the prompt does not.
         work = asyncio.ensure_future(self._supervisor.record(found.id, *facts))
         await asyncio.shield(work)
-        delivered = await self.until(found.id, lambda now: _is_sent(now, prompt.prompt), DELIVERY_SECONDS)
-        return {**self.shown(self._engine.session(found.id)), "prompt": prompt.prompt, "delivered": delivered}
+        await self.until(found.id, lambda now: _is_sent(now, prompt.prompt) or _rests(now), DELIVERY_SECONDS)
+        now = self._engine.session(found.id)
+        return {**self.shown(now), "prompt": prompt.prompt, "delivered": _is_sent(now, prompt.prompt)}
 
     async def resume(self, session: str, *, by: str, kill: bool = False) -> dict[str, Any]:
         """Bring an agent back. Refused, with who has it, if it is up already."""
         found = self.find(session)
+        if found.state is State.COMPLETED:
+            raise UsageError(f"session {found.id} is completed", "begin a new one with `rekindle run`")
         if found.is_up and not self._supervisor.is_alive(found.id):
             await self.until(found.id, lambda now: not now.is_up, SETTLE_SECONDS)  # it has just died
         elif found.is_up and kill:
@@ -138,13 +146,13 @@ class Service:
                 skipped.append({"id": session.id, "reason": error.message})
         return {"resumed": resumed, "skipped": skipped}
 
-    async def stop(self, session: str, *, to: str, by: str) -> dict[str, Any]:
+    async def stop(self, session: str, *, to: Ending, by: str) -> dict[str, Any]:
         """End a session's agent and its whole tree."""
         found = self.find(session)
         await self._end(found, to, by)
         return self.shown(self._engine.session(found.id))
 
-    async def stop_all(self, *, to: str, by: str) -> dict[str, Any]:
+    async def stop_all(self, *, to: Ending, by: str) -> dict[str, Any]:
         """End every agent."""
         live = [session for session in self._engine.sessions() if session.is_up]
         await asyncio.gather(*(self._end(session, to, by) for session in live))
@@ -188,7 +196,7 @@ class Service:
     async def wait(self, session: str, seconds: float) -> dict[str, Any]:
         """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone."""
         found = self.find(session)
-        rested = await self.until(found.id, self._is_at_rest, seconds)
+        rested = await self.until(found.id, _rests, seconds)
         return {**self.shown(self._engine.session(found.id)), "rested": rested}
 
     def feed(self, after: int, limit: int) -> dict[str, Any]:
@@ -216,7 +224,8 @@ class Service:
     def shown(self, session: Session) -> dict[str, Any]:
         """A session as every answer shows it."""
         alive = self._supervisor.is_followed(session.id)
-        found = status(session, alive=alive, seen_seconds_ago=None)
+        seen = 0.0 if session.is_up and not alive and self._supervisor.is_alive(session.id) else None
+        found = status(session, alive=alive, seen_seconds_ago=seen)
         attempt = session.attempt
         receipt = next((one.receipt for one in reversed(session.attempts) if one.receipt is not None), None)
         return {
@@ -268,19 +277,12 @@ class Service:
                 return False
         return True
 
-    async def _end(self, session: Session, to: str, by: str) -> None:
-        await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))  # type: ignore[arg-type]
+    async def _end(self, session: Session, to: Ending, by: str) -> None:
+        await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))
         await self.until(session.id, lambda now: not now.is_up, 60.0)
 
     def _prompt(self, text: str) -> f.PromptQueued:
         return f.PromptQueued(at=self._engine.clock(), prompt=secrets.token_hex(4), text=text)
-
-    def _is_at_rest(self, session: Session) -> bool:
-        if any(not asked.answered for asked in session.permissions):
-            return True
-        if session.state in TERMINAL or is_cut(session):
-            return True
-        return session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
 
     def _notify(self, session: Session) -> None:
         for name in (session.id, "*"):
@@ -289,8 +291,17 @@ class Service:
                 event.set()
 
 
+def _rests(session: Session) -> bool:
+    """Whether nothing will happen before somebody does something."""
+    if any(not asked.answered for asked in session.permissions):
+        return True
+    if not session.is_up:
+        return not wants_agent(session)
+    return session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
+
+
 def _is_sent(session: Session, prompt: str) -> bool:
-    return any(one.id == prompt and one.state != "queued" for one in session.prompts) or session.state in TERMINAL
+    return any(one.id == prompt and one.state not in ("queued", "cancelled") for one in session.prompts)
 
 
 def _has_come_up(session: Session) -> bool:

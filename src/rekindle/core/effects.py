@@ -32,7 +32,7 @@ class Open:
 
     @property
     def id(self) -> str:
-        return f"open-{self.session}-{self.attempt}"
+        return f"open-{self.session}-{self.attempt}-{self.how}"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rekindle.core.session.facts import Opened, Receipt
-from rekindle.core.session.machine import Session
+from rekindle.core.session.machine import Session, cut_of, has_prompt
 
 
 def receipt(before: Session, opened: Opened) -> Receipt | None:
@@ -14,27 +14,26 @@ def receipt(before: Session, opened: Opened) -> Receipt | None:
     earlier = [prompt for prompt in before.prompts if prompt.attempt and prompt.by == "user"]
     if not earlier:
         return None
-    cut = next((one.cut for one in reversed(before.attempts[:-1]) if one.cut is not None), None)
+    turn = before.turn
+    cut = cut_of(before, turn) if turn is not None and turn.state == "cut" else None
     unknown = [f"was started, outcome unknown: {tool}" for tool in cut.tools] if cut is not None else []
     if opened.how == "new":
         why = "the agent cannot load a conversation" if not before.can_load else "the agent has lost the conversation"
         return Receipt(kind="fresh", reason=f"a new conversation, without the history: {why}", unknown=unknown)
-    if opened.known is None:
-        return Receipt(kind="unproven", reason="the agent did not show its record of the conversation", unknown=unknown)
-    finished = [prompt for prompt in earlier if prompt.state in ("done", "failed")]
-    missing = [prompt for prompt in finished if prompt.text not in opened.known]
+    if not opened.known:
+        return Receipt(
+            kind="unproven", reason="the agent showed nothing of its record of the conversation", unknown=unknown
+        )
+    finished = [prompt for prompt in earlier if prompt is not turn]
+    missing = [prompt for prompt in finished if not has_prompt(before, prompt, opened.known)]
     if missing:
         return Receipt(
             kind="unproven",
             reason=f"the agent's record lacks {len(missing)} of {len(finished)} earlier prompts",
             unknown=unknown,
         )
-    turn = before.turn
-    again = turn is not None and turn.state == "cut" and turn.text not in opened.known
-    repeated = [f"sent again, because the agent's record lacks it: {turn.text[:200]}"] if again and turn else []
+    again = turn is not None and turn.state == "cut" and not has_prompt(before, turn, opened.known)
+    repeated = [f"not in the agent's record: {turn.text[:200]}"] if again and turn is not None else []
     return Receipt(
-        kind="same",
-        reason="the agent's own record has every earlier prompt",
-        unknown=unknown,
-        repeated=repeated,
+        kind="same", reason="the agent's own record has every earlier prompt", unknown=unknown, repeated=repeated
     )

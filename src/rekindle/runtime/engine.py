@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from rekindle.core.effects import Effect, Launch
 from rekindle.core.receipt import receipt
 from rekindle.core.session.facts import AnyFact, Created, LaunchIntended, Opened, ReceiptWritten
 from rekindle.core.session.machine import Session, evolve
 from rekindle.core.session.plan import plan
-from rekindle.ports.store import OutboxEntry, Store
+from rekindle.ports.store import Store
+from rekindle.runtime.outbox import journal_entries
 
 Listener = Callable[[Session], None]
 
@@ -33,14 +34,12 @@ class Engine:
 
     def create(self, fact: Created) -> Session:
         """Begin a session."""
-        return self._commit(None, [fact], (), None)
+        return self._commit(None, [fact])
 
     def record(
         self,
         session: str,
         *facts: AnyFact,
-        outbox: Sequence[OutboxEntry] = (),
-        offsets: Mapping[str, int] | None = None,
     ) -> Session:
         """Append facts and fold them. Facts that change nothing (told twice, or too late) are not appended."""
         before = self._sessions[session]
@@ -57,9 +56,7 @@ class Engine:
                     kept.append(written)
                     after = evolve(after, written)
             now = after
-        if not kept and not outbox and not offsets:
-            return before
-        return self._commit(before, kept, outbox, offsets)
+        return self._commit(before, kept) if kept else before
 
     def due(self, session: str) -> list[Effect]:
         """What has to be done now."""
@@ -79,22 +76,19 @@ class Engine:
             ),
         )
 
-    def offsets(self, session: str) -> dict[str, int]:
-        """How far the session's spools have been read."""
-        return self._store.offsets(session)
-
     def _commit(
         self,
         before: Session | None,
         facts: Sequence[AnyFact],
-        outbox: Sequence[OutboxEntry],
-        offsets: Mapping[str, int] | None,
     ) -> Session:
         now = before
         for fact in facts:
             now = evolve(now, fact)
         assert now is not None
-        self._store.commit(now, facts, generation=now.generation, outbox=outbox, offsets=offsets)
+        outbox = journal_entries(now, facts)
+        # The generation that we knew, not the one that we make: whoever has been overtaken is refused.
+        generation = before.generation if before is not None else 0
+        self._store.commit(now, facts, generation=generation, outbox=outbox)
         self._sessions[now.id] = now
         for listener in self.listeners:
             listener(now)

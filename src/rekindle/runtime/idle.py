@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session, State
+from rekindle.ports.errors import RekindleError
 from rekindle.runtime.supervisor import Supervisor
 
+log = logging.getLogger(__name__)
 
-def is_idle(session: Session, now: float, seconds: float) -> bool:
-    """Whether a session's agent is up, at rest, and has been so for long enough."""
+
+def is_idle(session: Session) -> bool:
+    """Whether a session's agent is up and at rest."""
     attempt = session.attempt
     return (
         attempt is not None
@@ -18,15 +23,21 @@ def is_idle(session: Session, now: float, seconds: float) -> bool:
         and session.state is State.WAITING_FOR_INPUT
         and not session.queued
         and session.turn is None
-        and now - session.changed_at >= seconds
     )
 
 
 async def put_idle_to_sleep(supervisor: Supervisor, seconds: float) -> None:
     """Look around for ever."""
+    since: dict[tuple[str, float], float] = {}  # by the monotonic clock: a jump of the wall clock puts nobody to sleep
     while True:
         await asyncio.sleep(min(5.0, max(0.2, seconds / 4)))
-        now = supervisor.engine.clock()
-        for session in supervisor.engine.sessions():
-            if is_idle(session, now, seconds):
-                await supervisor.record(session.id, f.StopAsked(at=now, by="rekindle", to="asleep"))
+        now = time.monotonic()
+        idle = {(session.id, session.changed_at) for session in supervisor.engine.sessions() if is_idle(session)}
+        since = {key: since.get(key, now) for key in idle}
+        for (name, _), began in since.items():
+            if now - began >= seconds:
+                try:
+                    asleep = f.StopAsked(at=supervisor.engine.clock(), by="rekindle", to="asleep")
+                    await supervisor.record(name, asleep)
+                except RekindleError as error:
+                    log.warning("%s could not be put to sleep: %s", name, error.message)

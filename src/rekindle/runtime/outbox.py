@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+from rekindle.core.session.facts import AnyFact, Exited, Launched, ReceiptWritten
+from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.store import Store
+from rekindle.ports.store import OutboxEntry, Store
 
 log = logging.getLogger(__name__)
 _PAUSE = 1.0
@@ -23,16 +26,50 @@ class Appends(Protocol):
         ...
 
 
+def journal_entries(session: Session, facts: Sequence[AnyFact]) -> list[OutboxEntry]:
+    """What a feature's journal has to be told of a session's facts. Ids are derived: telling it twice is harmless."""
+    if session.feature is None:
+        return []
+    name = f"{session.agent}-{session.id}"
+    entries = []
+    for fact in facts:
+        if isinstance(fact, Launched):
+            data = {"name": name, "role": session.title, "task": session.task, "session": session.id}
+            entries.append(_entry(session, f"{session.id}-{fact.attempt}-spawned", "agent.spawned", data))
+        elif isinstance(fact, Exited):
+            result = "success" if fact.by_us and fact.cut is None else "terminated"
+            data = {"name": name, "result": result, "session": session.id}
+            entries.append(_entry(session, f"{session.id}-{fact.attempt}-completed", "agent.completed", data))
+        elif isinstance(fact, ReceiptWritten):
+            data = {"session": session.id, "kind": fact.receipt.kind, "reason": fact.receipt.reason}
+            entries.append(_entry(session, f"{session.id}-{fact.attempt}-receipt", "receipt.written", data))
+    return entries
+
+
+def _entry(session: Session, name: str, type_: str, data: dict[str, Any]) -> OutboxEntry:
+    return OutboxEntry(id=name, repository=session.cwd, feature=session.feature or "", type=type_, data=data)
+
+
 async def deliver(store: Store, journals: Appends) -> None:
     """Deliver for ever. An entry that cannot be delivered stays, and is tried again."""
+    pause = _PAUSE
     while True:
-        for entry in store.outbox():
-            try:
-                await journals.append(
-                    cwd=entry.repository, feature=entry.feature, type=entry.type, data=entry.data, event_id=entry.id
-                )
-            except RekindleError as error:
-                log.warning("%s of %s waits: %s", entry.type, entry.feature, error.message)
-                continue
-            store.settle([entry.id])
-        await asyncio.sleep(_PAUSE)
+        stuck: set[tuple[str, str]] = set()
+        try:
+            for entry in store.outbox(limit=10_000):
+                place = (entry.repository, entry.feature)
+                if place in stuck:
+                    continue  # in order, or not at all
+                try:
+                    await journals.append(
+                        cwd=entry.repository, feature=entry.feature, type=entry.type, data=entry.data, event_id=entry.id
+                    )
+                except (RekindleError, OSError) as error:
+                    stuck.add(place)
+                    log.warning("%s of %s waits: %s", entry.type, entry.feature, error)
+                    continue
+                store.settle([entry.id])
+        except RekindleError as error:
+            log.warning("the outbox waits: %s", error.message)
+        pause = min(pause * 2, 60.0) if stuck else _PAUSE
+        await asyncio.sleep(pause)

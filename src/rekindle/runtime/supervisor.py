@@ -10,17 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 from rekindle.agents import observation as o
-from rekindle.agents.acp.messages import Outgoing
+from rekindle.agents.acp.messages import Outgoing, refuse
 from rekindle.agents.kind import AgentKind
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output
+from rekindle.ports.store import StaleGeneration
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.talk import Step, Talk
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 START_SECONDS = 60.0
 #: An agent may show more of the past after it said that it had loaded it; so long must it be silent.
 SETTLE_SECONDS = 0.25
+_AT_ONCE = 16
+_PAUSE = 1.0
 
 
 class Supervisor:
@@ -56,14 +59,27 @@ class Supervisor:
         self._performed: dict[str, set[str]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._crash: BaseException | None = None
-        self.watchers: list[Callable[[str, o.Observation], None]] = []
+        self._serving: dict[str, set[asyncio.Task[Any]]] = {}
+        #: a newer daemon serves this store: this one has to leave
+        self.superseded = asyncio.Event()
 
     async def start(self) -> None:
-        """Take up every session that may have an agent, and see to what is due."""
-        for session in self.engine.sessions():
-            if session.is_up:
-                self.engine.record(session.id, f.Adopted(at=self.engine.clock(), generation=session.generation + 1))
-            await self.advance(session.id)
+        """Take up every session that may have an agent, and see to what is due. A bad one holds nobody up."""
+        limit = asyncio.Semaphore(_AT_ONCE)
+
+        async def take_up(session: Session) -> None:
+            async with limit:
+                try:
+                    if session.is_up:
+                        adopted = f.Adopted(at=self.engine.clock(), generation=session.generation + 1)
+                        self.engine.record(session.id, adopted)
+                    await self.advance(session.id)
+                except StaleGeneration:
+                    self.superseded.set()
+                except RekindleError as error:
+                    self.engine.record(session.id, f.Noticed(at=self.engine.clock(), message=error.message))
+
+        await asyncio.gather(*(take_up(session) for session in self.engine.sessions()))
         gone = [session.id for session in self.engine.sessions() if session.is_up and not self.is_alive(session.id)]
         while self._crash is None and any(name in self._talks for name in gone):
             await asyncio.sleep(0.01)  # how they ended is on disk; the first question may be about them
@@ -95,7 +111,7 @@ class Supervisor:
         return self.engine.session(session)
 
     async def advance(self, session: str) -> None:
-        """Carry out what is due until nothing is."""
+        """Carry out what is due until nothing is. What could not be done is tried again in a moment."""
         async with self._locks.setdefault(session, asyncio.Lock()):
             while True:
                 await self._attach(session)
@@ -105,7 +121,16 @@ class Supervisor:
                     return
                 for effect in due:
                     performed.add(effect.id)
-                    await self._perform(effect)
+                    try:
+                        await self._perform(effect)
+                    except (KeeperLost, NoRoomForTurn) as error:
+                        self._put_off(effect, error)
+
+    def _put_off(self, effect: Effect, error: RekindleError) -> None:
+        if isinstance(error, NoRoomForTurn):
+            message = f"{error.message} ({error.hint})"
+            self.engine.record(effect.session, f.Noticed(at=self.engine.clock(), message=message))
+        self._background(self._try_again(effect))
 
     async def _perform(self, effect: Effect) -> None:
         match effect:
@@ -135,11 +160,15 @@ class Supervisor:
 
     async def _launch(self, effect: Launch) -> None:
         session = self.engine.intend(effect)
-        kind = self._kinds.get(session.agent)
         attempt = effect.attempt
         try:
+            if session.stop_asked is not None and self._keepers.look(session.id, attempt) == "absent":
+                self._never_started(session.id, attempt)
+                return
+            kind = self._kinds.get(session.agent)
             if kind is None:
                 raise RekindleError(f"there is no agent {session.agent!r}", "`rekindle run --help` names them")
+            await self._workplace.end_terminals(session)
             order = Order(
                 session=session.id,
                 attempt=attempt,
@@ -148,17 +177,18 @@ class Supervisor:
                 cwd=session.cwd,
                 env=self._workplace.environment(session),
             )
-            await self._workplace.end_terminals(session)
             running = await self._keepers.launch(order)
         except RekindleError as error:
-            self.engine.record(
-                session.id, f.LaunchFailed(at=self.engine.clock(), attempt=attempt, message=error.message)
-            )
+            failed = f.LaunchFailed(at=self.engine.clock(), attempt=attempt, message=error.message)
+            self.engine.record(session.id, failed)
             return
-        self.engine.record(
-            session.id,
-            f.Launched(at=self.engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid),
-        )
+        launched = f.Launched(at=self.engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
+        self.engine.record(session.id, launched)
+
+    def _never_started(self, session: str, attempt: int) -> None:
+        now = self.engine.clock()
+        ended = f.Exited(at=now, attempt=attempt, how_ended="stopped before it was started", by_us=True)
+        self.engine.record(session, f.Launched(at=now, attempt=attempt, folder="", pid=0), ended)
 
     async def _attach(self, session: str) -> None:
         """Follow the session's attempt, if it has one that nobody follows yet."""
@@ -167,46 +197,66 @@ class Supervisor:
         if attempt is None or attempt.status in ("launching", "gone") or session in self._talks:
             return
         talk = Talk(state, attempt.number, clock=self.engine.clock, resolve=self._workplace.resolve)
+        connected = await self._keepers.connect(session, attempt.number, state.generation)
+        step = talk.rebuild(list(self._keepers.sent(session, attempt.number)), self._heard_so_far(state))
+        if not connected:
+            step.callbacks.clear()  # what a dead agent asked for is nobody's wish any more
         self._talks[session] = talk
         self._performed[session] = set()
-        await self._keepers.connect(session, attempt.number, state.generation)
-        records = list(self._keepers.sent(session, attempt.number))
-        await self._heard(session, talk, talk.rebuild(records, self._keepers.heard(session, attempt.number)))
+        await self._take_in(session, talk, step)
         self._background(self._follow(session, talk))
 
+    def _heard_so_far(self, session: Session) -> bytes:
+        assert session.attempt is not None
+        return self._keepers.heard(session.id, session.attempt.number)
+
     async def _follow(self, session: str, talk: Talk) -> None:
-        async for item in self._keepers.follow(session, talk.attempt, talk.offset):
-            if isinstance(item, Output):
-                await self._heard(session, talk, talk.feed(item.data))
-            elif isinstance(item, Lost):
-                message = f"something shortened the agent's output: {item.bytes} bytes of it may be lost"
-                self.engine.record(session, f.Noticed(at=self.engine.clock(), message=message))
-            else:
-                await self._workplace.end_terminals(self.engine.session(session))
-                self._gone(session, talk, item)
+        """Follow one attempt to its end. Whatever goes wrong, somebody follows it again."""
+        try:
+            async for item in self._keepers.follow(session, talk.attempt, talk.offset):
+                if isinstance(item, Output):
+                    await self._take_in(session, talk, talk.feed(item.data))
+                elif isinstance(item, Lost):
+                    message = f"something shortened the agent's output: {item.bytes} bytes of it may be lost"
+                    self.engine.record(session, f.Noticed(at=self.engine.clock(), message=message))
+                else:
+                    await self._gone(session, talk, item)
+        except StaleGeneration:
+            log.error("%s: a newer daemon has taken it over", session)
+            self.superseded.set()
+            return
+        except (RekindleError, OSError):
+            log.exception("%s: following it failed; trying again", session)
+            self._talks.pop(session, None)
+            await asyncio.sleep(_PAUSE)
         await self.advance(session)
 
-    async def _heard(self, session: str, talk: Talk, step: Step) -> None:
+    async def _take_in(self, session: str, talk: Talk, step: Step) -> None:
         for message in step.outgoing:
-            with contextlib.suppress(KeeperLost):
+            with contextlib.suppress(KeeperLost, NoRoomForTurn):
                 await self._send(talk, session, message)
         if step.facts:
             self.engine.record(session, *step.facts)
+            self._background(self._react(session, step.facts))
         for asked in step.callbacks:
             self._background(self._serve(session, talk, asked))
-        for seen in step.observations:
-            for watcher in self.watchers:
-                watcher(session, seen)
         if step.opening:
             self._background(self._settle(session, talk))
-        if step.facts:
-            self._background(self.advance(session))
 
-    def _gone(self, session: str, talk: Talk, ended: Ended) -> None:
+    async def _react(self, session: str, facts: list[f.AnyFact]) -> None:
+        """A conversation that is refused for good ends the attempt, with the agent's own words as the reason."""
+        if any(isinstance(fact, f.OpenRefused) and fact.problem in ("unauthorized", "other") for fact in facts):
+            self.engine.record(session, f.StopAsked(at=self.engine.clock(), by="rekindle", to="failed"))
+        await self.advance(session)
+
+    async def _gone(self, session: str, talk: Talk, ended: Ended) -> None:
+        for task in self._serving.pop(session, set()):
+            task.cancel()
+        await self._workplace.end_terminals(self.engine.session(session))
         opened = talk.opened()
-        state = self.engine.session(session)
-        if opened is not None and state.attempt is not None and state.attempt.status == "up":
-            state = self.engine.record(session, opened)  # it was open before it ended
+        facts: list[f.AnyFact] = [opened] if opened is not None else []
+        facts += talk.catch_up(self._keepers.sent(session, talk.attempt))
+        state = self.engine.record(session, *facts) if facts else self.engine.session(session)
         self.engine.record(session, talk.ended(ended, state))
         self._talks.pop(session, None)
         self._performed.pop(session, None)
@@ -239,15 +289,7 @@ class Supervisor:
         talk = self._talks.get(effect.session)
         if talk is None:
             return
-        try:
-            number = await self._send(talk, effect.session, talk.say(effect.prompt, effect.text))
-        except NoRoomForTurn as error:
-            message = f"{error.message} ({error.hint})"
-            self.engine.record(effect.session, f.Noticed(at=self.engine.clock(), message=message))
-            self._background(self._try_again(effect))
-            return
-        except KeeperLost:
-            return
+        number = await self._send(talk, effect.session, talk.say(effect.prompt, effect.text))
         self.engine.record(
             effect.session,
             f.PromptSent(
@@ -259,8 +301,8 @@ class Supervisor:
             ),
         )
 
-    async def _try_again(self, effect: Say) -> None:
-        await asyncio.sleep(1.0)
+    async def _try_again(self, effect: Effect) -> None:
+        await asyncio.sleep(_PAUSE)
         self._performed.get(effect.session, set()).discard(effect.id)
         await self.advance(effect.session)
 
@@ -271,10 +313,23 @@ class Supervisor:
         await self.advance(effect.session)
 
     async def _serve(self, session: str, talk: Talk, asked: o.CallbackAsked) -> None:
-        reply = await self._workplace.serve(self.engine.session(session), talk.attempt, asked)
-        if reply is not None:
-            with contextlib.suppress(KeeperLost):
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.setdefault(session, set()).add(task)
+        try:
+            reply = await self._workplace.serve(self.engine.session(session), talk.attempt, asked)
+        except (RekindleError, OSError, ValueError) as error:
+            reply = refuse(talk.attempt, asked.request_id, -32603, str(error))
+        finally:
+            self._serving.get(session, set()).discard(task)
+        while reply is not None and self._talks.get(session) is talk:
+            try:
                 await self._send(talk, session, reply)
+                return
+            except KeeperLost:
+                return
+            except NoRoomForTurn:
+                await asyncio.sleep(_PAUSE)
 
     async def _send(self, talk: Talk | None, session: str, message: Outgoing) -> int:
         assert talk is not None

@@ -31,7 +31,6 @@ class Step:
     facts: list[AnyFact] = field(default_factory=list)
     outgoing: list[Outgoing] = field(default_factory=list)
     callbacks: list[o.CallbackAsked] = field(default_factory=list)
-    observations: list[o.Observation] = field(default_factory=list)
     opening: bool = False
 
 
@@ -47,7 +46,10 @@ class Talk:
         self._resolve = resolve
         self.wire = Wire(attempt)
         self._framer = Framer()
+        self._stored_token = session.token
         self._known: list[str] = []
+        self._chunks: list[str] = []
+        self._began: set[str] = set()
         self._how: f.How = "new"
         self._token: str | None = None
         self._wanted = False
@@ -67,14 +69,15 @@ class Talk:
 
     def say(self, prompt: str, text: str) -> Outgoing:
         """The message of a prompt."""
-        assert self.wire.token is not None
-        return messages.prompt(self.attempt, prompt, self.wire.token, text)
+        token = self.wire.token or self._stored_token or ""  # the spool that showed it may have been shortened
+        return messages.prompt(self.attempt, prompt, token, text)
 
     def cancel(self, prompt: str) -> list[Outgoing]:
         """End a turn; questions that the agent still asks are answered as cancelled."""
         state = self.wire.open
         asked = [one for one in state.unanswered if isinstance(one, o.PermissionAsked)]
-        stop = [messages.cancel(self.attempt, prompt, state.token)] if state.token else []
+        token = state.token or self._stored_token
+        stop = [messages.cancel(self.attempt, prompt, token)] if token else []
         return stop + [messages.answer(self.attempt, one.request_id, messages.CANCELLED) for one in asked]
 
     def answer(self, request: str, option: str | None) -> Outgoing | None:
@@ -133,9 +136,18 @@ class Talk:
             attempt=self.attempt,
             how="new" if state.opened == "new" else "load",
             token=state.token,
-            known=list(self._known) if state.opened == "load" else None,
+            known=self._shown_texts() if state.opened == "load" else None,
             can_load=state.initialized is None or state.initialized.can_load,
         )
+
+    def catch_up(self, records: Iterable[Sent]) -> list[AnyFact]:
+        """Prompts that are in the input spool although nobody lived to acknowledge them."""
+        step = Step()
+        unknown = [record for record in records if not self.wire.was_sent(record.id)]
+        for record in unknown:
+            self.wire.sent(record.id, record.payload)
+        self._note_sent(deque(one for one in unknown if messages.prompt_in(one.id, one.payload) is not None), step)
+        return step.facts
 
     def ended(self, ended: Ended, session: Session) -> f.Exited:
         """How the attempt ended, and what was going on in it."""
@@ -157,14 +169,26 @@ class Talk:
             truncated=ended.truncated,
         )
 
+    def _end_of_message(self) -> None:
+        """A prompt may be replayed in pieces: they count one by one and, if there are several, as a whole."""
+        self._known += self._chunks
+        if len(self._chunks) > 1:
+            self._known.append("".join(self._chunks))
+        self._chunks.clear()
+
+    def _shown_texts(self) -> list[str]:
+        self._end_of_message()
+        return list(self._known)
+
     def _opening(self) -> Outgoing:
         if self._how == "load" and self._token is not None:
             return messages.load_session(self.attempt, self._token, self._cwd)
         return messages.new_session(self.attempt, self._cwd)
 
     def _take(self, seen: o.Observation, step: Step) -> None:
-        step.observations.append(seen)
         now = self._clock()
+        if not isinstance(seen, o.UserReplayed):
+            self._end_of_message()
         match seen:
             case o.Initialized():
                 if self._how == "load" and not seen.can_load:
@@ -177,10 +201,11 @@ class Talk:
                 how: f.How = "load" if seen.how == "load" else "new"
                 step.facts.append(self._refused(how, seen.problem, seen.message))
             case o.UserReplayed():
-                self._known.append(seen.text)
+                self._chunks.append(seen.text)
             case o.Said() | o.ToolStarted():
                 running = self.wire.open.prompt_id
-                if not seen.replay and running is not None:
+                if not seen.replay and running is not None and running not in self._began:
+                    self._began.add(running)
                     step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running))
             case o.TurnFinished():
                 step.facts.append(

@@ -38,7 +38,7 @@ def fold(
     """
     waiting = deque(_Waiting(message_id, payload, decode(payload)) for message_id, payload in records)
     for line in lines:
-        while waiting and _is_due(wire, waiting[0].message):
+        while waiting and is_due(wire, waiting[0].message):
             _send(wire, waiting)
         if not isinstance(line, Line):
             yield line, wire.oversized(line)
@@ -63,7 +63,8 @@ def _needed(line: bytes, waiting: deque[_Waiting]) -> int:
     return next((at for at, one in enumerate(waiting, start=1) if one.request_id == message.request_id), 0)
 
 
-def _is_due(wire: Wire, message: Message | None) -> bool:
+def is_due(wire: Wire, message: Message | None) -> bool:
+    """Whether a message of ours can have been sent by now."""
     match message:
         case Response(request_id=request_id):
             return wire.has_asked(request_key(request_id))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rekindle.api.client import DaemonClient, is_served
+from rekindle.api.client import DaemonClient, NoDaemon, is_served
 from rekindle.api.places import Places
 from rekindle.cli.offline import offline
 from rekindle.cli.options import json_option, print_json
@@ -38,7 +38,10 @@ def ps(every: bool, as_json: bool) -> None:
 def sessions(places: Places) -> list[dict[str, Any]]:
     """All sessions, from the daemon or, while none runs, from the store and the keepers' locks."""
     if is_served(places):
-        return list(DaemonClient(places).ask("list", start=False)["sessions"])
+        try:
+            return list(DaemonClient(places).ask("list", start=False)["sessions"])
+        except NoDaemon:
+            return offline(places)  # it is about to come or to go
     return offline(places)
 
 

@@ -37,6 +37,7 @@ def who() -> str:
 @click.option("--agent", default=DEFAULT, show_default=True, type=click.Choice(list(AGENTS)), help="Which agent.")
 @click.option("--detach", "-d", is_flag=True, help="Print the session's id and leave it working.")
 @click.option("--cwd", type=click.Path(), default=".", help="The folder that the agent works in.")
+@click.option("--task", metavar="ID", help="The task of the feature that it works on.")
 @click.option("--title", default="", help="A name for lists; by default the prompt's first line.")
 @click.option(
     "--policy", type=click.Choice(POLICIES), default="ask", show_default=True, help="What to do when it dies."
@@ -51,6 +52,7 @@ def run(
     agent: str,
     detach: bool,
     cwd: str,
+    task: str | None,
     title: str,
     policy: str,
     permission: str,
@@ -76,6 +78,7 @@ def run(
         policy=policy,
         permission=permission,
         feature=repo.feature if repo is not None else None,
+        task=task,
         arguments=list(arguments),
     )
     if detach or as_json:
@@ -100,7 +103,11 @@ def resume(session: str | None, every: bool, kill: bool, only_explain: bool, fol
     client = DaemonClient(places())
     if every and session is not None:
         raise UsageError("--all and a session do not go together", "give one of them")
-    if every and not only_explain:
+    if every and only_explain:
+        each = [explain(client.ask("show", session=one["id"]), places().sessions) for one in _interrupted_ones(client)]
+        print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
+        return 0
+    if every:
         told = client.ask("resume_all", by=who(), kill=kill)
         if as_json:
             print_json(told)
@@ -119,7 +126,7 @@ def resume(session: str | None, every: bool, kill: bool, only_explain: bool, fol
         print_receipt(told)
     if follow:
         return watch(client, told["id"], put_to_sleep=False)
-    return 0 if told["status"] not in ("failed", "interrupted") else 1
+    return 1 if told["status"] in ("failed", "interrupted", "asleep") else 0
 
 
 @click.command()
@@ -139,8 +146,11 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
     elif told["delivered"]:
         print(f"{told['id']}: delivered.")
     else:
-        print(f"{told['id']}: not delivered yet; it stays in the queue.")
-    return watch(client, told["id"], put_to_sleep=False) if follow else 0
+        why = f" ({printable(told['message'])})" if told["message"] else ""
+        print(f"{told['id']}: not delivered yet; it stays in the queue{why}.")
+    if follow and told["delivered"]:
+        return watch(client, told["id"], put_to_sleep=False)
+    return 0 if told["delivered"] else 1
 
 
 @click.command()
@@ -266,12 +276,16 @@ def _interrupted(client: DaemonClient, session: str) -> int:
 
 
 def _only_interrupted(client: DaemonClient) -> str:
-    found = [one for one in client.ask("list")["sessions"] if one["status"] in ("interrupted", "dead")]
+    found = _interrupted_ones(client)
     if len(found) == 1:
         return str(found[0]["id"])
     if not found:
         raise UsageError("no session is interrupted", "`rekindle ps --all` lists all sessions")
     raise UsageError(f"{len(found)} sessions are interrupted", "name one, or use --all")
+
+
+def _interrupted_ones(client: DaemonClient) -> list[dict[str, Any]]:
+    return [one for one in client.ask("list")["sessions"] if one["status"] in ("interrupted", "dead", "queued")]
 
 
 def _print_resumed(client: DaemonClient, told: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Every state of a session and every transition between them. No other file changes a session's state.
 
-`TRANSITIONS` is the whole truth about states; `evolve` applies it and books the rest (prompts, attempts, token). The
-diagram in docs/sessions.md is made from the table. Pure: no clock, no I/O.
+`TRANSITIONS` and, for a stop that was asked for, `STOPS` are the whole truth about states; `evolve` applies them and
+books the rest (prompts, attempts, token). The diagram in docs/sessions.md is made from the tables. Pure.
 """
 
 from __future__ import annotations
@@ -140,6 +140,7 @@ class Session(msgspec.Struct, frozen=True):
     cancel_asked: str | None = None
     stopped_by: str = ""
     retry_at: float | None = None
+    held: bool = False
     budget: int = 3
     message: str = ""
     notices: list[str] = []
@@ -172,6 +173,9 @@ class Session(msgspec.Struct, frozen=True):
 
 
 FULL_BUDGET = 3
+#: Seconds before the next automatic start, by what is left of the budget.
+_PAUSES = {3: 0.0, 2: 2.0}
+_LONGEST_PAUSE = 8.0
 
 
 def create(fact: f.Created) -> Session:
@@ -200,6 +204,8 @@ def evolve(session: Session | None, fact: AnyFact) -> Session:
         return session
     booked = _book(session, fact)
     state = TRANSITIONS.get((session.state, type(fact)), booked.state)
+    if state is session.state and booked == session:
+        return session
     return replace(booked, state=state, changed_at=fact.at)
 
 
@@ -248,9 +254,8 @@ def _book(session: Session, fact: AnyFact) -> Session:
             prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by)
             return replace(session, prompts=[*session.prompts, prompt])
         case f.ResumeAsked():
-            return replace(
-                session, resume_asked=fact.by, stop_asked=None, message="", retry_at=None, budget=FULL_BUDGET
-            )
+            asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False)
+            return replace(asked, message="", retry_at=None, budget=FULL_BUDGET)
         case f.LaunchIntended():
             attempt = Attempt(fact.attempt, fact.how, token=fact.token)
             return replace(
@@ -260,7 +265,6 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 resume_asked=None,
                 stop_asked=None,
                 retry_at=None,
-                message="",
                 budget=session.budget if fact.attempt == 1 or session.resume_asked else session.budget - 1,
             )
         case f.Adopted():
@@ -272,10 +276,12 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return replace(gone, message=fact.message)
         case f.Opened():
             ready = _attempt(session, lambda a: replace(a, status="ready", token=fact.token))
-            return replace(_settle_cut(ready, fact), token=fact.token, can_load=fact.can_load)
+            fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
+            return _settle_cut(fresh, fact)
         case f.OpenRefused():
             lost = fact.problem == "unknown_session"
-            kept = replace(session, message=fact.message, token=None if lost else session.token)
+            held = fact.problem in ("unknown_session", "unsupported") and not nothing_ever_ran(session)
+            kept = replace(session, message=fact.message, token=None if lost else session.token, held=held)
             return replace(kept, can_load=kept.can_load and fact.problem != "unsupported")
         case f.PromptSent():
             return _prompt(
@@ -297,8 +303,8 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.PermissionAsked():
             if any(asked.request == fact.request and asked.attempt == fact.attempt for asked in session.permissions):
                 return session
-            asked = Permission(fact.request, fact.attempt, fact.title, fact.kind, fact.options)
-            return replace(session, permissions=[*session.permissions, asked])
+            question = Permission(fact.request, fact.attempt, fact.title, fact.kind, fact.options)
+            return replace(session, permissions=[*session.permissions, question])
         case f.PermissionAnswered():
             answered = [
                 replace(asked, answered=True, option=fact.option)
@@ -332,40 +338,59 @@ def _exited(session: Session, fact: f.Exited) -> Session:
     turn = gone.turn
     if turn is not None:
         delivered = fact.cut.delivered if fact.cut is not None else "yes"
-        gone = _prompt(gone, turn.id, state="queued" if delivered == "no" else "cut")
+        ended = "cancelled" if turn.id == session.cancel_asked else "queued" if delivered == "no" else "cut"
+        gone = _prompt(gone, turn.id, state=ended)
     gone = replace(gone, permissions=[asked for asked in gone.permissions if asked.answered])
-    return _stopped(gone) if session.stop_asked is not None else gone
+    if session.stop_asked is not None:
+        return _stopped(gone)
+    if fact.by_us:
+        return gone
+    return replace(gone, retry_at=fact.at + _PAUSES.get(gone.budget, _LONGEST_PAUSE))
 
 
 def _stopped(session: Session) -> Session:
     asked = session.stop_asked or "asleep"
-    awake = session.state in ACTIVE or asked != "asleep"
-    return replace(session, state=STOPS[asked] if awake else session.state, stop_asked=None)
+    return replace(session, state=STOPS[asked] if session.state in ACTIVE else session.state, stop_asked=None)
 
 
 def _settle_cut(session: Session, fact: f.Opened) -> Session:
     """Decide, now that the agent's own record is known, what becomes of a prompt whose turn was cut.
 
-    The record has it: the agent is told to go on (a prompt of our own, queued first). The record lacks it: it is sent
-    again. There is no record to ask, and something ran: a person decides, so it is left as cut off.
+    The record has it: the agent is told to go on (a prompt of our own, queued first). The record lacks it and nothing
+    was said or started: it is sent again. Anything else cannot be decided from here, so a person is asked.
     """
     turn = session.turn
     if turn is None or turn.state != "cut":
         return session
-    before = next((one for one in reversed(session.attempts[:-1]) if one.number == turn.attempt), None)
-    cut = before.cut if before is not None and before.cut is not None else Cut()
-    nothing_ran = not cut.said and not cut.tools
-    if fact.how == "load" and fact.known is not None and turn.text in fact.known:
+    cut = cut_of(session, turn)
+    if fact.how == "load" and has_prompt(session, turn, fact.known or []):
         told = Prompt(f"{turn.id}+{fact.attempt}", continuation(turn.text, cut), fact.at, by="rekindle")
         return _queued_first(
             _prompt(session, turn.id, state="failed", outcome="cut off; the agent was told to go on"), told
         )
-    if (fact.how == "load" and fact.known is not None) or nothing_ran:
+    if not cut.said and not cut.tools:
         return _prompt(session, turn.id, state="queued")
-    lost = _prompt(session, turn.id, state="failed", outcome="cut off; the conversation could not be restored")
-    return replace(
-        lost, message="the conversation could not be restored and the last prompt was cut off: say how to go on"
-    )
+    lost = _prompt(session, turn.id, state="failed", outcome="cut off; the agent's record does not have it")
+    return replace(lost, message="the last prompt was cut off, and the agent does not remember it: say how to go on")
+
+
+def cut_of(session: Session, turn: Prompt) -> Cut:
+    """What was going on when this turn was cut."""
+    before = next((one for one in reversed(session.attempts) if one.number == turn.attempt), None)
+    return before.cut if before is not None and before.cut is not None else Cut()
+
+
+def has_prompt(session: Session, turn: Prompt, known: list[str]) -> bool:
+    """Whether the agent's record has this prompt, and not only an earlier one in the same words."""
+    same = [one for one in session.prompts if one.attempt and one.text == turn.text]
+    return known.count(turn.text) >= same.index(turn) + 1 if turn in same else turn.text in known
+
+
+def nothing_ever_ran(session: Session) -> bool:
+    """Whether no turn has ever begun, so that a new conversation gives nothing up."""
+    if any(prompt.state in ("began", "done") for prompt in session.prompts):
+        return False
+    return all(one.cut is None or not (one.cut.said or one.cut.tools) for one in session.attempts)
 
 
 def continuation(prompt: str, cut: Cut) -> str:

@@ -7,7 +7,7 @@ ever are the same call.
 from __future__ import annotations
 
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
-from rekindle.core.session.machine import TERMINAL, Attempt, Session, State
+from rekindle.core.session.machine import TERMINAL, Attempt, Session, State, nothing_ever_ran
 
 
 def plan(session: Session, now: float) -> list[Effect]:
@@ -15,10 +15,10 @@ def plan(session: Session, now: float) -> list[Effect]:
     attempt = session.attempt
     if attempt is None or attempt.status == "gone":
         return _bring_up(session, now)
-    if session.stop_asked is not None:
-        return [End(session.id, attempt.number, session.stop_asked)] if attempt.status != "launching" else []
     if attempt.status == "launching":
         return [Launch(session.id, attempt.number, attempt.how, attempt.token)]
+    if session.stop_asked is not None:
+        return [End(session.id, attempt.number, session.stop_asked)]
     if attempt.status == "up":
         return _open(session, attempt)
     return _converse(session, attempt)
@@ -32,9 +32,11 @@ def wants_agent(session: Session) -> bool:
         return False
     if session.attempt is None:
         return True
+    if session.held or session.budget <= 0:
+        return False
     if session.queued and session.state is State.WAITING_FOR_INPUT:
         return True
-    return session.policy == "continue" and session.budget > 0 and is_cut(session)
+    return session.policy == "continue" and is_cut(session)
 
 
 def is_cut(session: Session) -> bool:
@@ -66,16 +68,9 @@ def _open(session: Session, attempt: Attempt) -> list[Effect]:
         return [Open(session.id, attempt.number, "load", attempt.token)]
     if attempt.how == "load" and session.token is not None:
         return [End(session.id, attempt.number, "asleep")]  # it cannot load after all: a person decides
-    if attempt.how == "load" and not _nothing_ever_ran(session):
+    if attempt.how == "load" and not nothing_ever_ran(session):
         return [End(session.id, attempt.number, "asleep")]  # the agent has lost the conversation: a person decides
     return [Open(session.id, attempt.number, "new", None)]
-
-
-def _nothing_ever_ran(session: Session) -> bool:
-    """Whether no turn has ever begun, so that a new conversation gives nothing up."""
-    if any(prompt.state in ("began", "done") for prompt in session.prompts):
-        return False
-    return all(one.cut is None or not (one.cut.said or one.cut.tools) for one in session.attempts)
 
 
 def _converse(session: Session, attempt: Attempt) -> list[Effect]:
