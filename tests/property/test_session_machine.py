@@ -181,3 +181,17 @@ def test_automatic_restarts_end_when_the_budget_is_spent() -> None:
 
 def test_the_table_names_known_states_only() -> None:
     assert {state for state, _ in TRANSITIONS} | set(TRANSITIONS.values()) <= set(State)
+
+
+@given(st.lists(FACTS, max_size=25))
+def test_the_task_follows_the_session(facts: list[f.AnyFact]) -> None:
+    session = folded(facts)
+    expected = {
+        State.STARTING: "IN_PROGRESS",
+        State.RUNNING: "IN_PROGRESS",
+        State.WAITING_FOR_INPUT: "REVIEW",
+        State.COMPLETED: "COMPLETED",
+        State.FAILED: "FAILED",
+        State.CANCELLED: "CANCELLED",
+    }
+    assert session.task_state == expected[session.state]

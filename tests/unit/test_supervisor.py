@@ -1,0 +1,119 @@
+"""The supervisor in situations that a whole machine seldom gets into."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from rekindle.agents.kind import AgentKind
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import State
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.keepers import Order, Running
+from rekindle.ports.store import StaleGeneration
+from rekindle.runtime.engine import Engine
+from rekindle.runtime.supervisor import Supervisor
+from tests.fakes.keepers import FakeKeepers, FakeWorld
+from tests.fakes.store import FakeStore
+from tests.fakes.workplace import FakeWorkplace
+
+KINDS = {"fake": AgentKind("fake", "Fake", "acp", lambda _arguments: ("fake",))}
+
+
+def created(name: str) -> f.Created:
+    return f.Created(at=0, session=name, agent="fake", cwd="/", policy="continue")
+
+
+def play(keepers: FakeKeepers, story: Callable[[Supervisor], Awaitable[None]], **options: float) -> Engine:
+    ticks = iter(range(1, 100_000))
+    engine = Engine(FakeStore(), lambda: float(next(ticks)))
+
+    async def run() -> None:
+        supervisor = Supervisor(engine, keepers, FakeWorkplace(), KINDS, settle_seconds=0.0, **options)
+        try:
+            await story(supervisor)
+        finally:
+            await supervisor.close()
+
+    asyncio.run(run())
+    return engine
+
+
+async def settle(world: FakeWorld, rounds: int = 60) -> None:
+    for _ in range(rounds):
+        world.settle()
+        await asyncio.sleep(0)
+
+
+class Mute(FakeKeepers):
+    """Starts agents that never say a word."""
+
+    async def launch(self, order: Order) -> Running:
+        running = await super().launch(order)
+        self.world.attempts[order.session, order.attempt].handled = 10_000
+        return running
+
+
+def test_a_start_that_takes_too_long_fails_with_a_sentence() -> None:
+    world = FakeWorld()
+
+    async def story(supervisor: Supervisor) -> None:
+        supervisor.engine.create(created("s"))
+        await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
+        while supervisor.engine.session("s").is_up:
+            await asyncio.sleep(0.005)
+            world.settle()
+
+    engine = play(Mute(world), story, start_seconds=0.02)
+    session = engine.session("s")
+    assert session.state is State.FAILED
+    assert "not ready after 0.02 s" in session.message
+    assert world.alive("s") == 0
+
+
+class Refusing(FakeKeepers):
+    """One keeper speaks a protocol that we do not know."""
+
+    async def connect(self, session: str, attempt: int, generation: int) -> bool:
+        if session == "old":
+            raise RekindleError(
+                "its keeper speaks protocol 99, we speak 1 to 1", "stop it with the rekindle that began it"
+            )
+        return await super().connect(session, attempt, generation)
+
+
+def test_an_old_keeper_is_refused_with_a_sentence_and_holds_nobody_up() -> None:
+    world = FakeWorld()
+
+    async def begin(supervisor: Supervisor) -> None:
+        for name in ("old", "young"):
+            supervisor.engine.create(created(name))
+            await supervisor.record(name, f.PromptQueued(at=1, prompt="p", text="hello"))
+
+    first = play(FakeKeepers(world), begin)
+
+    async def take_over(supervisor: Supervisor) -> None:
+        for session in first.sessions():
+            supervisor.engine._sessions[session.id] = session
+        await supervisor.start()
+        await settle(world)
+
+    engine = play(Refusing(world), take_over)
+    assert "protocol 99" in engine.session("old").notices[0]
+    assert engine.session("young").prompts[0].state == "done"
+
+
+def test_a_writer_that_was_overtaken_is_refused() -> None:
+    store = FakeStore()
+    old = Engine(store, lambda: 1.0)
+    old.create(created("s"))
+    new = Engine(store, lambda: 2.0)
+    new.record("s", f.Adopted(at=2.0, generation=1))
+    new.record("s", f.PromptQueued(at=3.0, prompt="p", text="keep me"))
+    with pytest.raises(StaleGeneration):
+        old.record("s", f.LaunchIntended(at=4.0, attempt=1, generation=1, how="new"))
+    kept = store.session("s")
+    assert kept is not None
+    assert [prompt.text for prompt in kept.prompts] == ["keep me"]
