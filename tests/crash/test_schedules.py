@@ -32,15 +32,18 @@ class Crash(BaseException):
 class Schedule:
     """Crashes at the given points, counted from 0 over the whole story."""
 
-    def __init__(self, at: tuple[int, ...] = (), *, killed_at: int | None = None) -> None:
+    def __init__(self, at: tuple[int, ...] = (), *, killed_at: int | None = None, busy: bool = False) -> None:
         self.at = set(at)
         self.killed_at = killed_at
+        self.busy = busy  # the agent does what it was told before it dies
         self.world: FakeWorld | None = None
         self.passed = 0
 
     def point(self, name: str) -> None:
         here, self.passed = self.passed, self.passed + 1
         if here == self.killed_at and self.world is not None:
+            if self.busy:
+                self.world.settle()
             self.world.kill(SESSION)
         if here in self.at:
             raise Crash
@@ -163,12 +166,13 @@ def check_killed(life: Life) -> None:
     assert not session.queued
     assert session.turn is None
     assert life.world.most_alive <= 1
-    assert len(life.world.conversations) == 1
+    assert sum(bool(one.prompts) for one in life.world.conversations.values()) == 1, "a conversation was given up"
 
 
+@pytest.mark.parametrize("busy", [False, True])
 @pytest.mark.parametrize("at", range(points()))
-def test_an_agent_that_dies_at_any_point_gets_every_prompt_once(at: int) -> None:
-    check_killed(lived(Schedule(killed_at=at)))
+def test_an_agent_that_dies_at_any_point_gets_every_prompt_once(at: int, busy: bool) -> None:
+    check_killed(lived(Schedule(killed_at=at, busy=busy)))
 
 
 @pytest.mark.parametrize("chunk", range(5))

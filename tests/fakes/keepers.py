@@ -144,6 +144,8 @@ class FakeKeepers:
             one.records.append(known)
         assert known.payload == payload, "an id was used for two messages"
         self.point("after send")
+        if not one.alive:
+            raise KeeperLost(session)  # it has the message, and nobody hears that it has
         return known.number
 
     async def end(self, session: str, attempt: int, reason: str) -> None:

@@ -15,14 +15,18 @@ from typing import Literal
 
 import click
 
-from rekindle.adapters import exclude
+from rekindle.adapters import exclude, files
 from rekindle.adapters.files import EVENTS
 from rekindle.adapters.journal_file.repair import verify
+from rekindle.api.client import is_served
+from rekindle.api.places import Places
+from rekindle.cli.offline import offline
 from rekindle.cli.options import json_option, print_json, workspace
 from rekindle.cli.outcome import printable
 from rekindle.cli.status import quoted
 from rekindle.hooks import install as installer
 from rekindle.ports.errors import RekindleError
+from rekindle.settings import load
 from rekindle.wiring import Workspace
 
 _LARGE = 64 << 20
@@ -42,6 +46,7 @@ class Finding:
 def doctor(as_json: bool) -> int:
     """Check this machine and this repository. Exit status 1 if something is bad. Changes no file of yours."""
     findings = list(_machine())
+    findings.extend(_sessions(Places(load(os.environ, None))))
     try:
         findings.extend(_repository(workspace()))
     except RekindleError as error:
@@ -71,6 +76,35 @@ def _machine() -> Iterator[Finding]:
         yield Finding("note", "tmux is not installed", "needed only for agents used as interactive programs")
     if shutil.which(installer.PROGRAM) is None:
         yield Finding("note", f"{installer.PROGRAM} is not on the PATH", "hooks are then installed with its full path")
+
+
+def _sessions(places: Places) -> Iterator[Finding]:
+    if not os.path.exists(places.store):
+        return
+    yield _locks(places.state)
+    served = is_served(places)
+    yield Finding(
+        "ok", "a daemon is running" if served else "no daemon is running; commands start one when they need it"
+    )
+    try:
+        rows = offline(places)
+    except RekindleError as error:
+        yield Finding("bad", error.message, error.hint)
+        return
+    cut = [row["id"] for row in rows if row["status"] in ("interrupted", "dead")]
+    if cut:
+        yield Finding("note", f"sessions without their agent: {', '.join(cut[:10])}", "rekindle resume --all")
+    known = {row["id"] for row in rows}
+    for name in sorted(os.listdir(places.sessions)) if os.path.isdir(places.sessions) else []:
+        folder = os.path.join(places.sessions, name)
+        if name not in known and os.path.isdir(folder):
+            alive = files.is_locked(os.path.join(folder, "lock"))
+            what = (
+                "an agent runs that no session knows of"
+                if alive
+                else "a folder of a session that the store does not know"
+            )
+            yield Finding("note", f"{what}: {folder}", "it is kept; look at it before you remove it")
 
 
 def _repository(here: Workspace) -> Iterator[Finding]:
