@@ -54,7 +54,7 @@ def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
     if on_demand:
         os.chmod(places.daemon_log, 0o600)
     try:
-        asyncio.run(_serve(places, environment, on_demand=on_demand))
+        asyncio.run(_serve(places, environment, lock, on_demand=on_demand))
     finally:
         os.close(lock)
     return 0
@@ -75,11 +75,12 @@ def _take_lock(places: Places) -> int:
     return fd
 
 
-async def _serve(places: Places, environment: Mapping[str, str], *, on_demand: bool) -> None:
+async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool) -> None:
+    missing = not os.path.exists(places.store)
     opened = open_store(Path(places.store), now=datetime.now(UTC))
     store = opened.store
-    if opened.notice:
-        log.warning("%s", opened.notice)
+    if opened.notice or (missing and os.listdir(places.sessions)):
+        log.warning("%s", opened.notice or "the store is gone; sessions are rebuilt from their folders")
         rebuilt = rebuild(Path(places.sessions), known=store.named(""))
         put_back(store, rebuilt)
         rebuild_done(Path(places.store))
@@ -88,7 +89,7 @@ async def _serve(places: Places, environment: Mapping[str, str], *, on_demand: b
     keepers = KeeperProcesses(places.sessions, places.sockets)
     workplace = LocalWorkplace(places.sessions, places.sockets)
     supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS)
-    service = Service(supervisor, store, workplace.prepare)
+    service = Service(supervisor, store, workplace.prepare, AGENTS)
 
     def open_journal(cwd: str, feature: str) -> Journal:
         return open_workspace(environment, cwd).writable(feature)
@@ -105,6 +106,7 @@ async def _serve(places: Places, environment: Mapping[str, str], *, on_demand: b
         asyncio.ensure_future(put_idle_to_sleep(supervisor, _idle_seconds(environment))),
         asyncio.ensure_future(deliver(store, journals)),
     ]
+    chores.append(asyncio.ensure_future(_stay_reachable(server, places, lock)))
     if on_demand:
         chores.append(asyncio.ensure_future(_leave_when_idle(server, supervisor)))
     log.info("serving %s as pid %d", places.state, os.getpid())
@@ -136,6 +138,23 @@ def _idle_seconds(environment: Mapping[str, str]) -> float:
         return float(environment.get("REKINDLE_IDLE_SECONDS") or 600.0)
     except ValueError:
         return 600.0
+
+
+async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
+    """Listen again if somebody removed the socket, and leave if somebody removed the lock: then we own nothing."""
+    while True:
+        await asyncio.sleep(2.0)
+        if not os.path.exists(places.socket):
+            with contextlib.suppress(OSError):
+                places.make()
+                await server.open()
+        try:
+            ours = os.stat(places.daemon_lock).st_ino == os.fstat(lock).st_ino
+        except FileNotFoundError:
+            ours = False
+        if not ours:
+            log.error("the lock of this daemon was removed; leaving")
+            server.stopping.set()
 
 
 async def _leave_when_idle(server: Server, supervisor: Supervisor) -> None:

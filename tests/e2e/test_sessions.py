@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -361,3 +362,90 @@ def test_fifty_agents_stream_while_the_daemon_is_killed(machine: Machine) -> Non
         assert all(f"w{word}" in said for word in range(1, words + 1))
         assert machine.pids(session) == before[session]
         assert machine.show(session)["attempt"] == 1
+
+
+def test_the_same_words_twice_are_two_prompts(machine: Machine) -> None:
+    (machine.work / "tool.py").write_text("open('ran.txt','a').write('x\\n')")
+    session = machine.begin("run python3 tool.py")
+    machine.until_status(session, "waiting")
+    agent = machine.pids(session)["agent"]
+    os.kill(agent, signal.SIGSTOP)
+    machine.ok("send", session, "run python3 tool.py")
+    machine.kill(agent)
+    machine.until_status(session, "interrupted")
+    machine.ok("resume", session)
+    until(lambda: count(machine, "ran.txt") == 2, "the second run")
+    machine.until_status(session, "waiting")
+
+
+def test_a_question_ends_with_its_turn(machine: Machine) -> None:
+    session = machine.begin("ask May I?", "say after", options=("--permission", "ask"))
+    machine.until_status(session, "asking")
+    machine.ok("cancel", session)
+    machine.until_status(session, "waiting")
+    assert machine.run("answer", session, "allow").returncode == 2
+
+
+def test_a_store_that_is_gone_is_rebuilt_from_the_sessions_folders(machine: Machine) -> None:
+    session = machine.begin("say hello", "sleep 600")
+    machine.until_said(session, "hello")
+    machine.ok("serve", "--stop")
+    until(lambda: not os.path.exists(machine.places.socket))
+    for file in Path(machine.places.state).glob("store.db*"):
+        file.unlink()
+    told = machine.show(session)
+    assert (told["status"], told["is_running"]) == ("working", True)
+    machine.ok("stop", session)
+
+
+def test_a_daemon_whose_socket_was_removed_can_be_reached_again(machine: Machine) -> None:
+    machine.ok("run", "say x")
+    daemon = machine.daemon()
+    os.unlink(machine.places.socket)
+    until(lambda: os.path.exists(machine.places.socket))
+    machine.ok("ps")
+    assert machine.daemon() == daemon
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"op": "stop_all", "to": "cancelled", "by": 5},
+        {"op": "stop_all", "to": "bogus", "by": "me"},
+        {"op": "resume", "session": ["x"], "by": "me"},
+        {"op": "run", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {"A": 1}},
+        {"op": "run", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}, "arguments": [5]},
+        {"op": "run", "agent": "nobody", "cwd": "/", "prompt": "x", "env": {}},
+        {"op": "list", "more": 1},
+        {"op": "no such"},
+        {"op": None},
+        [],
+        "x",
+    ],
+)
+def test_wrong_types_on_the_socket_are_refused_and_harm_nobody(machine: Machine, request_: object) -> None:
+    machine.ok("run", "say x")
+    with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
+        connection.connect(machine.places.socket)
+        connection.sendall(json.dumps(request_).encode() + b"\n")
+        answer = json.loads(answers.readline())
+    assert (answer["ok"], answer["error"]["exit"]) == (False, 2)
+    machine.kill_daemon()
+    assert len(machine.json("ps")["sessions"]) == 1
+    machine.ok("send", machine.json("ps")["sessions"][0]["id"], "say y", "--follow")
+
+
+def test_a_sender_whose_daemon_dies_is_heard_once(machine: Machine) -> None:
+    session = machine.begin("stream 60 0.05 word")
+    machine.until_said(session, "word2")
+    sending = subprocess.Popen(
+        [str(BIN / "rekindle"), "send", session, "say only once"],
+        cwd=machine.work,
+        env=machine.environment(),
+        stdout=subprocess.DEVNULL,
+    )
+    until(lambda: machine.show(session)["queued"], "the prompt")
+    machine.kill_daemon()
+    assert sending.wait(60) == 0
+    machine.until_status(session, "waiting")
+    assert machine.said(session).count("\nonly once\n") == 1

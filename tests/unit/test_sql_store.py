@@ -437,6 +437,7 @@ def test_the_quick_reader_lists_what_is_committed_next_to_a_writer(tmp_path: Pat
         "cwd": "/work",
         "feature": "search",
         "changed_at": 23.0,
+        "if_alive": word(folded(life), alive=True),
         "if_dead": found[1]["if_dead"],
     }
     assert found[1]["if_dead"] == word(folded(life), alive=False)

@@ -9,7 +9,7 @@ from typing import Any
 from rekindle.keeper import frames, refusals
 from rekindle.keeper.errors import FrameError, KeeperGone
 
-_SECONDS = 30.0
+_SECONDS = 10.0
 
 
 class KeeperConnection:

@@ -213,6 +213,7 @@ class KeeperProcesses:
 
     def _sweep(self, session: str) -> tuple[str, ...]:
         """End what guard and keeper left behind because both were killed; their lock is ours meanwhile."""
+        os.makedirs(os.path.dirname(self.lock(session)), mode=0o700, exist_ok=True)  # somebody may have removed it
         fd = os.open(self.lock(session), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _START_SECONDS = 30.0
+LONGEST_REQUEST = 4 << 20
+#: Asking these again, after the daemon died over the question, changes nothing.
+_SAFE_TO_REPEAT = ("ping", "list", "show", "wait", "feed", "send", "cancel", "stop", "stop_all")
 
 
 class NoDaemon(RekindleError):
@@ -35,11 +38,19 @@ class DaemonClient:
 
     def ask(self, op: str, *, start: bool = True, **values: Any) -> dict[str, Any]:
         """Ask the daemon, and wait for its answer as long as that takes. `start`: begin one if there is none."""
-        self._connect(start=start)
-        self._send({"op": op, **values})
-        answer = self._line()
+        request = json.dumps({"op": op, **values}).encode() + b"\n"
+        if len(request) > LONGEST_REQUEST:
+            raise UsageError(
+                f"the request is too long ({len(request)} bytes of {LONGEST_REQUEST})", "put it into a file"
+            )
+        answer = self._exchange(request, start=start)
+        if answer is None and op in _SAFE_TO_REPEAT:
+            answer = self._exchange(request, start=start)
         if answer is None:
-            raise NoDaemon("the daemon went away while it was asked", f"see {self._places.daemon_log}")
+            raise NoDaemon(
+                "the daemon went away while it was asked; it may have heard",
+                f"see `rekindle ps` before you ask again, and {self._places.daemon_log}",
+            )
         if answer.get("ok") is not True:
             raise _error(answer.get("error") or {})
         return {key: value for key, value in answer.items() if key not in ("ok", "re")}
@@ -47,7 +58,7 @@ class DaemonClient:
     def follow(self, after: int) -> Iterator[dict[str, Any]]:
         """Facts as they happen, behind a sequence number."""
         self._connect(start=True)
-        self._send({"op": "follow_feed", "after": after})
+        self._send(json.dumps({"op": "follow_feed", "after": after}).encode() + b"\n")
         self._line()
         while (fact := self._line()) is not None:
             yield fact
@@ -84,10 +95,19 @@ class DaemonClient:
             )
         self._socket, self._buffer = connection, b""
 
-    def _send(self, request: dict[str, Any]) -> None:
+    def _exchange(self, request: bytes, *, start: bool) -> dict[str, Any] | None:
+        self._connect(start=start)
+        try:
+            self._send(request)
+            return self._line()
+        except NoDaemon:
+            self.close()
+            return None
+
+    def _send(self, request: bytes) -> None:
         assert self._socket is not None
         try:
-            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            self._socket.sendall(request)
         except OSError as error:
             raise NoDaemon("the daemon went away", f"see {self._places.daemon_log}") from error
 

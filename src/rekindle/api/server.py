@@ -56,6 +56,8 @@ class Server:
 
     async def open(self) -> None:
         """Begin to listen. A socket that a dead daemon left is replaced; its lock was free."""
+        if self._server is not None:
+            self._server.close()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._path)
         self._server = await asyncio.start_unix_server(self._client, self._path, limit=_LONGEST)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal
 
 import msgspec
 
+from rekindle.core.names import why_not
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import TERMINAL, Session, State
 from rekindle.core.session.plan import wants_agent
@@ -39,8 +40,13 @@ class Service:
     """The daemon's operations. Raises RekindleError."""
 
     def __init__(
-        self, supervisor: Supervisor, store: Store, prepare: Callable[[f.Created, dict[str, str]], None]
+        self,
+        supervisor: Supervisor,
+        store: Store,
+        prepare: Callable[[f.Created, dict[str, str]], None],
+        kinds: Collection[str],
     ) -> None:
+        self._kinds = kinds
         self._supervisor = supervisor
         self._engine = supervisor.engine
         self._store = store
@@ -67,6 +73,8 @@ class Service:
             raise UsageError(f"{policy!r} is no policy", f"it is one of: {', '.join(POLICIES)}")
         if permission not in PERMISSIONS:
             raise UsageError(f"{permission!r} is no permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
+        if agent not in self._kinds:
+            raise UsageError(f"there is no agent {agent!r}", f"there are: {', '.join(self._kinds)}")
         if not os.path.isdir(cwd):
             raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
         created = f.Created(
@@ -81,14 +89,20 @@ class Service:
             task=task,
             arguments=arguments or [],
         )
-        self._prepare(created, env)
+        try:
+            self._prepare(created, env)
+        except OSError as error:
+            raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
         self._engine.create(created)
         facts = [self._prompt(prompt)] if prompt.strip() else []
         session = await self._supervisor.record(created.session, *facts)
         return self.shown(session)
 
-    async def send(self, session: str, text: str) -> dict[str, Any]:
-        """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s."""
+    async def send(self, session: str, text: str, prompt_id: str | None = None) -> dict[str, Any]:
+        """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s.
+
+        With an id of the sender's own, asking again is harmless: the prompt is the same one.
+        """
         found = self.find(session)
         if not text.strip():
             raise UsageError("there is nothing to send", "give some text")
@@ -96,9 +110,10 @@ class Service:
             raise UsageError(
                 f"session {found.id} is {found.state.lower()}", f"bring it back first: rekindle resume {found.id}"
             )
-        prompt = self._prompt(text)
+        prompt = self._prompt(text, prompt_id)
         facts: list[f.AnyFact] = [prompt]
-        if not found.is_up:
+        known = any(one.id == prompt.prompt for one in found.prompts)
+        if not found.is_up and not known:
             facts.append(f.ResumeAsked(at=self._engine.clock(), by="a prompt"))
         # A task of its own: the sender may go away, the prompt does not.
         work = asyncio.ensure_future(self._supervisor.record(found.id, *facts))
@@ -162,7 +177,7 @@ class Service:
         """End the turn that is running, and nothing else."""
         found = self.find(session)
         turn = found.turn
-        if turn is None:
+        if turn is None or not found.is_up:
             raise UsageError(f"session {found.id} has no turn running", "see `rekindle ps`")
         await self._supervisor.record(found.id, f.CancelAsked(at=self._engine.clock(), prompt=turn.id))
         return self.shown(self._engine.session(found.id))
@@ -281,8 +296,10 @@ class Service:
         await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))
         await self.until(session.id, lambda now: not now.is_up, 60.0)
 
-    def _prompt(self, text: str) -> f.PromptQueued:
-        return f.PromptQueued(at=self._engine.clock(), prompt=secrets.token_hex(4), text=text)
+    def _prompt(self, text: str, given: str | None = None) -> f.PromptQueued:
+        if given is not None and why_not(given) is not None:
+            raise UsageError(f"{given!r} cannot be the id of a prompt", "use letters, digits and dashes")
+        return f.PromptQueued(at=self._engine.clock(), prompt=given or secrets.token_hex(4), text=text)
 
     def _notify(self, session: Session) -> None:
         for name in (session.id, "*"):

@@ -24,5 +24,5 @@ def offline(places: Places) -> list[dict[str, Any]]:
     for row in rows:
         alive = files.is_locked(os.path.join(places.sessions, row["id"], "lock"))
         shown = {key: row[key] for key in ("id", "agent", "state", "title", "cwd", "feature", "changed_at")}
-        found.append({**shown, "status": "working" if alive else row["if_dead"]})
+        found.append({**shown, "status": row["if_alive"] if alive else row["if_dead"], "is_running": alive})
     return found

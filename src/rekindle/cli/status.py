@@ -52,7 +52,7 @@ def known_sessions(settings: Settings) -> list[dict[str, Any]]:
 def session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
     """The sessions that somebody has to know of."""
     cut = [one for one in sessions if one["status"] in ("interrupted", "dead", "queued")]
-    alive = [one for one in sessions if one["status"] == "working"]
+    alive = [one for one in sessions if one["is_running"]]
     if cut:
         yield ""
         yield "Sessions without their agent:"
@@ -61,7 +61,7 @@ def session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
         yield "      next: rekindle resume --all   (or one of them: rekindle resume ID)"
     if alive:
         yield ""
-        yield f"{_count(len(alive), 'session')} at work (rekindle ps lists them)."
+        yield f"{_count(len(alive), 'session')} with a live agent (rekindle ps lists them)."
 
 
 def collect(repo: repository.Repository, settings: Settings) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import os
 import sqlite3
 from typing import Any
 
-_COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at", "if_dead")
+_COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at", "if_alive", "if_dead")
 
 
 def rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

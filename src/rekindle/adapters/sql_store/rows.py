@@ -28,6 +28,7 @@ def session_row(session: Session, generation: int) -> Row:
         "generation": generation,
         "created_at": session.created_at,
         "changed_at": session.changed_at,
+        "if_alive": word(session, alive=True),
         "if_dead": word(session, alive=False),
         "body": encode(session),
     }

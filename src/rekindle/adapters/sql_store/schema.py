@@ -44,6 +44,7 @@ sessions = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("changed_at", sa.Double, nullable=False),
+    sa.Column("if_alive", sa.Text, nullable=False),
     sa.Column("if_dead", sa.Text, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
 )

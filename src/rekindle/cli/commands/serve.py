@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+from pathlib import Path
 
 import click
 
-from rekindle.api.client import DaemonClient, NoDaemon
+from rekindle.api.client import DaemonClient, NoDaemon, is_served
 from rekindle.api.places import Places
 from rekindle.settings import load
 
@@ -22,8 +24,13 @@ def serve(on_demand: bool, only_stop: bool) -> int:
         try:
             told = DaemonClient(Places(load(os.environ, None))).ask("shutdown", start=False)
         except NoDaemon:
-            print("No daemon is running.")
-            return 0
+            places = Places(load(os.environ, None))
+            if not is_served(places):
+                print("No daemon is running.")
+                return 0
+            pid = int(Path(places.daemon_lock).read_text())  # it holds the lock, so it lives
+            os.kill(pid, signal.SIGTERM)
+            told = {"pid": pid}
         print(f"The daemon (pid {told['pid']}) is stopping; agents go on in their keepers.")
         return 0
     from rekindle.daemon import serve as serve_daemon

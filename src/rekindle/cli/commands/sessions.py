@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from typing import Any
 
@@ -140,7 +141,8 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
     A session without an agent gets one first, in the same conversation.
     """
     client = DaemonClient(places())
-    told = client.ask("send", session=session, text=sys.stdin.read() if text == "-" else text)
+    said = sys.stdin.read() if text == "-" else text
+    told = client.ask("send", session=session, text=said, prompt_id=secrets.token_hex(4))
     if as_json:
         print_json(told)
     elif told["delivered"]:
@@ -169,6 +171,8 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> Non
         print_json(told) if as_json else print(f"Stopped: {', '.join(told['stopped']) or 'nothing was running'}.")
         return
     told = client.ask("stop", session=session, to=to or "cancelled", by=who())
+    if told["is_running"]:
+        raise RekindleError(f"{told['id']}: its agent has not ended yet", "see `rekindle ps`, and try again")
     print_json(told) if as_json else print(f"{told['id']}: {told['status']}.")
 
 

@@ -291,10 +291,11 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return _prompt(session, fact.prompt, state="began")
         case f.TurnFinished():
             done = _prompt(session, fact.prompt, state="done", outcome=fact.stop_reason)
-            return replace(done, budget=FULL_BUDGET, message="")
+            return replace(_nothing_asked(done), budget=FULL_BUDGET, message="", cancel_asked=None)
         case f.TurnFailed():
             failed = _prompt(session, fact.prompt, state="failed", outcome=f"{fact.error}: {fact.message}")
-            return replace(failed, message=f"{fact.error}: {fact.message}", retry_at=fact.retry_at)
+            told = f"{fact.error}: {fact.message}"
+            return replace(_nothing_asked(failed), message=told, retry_at=fact.retry_at, cancel_asked=None)
         case f.CancelAsked():
             if fact.prompt in {prompt.id for prompt in session.queued}:
                 return _prompt(session, fact.prompt, state="cancelled")
@@ -340,12 +341,17 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         delivered = fact.cut.delivered if fact.cut is not None else "yes"
         ended = "cancelled" if turn.id == session.cancel_asked else "queued" if delivered == "no" else "cut"
         gone = _prompt(gone, turn.id, state=ended)
-    gone = replace(gone, permissions=[asked for asked in gone.permissions if asked.answered])
+    gone = _nothing_asked(gone)
     if session.stop_asked is not None:
         return _stopped(gone)
     if fact.by_us:
         return gone
     return replace(gone, retry_at=fact.at + _PAUSES.get(gone.budget, _LONGEST_PAUSE))
+
+
+def _nothing_asked(session: Session) -> Session:
+    """A question ends with its turn."""
+    return replace(session, permissions=[asked for asked in session.permissions if asked.answered])
 
 
 def _stopped(session: Session) -> Session:
