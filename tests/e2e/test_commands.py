@@ -206,7 +206,11 @@ def test_follow_shows_old_and_new_events_until_the_end(scratch: Scratch) -> None
 def test_interrupting_follow_is_exit_status_130(scratch: Scratch) -> None:
     scratch.put("auth", journal(line("session.start")))
     following = subprocess.Popen(
-        [str(BIN / "rekindle"), "follow", "auth"], cwd=scratch.root, env=scratch.environment(), stdout=subprocess.PIPE
+        [str(BIN / "rekindle"), "follow", "auth"],
+        cwd=scratch.root,
+        env=scratch.environment(),
+        stdout=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
     )
     assert following.stdout is not None
     with following.stdout:

@@ -38,6 +38,7 @@ class KeeperProcesses:
         self._grace = grace
         self._connections: dict[tuple[str, int], KeeperConnection] = {}
         self._generations: dict[tuple[str, int], int] = {}
+        self._sweeping: set[str] = set()  # sessions whose lock we hold ourselves, to clean up behind a dead keeper
 
     def folder(self, session: str, attempt: int) -> str:
         """The keeper's folder of an attempt."""
@@ -175,7 +176,11 @@ class KeeperProcesses:
         connection = self._connections.pop((session, attempt), None)
         if connection is not None:
             await connection.close()
-        swept = await asyncio.to_thread(self._sweep, session)
+        self._sweeping.add(session)
+        try:
+            swept = await asyncio.to_thread(self._sweep, session)
+        finally:
+            self._sweeping.discard(session)
         yield _ended(launch.read_exit(folder), launch.read_progress(folder), swept, lost)
 
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "gone"]:
@@ -183,7 +188,7 @@ class KeeperProcesses:
         folder = self.folder(session, attempt)
         if not os.path.exists(os.path.join(folder, "spec.json")):
             return "absent"
-        return "alive" if launch.is_alive(folder) else "gone"
+        return "alive" if session not in self._sweeping and launch.is_alive(folder) else "gone"
 
     async def _connected(self, session: str, attempt: int) -> KeeperConnection:
         key = (session, attempt)
