@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rekindle.core.session.continuation import continuation
 from rekindle.core.session.diagram import mermaid
 from rekindle.core.session.facts import Cut
-from rekindle.core.session.machine import continuation
 
 ROOT = Path(__file__).parents[2]
 
