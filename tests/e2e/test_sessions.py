@@ -302,7 +302,7 @@ def test_a_policy_of_continue_brings_the_agent_back_by_itself_within_its_budget(
 def test_output_that_a_tool_has_cut_away_is_noticed_and_said(machine: Machine) -> None:
     if os.geteuid() != 0:
         pytest.skip("the spool is read-only for anybody but root, so that a tool cannot shorten it")
-    session = machine.begin("stream 40 0.05 word", "truncate", "stream 40 0.05 more", "say end")
+    session = machine.begin("stream 40 0.05 word", "sleep 1", "truncate", "sleep 4", "say end")
     machine.until_status(session, "waiting")
     assert "shortened" in machine.show(session)["notices"][0]
 

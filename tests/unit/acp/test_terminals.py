@@ -185,7 +185,7 @@ def test_kill_ends_the_whole_tree_and_keeps_the_output(place: Place) -> None:
     assert identity
     assert place.ask("kill", terminal) == {}
     assert place.ended(terminal) == {"exitCode": None, "signal": "SIGTERM"}
-    assert descendants(identity.guard.pid) == []
+    until(lambda: not descendants(identity.guard.pid))
     assert place.output(terminal)["output"] == "begun\n"
     assert place.ask("kill", terminal) == {}
 

@@ -14,7 +14,7 @@ from rekindle.api.client import DaemonClient
 from rekindle.cli.commands.ps import sessions
 from rekindle.cli.commands.sessions import places, watch
 from rekindle.cli.live import LiveView
-from rekindle.cli.options import complete_sessions, print_json
+from rekindle.cli.options import complete_sessions, json_option, print_json
 from rekindle.ports.errors import RekindleError, UsageError
 
 
@@ -22,17 +22,23 @@ from rekindle.ports.errors import RekindleError, UsageError
 @click.argument("session", shell_complete=complete_sessions)
 @click.option("--follow", "-f", is_flag=True, help="Go on as the agent speaks, until Ctrl-C.")
 @click.option("--jsonl", is_flag=True, help="Print one JSON object per entry.")
-def logs(session: str, follow: bool, jsonl: bool) -> None:
+@json_option
+def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
     """The conversation of SESSION, over all its attempts."""
-    conversation = Conversation(os.path.join(places().sessions, named(session)))
+    name = named(session)
+    conversation = Conversation(os.path.join(places().sessions, name))
+    if as_json:
+        entries = [{"attempt": one.attempt, "kind": one.kind, "text": one.text} for one in conversation.poll()]
+        print_json({"id": name, "entries": entries})
+        return
     view = LiveView()
     while True:
-        entries = conversation.poll()
+        found = conversation.poll()
         if jsonl:
-            for entry in entries:
+            for entry in found:
                 print_json({"attempt": entry.attempt, "kind": entry.kind, "text": entry.text})
         else:
-            view.show(entries)
+            view.show(found)
         if not follow:
             view.rest()
             return

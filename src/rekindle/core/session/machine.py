@@ -343,6 +343,11 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         ended = "cancelled" if turn.id == session.cancel_asked else "queued" if delivered == "no" else "cut"
         gone = _prompt(gone, turn.id, state=ended)
     gone = _nothing_asked(gone)
+    if fact.truncated:
+        told = (
+            f"attempt {fact.attempt}: something shortened the agent's output, {fact.truncated} bytes of it may be lost"
+        )
+        gone = replace(gone, notices=[*gone.notices[-19:], told])
     if session.stop_asked is not None:
         return _stopped(gone)
     if fact.by_us:
