@@ -6,6 +6,7 @@ Everything happens in a temporary folder with a HOME of its own, and is removed 
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -74,13 +75,14 @@ class Stage:
             if brought_back
             else "That is not what this demonstration should show: please report it."
         )
+        self._say('Now you: export PATH="$PWD/.venv/bin:$PATH"; rekindle run "say hello"')
         return 0 if shown and brought_back else 1
 
     def _say(self, text: str) -> None:
         print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n{text}", flush=True)
 
     def _show(self, *command: str) -> str:
-        print(f"$ {' '.join(command)}", flush=True)
+        print(f"$ {shlex.join(command)}", flush=True)
         done = subprocess.run(
             command, cwd=self.repository, env=self.environment, capture_output=True, text=True, check=True
         )

@@ -30,7 +30,7 @@ def test_the_bare_command_notices_that_a_journal_grew(scratch: Scratch) -> None:
     scratch.put("auth", journal(line("session.start")))
     assert "Interrupted" in scratch.ok()
     scratch.put("auth", journal(line("session.start"), line("session.end", seq=1, reason="completed")))
-    assert "Nothing is interrupted" in scratch.ok()
+    assert "No feature is interrupted" in scratch.ok()
 
 
 def test_the_bare_command_in_a_repository_without_journals(scratch: Scratch) -> None:

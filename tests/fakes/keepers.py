@@ -179,7 +179,7 @@ class FakeKeepers:
         assert one.ended is not None
         yield one.ended
 
-    def look(self, session: str, attempt: int) -> Literal["absent", "alive", "gone"]:
+    def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
         one = self.world.attempts.get((session, attempt))
         if one is None:
             return "absent"

@@ -18,7 +18,7 @@ from rekindle.keeper import launch, lockfile
 from rekindle.keeper.errors import KeeperError, KeeperGone, LockHeld, Refused, StaleGeneration, StartInDoubt
 from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.outcome import EndedBy, ExitRecord
-from rekindle.keeper.processes import send_signal
+from rekindle.keeper.processes import is_running, send_signal
 from rekindle.keeper.refusals import Code
 from rekindle.ports.errors import OwnedError, RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Lost, NoRoomForTurn, Order, Output, Running, Sent
@@ -181,14 +181,17 @@ class KeeperProcesses:
             swept = await asyncio.to_thread(self._sweep, session)
         finally:
             self._sweeping.discard(session)
-        yield _ended(launch.read_exit(folder), launch.read_progress(folder), swept, lost)
+        yield _ended(launch.read_exit(folder), launch.read_progress(folder), swept, lost, _last_words(folder))
 
-    def look(self, session: str, attempt: int) -> Literal["absent", "alive", "gone"]:
+    def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
         """A quick look at an attempt."""
         folder = self.folder(session, attempt)
         if not os.path.exists(os.path.join(folder, "spec.json")):
             return "absent"
-        return "alive" if session not in self._sweeping and launch.is_alive(folder) else "gone"
+        if session in self._sweeping or not launch.is_alive(folder):
+            return "gone"
+        identity = launch.read_identity(folder)
+        return "alive" if identity is None or is_running(identity.agent) else "ending"
 
     async def _connected(self, session: str, attempt: int) -> KeeperConnection:
         key = (session, attempt)
@@ -234,7 +237,9 @@ def stamp(session: str) -> str:
     return f"rekindle-{session}"
 
 
-def _ended(record: ExitRecord | None, progress: launch.Progress | None, swept: tuple[str, ...], lost: int) -> Ended:
+def _ended(
+    record: ExitRecord | None, progress: launch.Progress | None, swept: tuple[str, ...], lost: int, words: str
+) -> Ended:
     if record is None:
         delivered, started = (progress.delivered_n, progress.started_n) if progress is not None else (0, 0)
         return Ended("its guard and keeper were killed", False, delivered, started, swept, lost)
@@ -244,9 +249,20 @@ def _ended(record: ExitRecord | None, progress: launch.Progress | None, swept: t
     elif record.signal is not None:
         how = f"killed by {record.signal}"
     else:
-        how = f"exited with {record.code}"
+        how = f"exited with {record.code}" + (f": {words}" if record.code and words else "")
     if by_us:
         how = f"stopped ({record.reason})"
     truncated = record.truncated_out.lost if record.truncated_out is not None else 0
     names = (*(one.comm for one in record.swept), *swept)
     return Ended(how, by_us, record.delivered_n, record.started_n, names, max(truncated, lost))
+
+
+def _last_words(folder: str) -> str:
+    """The last line of the agent's standard error: it says why a program would not even start."""
+    try:
+        with open(os.path.join(folder, "err"), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 2000))
+            lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
+    except OSError:
+        return ""
+    return next((line[:200] for line in reversed(lines) if line), "")

@@ -107,9 +107,9 @@ class Service:
         if not text.strip():
             raise UsageError("there is nothing to send", "give some text")
         if found.state in TERMINAL:
-            raise UsageError(
-                f"session {found.id} is {found.state.lower()}", f"bring it back first: rekindle resume {found.id}"
-            )
+            again = f"bring it back first: rekindle resume {found.id}"
+            hint = "begin a new one with `rekindle run`" if found.state is State.COMPLETED else again
+            raise UsageError(f"session {found.id} is {found.state.lower()}", hint)
         prompt = self._prompt(text, prompt_id)
         facts: list[f.AnyFact] = [prompt]
         known = any(one.id == prompt.prompt for one in found.prompts)
@@ -118,7 +118,9 @@ class Service:
         # A task of its own: the sender may go away, the prompt does not.
         work = asyncio.ensure_future(self._supervisor.record(found.id, *facts))
         await asyncio.shield(work)
-        await self.until(found.id, lambda now: _is_sent(now, prompt.prompt) or _rests(now), DELIVERY_SECONDS)
+        await self.until(
+            found.id, lambda now: _is_sent(now, prompt.prompt) or _rests(now) or _works(now), DELIVERY_SECONDS
+        )
         now = self._engine.session(found.id)
         return {**self.shown(now), "prompt": prompt.prompt, "delivered": _is_sent(now, prompt.prompt)}
 
@@ -315,6 +317,11 @@ def _rests(session: Session) -> bool:
     if not session.is_up:
         return not wants_agent(session)
     return session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
+
+
+def _works(session: Session) -> bool:
+    """Whether the agent is in a turn: what is queued waits for its end."""
+    return session.is_up and session.state is State.RUNNING and session.turn is not None
 
 
 def _is_sent(session: Session, prompt: str) -> bool:

@@ -55,7 +55,7 @@ def session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
     alive = [one for one in sessions if one["is_running"]]
     if cut:
         yield ""
-        yield "Sessions without their agent:"
+        yield "Sessions without their agent (in any folder):"
         for one in cut:
             yield f"  {one['id']}  {one['status']:<12} {one['agent']:<10} {printable(one['title'])[:60]}"
         yield "      next: rekindle resume --all   (or one of them: rekindle resume ID)"
@@ -129,7 +129,7 @@ def lines(status: dict[str, Any], now: float) -> Iterator[str]:
         yield f"{len(done)} feature{'s' if len(done) > 1 else ''} with nothing to resume (rekindle features lists all)."
     if not interrupted:
         yield ""
-        yield "Nothing is interrupted."
+        yield "No feature is interrupted."
 
 
 def _details(found: Summary, now: float) -> Iterator[str]:

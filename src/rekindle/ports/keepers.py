@@ -109,6 +109,6 @@ class Keepers(Protocol):
         """What the agent writes, from `offset` on, and last how it ended, when its tree is gone and its lock free."""
         ...
 
-    def look(self, session: str, attempt: int) -> Literal["absent", "alive", "gone"]:
-        """A quick look at an attempt, without waiting."""
+    def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
+        """A quick look at an attempt, without waiting. Ending: the agent is dead, what it left is being ended."""
         ...

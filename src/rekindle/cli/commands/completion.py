@@ -9,13 +9,14 @@ from rekindle.ports.errors import UsageError
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of SHELL.
 
     \b
-    bash:  rekindle completion bash > ~/.local/share/bash-completion/completions/rekindle
-    zsh:   rekindle completion zsh  > ~/.zfunc/_rekindle
+    bash:  mkdir -p ~/.local/share/bash-completion/completions
+           rekindle completion bash > ~/.local/share/bash-completion/completions/rekindle
+    zsh:   rekindle completion zsh  > ~/.zfunc/_rekindle    (with fpath+=~/.zfunc before compinit)
     fish:  rekindle completion fish > ~/.config/fish/completions/rekindle.fish
     """
     from rekindle.cli.app import app

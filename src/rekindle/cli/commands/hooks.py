@@ -48,12 +48,16 @@ def install(local: bool, as_json: bool) -> None:
 @json_option
 def uninstall(local: bool, as_json: bool) -> None:
     """Take the hooks out again; nothing else in the settings changes."""
-    file = _file(local)
-    removed = installer.uninstall(file)
+    files = [_file(True)] if local else [_file(False), _file(True)]
+    removed = {str(file): installer.uninstall(file) for file in files}
     if as_json:
-        print_json({"file": str(file), "removed": removed})
-    else:
-        print(f"{file}: taken out of {', '.join(removed)}." if removed else f"{file}: there were no hooks of rekindle.")
+        print_json({"removed": removed})
+        return
+    for name, events in removed.items():
+        if events:
+            print(f"{name}: taken out of {', '.join(events)}.")
+    if not any(removed.values()):
+        print(f"{' and '.join(removed)}: there were no hooks of rekindle.")
 
 
 def _file(local: bool) -> Path:

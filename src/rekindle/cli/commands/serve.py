@@ -19,7 +19,7 @@ from rekindle.settings import load
     "--stop", "only_stop", is_flag=True, help="Stop the daemon that is running; agents go on in their keepers."
 )
 def serve(on_demand: bool, only_stop: bool) -> int:
-    """Run the daemon that owns your sessions. There is one per user; other commands start it when they need it."""
+    """Run the daemon that owns your sessions. There is one per store; other commands start it when they need it."""
     if only_stop:
         try:
             told = DaemonClient(Places(load(os.environ, None))).ask("shutdown", start=False)

@@ -41,10 +41,18 @@ def who() -> str:
 @click.option("--task", metavar="ID", help="The task of the feature that it works on.")
 @click.option("--title", default="", help="A name for lists; by default the prompt's first line.")
 @click.option(
-    "--policy", type=click.Choice(POLICIES), default="ask", show_default=True, help="What to do when it dies."
+    "--policy",
+    type=click.Choice(POLICIES),
+    default="ask",
+    show_default=True,
+    help="When it dies: ask waits for `resume`, continue brings it back (3 times), never forbids that.",
 )
 @click.option(
-    "--permission", type=click.Choice(PERMISSIONS), default="edits", show_default=True, help="What it may do unasked."
+    "--permission",
+    type=click.Choice(PERMISSIONS),
+    default="edits",
+    show_default=True,
+    help="How its requests for permission are answered.",
 )
 @json_option
 def run(
@@ -63,6 +71,10 @@ def run(
 
     The agent lives on if this command, the terminal or the daemon dies. Behind -- come arguments for the agent itself.
     """
+    if arguments and "--" not in sys.argv:
+        raise UsageError(
+            f"unexpected argument {arguments[0]!r}", "put the prompt in quotes; arguments for the agent go behind --"
+        )
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
         raise UsageError("the prompt is empty", "say what the agent shall do")
@@ -147,12 +159,14 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
         print_json(told)
     elif told["delivered"]:
         print(f"{told['id']}: delivered.")
+    elif told["status"] == "working":
+        print(f"{told['id']}: queued; it is delivered when the agent has finished its turn.")
     else:
         why = f" ({printable(told['message'])})" if told["message"] else ""
         print(f"{told['id']}: not delivered yet; it stays in the queue{why}.")
-    if follow and told["delivered"]:
+    if follow and (told["delivered"] or told["status"] == "working"):
         return watch(client, told["id"], put_to_sleep=False)
-    return 0 if told["delivered"] else 1
+    return 0 if told["delivered"] or told["status"] == "working" else 1
 
 
 @click.command()
@@ -210,13 +224,16 @@ def show(session: str, as_json: bool) -> None:
         f"state     {told['state']}, {told['status']}" + (f": {printable(told['message'])}" if told["message"] else "")
     )
     print(f"folder    {printable(told['cwd'])}")
+    if told["pid"]:
+        print(f"agent     pid {told['pid']}")
     for attempt in told["session"]["attempts"]:
         end = f", {printable(attempt['how_ended'])}" if attempt["how_ended"] else ""
         print(f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{end}")
         if attempt["receipt"]:
             print(f"          {receipt_line(attempt['receipt'])}")
     for prompt in told["session"]["prompts"]:
-        print(f"prompt    {prompt['id']} [{prompt['state']}] {printable(prompt['text'])[:80]}")
+        state = prompt["outcome"] if prompt["state"] == "failed" else prompt["state"]
+        print(f"prompt    {prompt['id']} [{printable(state)}] {printable(prompt['text'])[:80]}")
     for notice in told["notices"]:
         print(f"note      {printable(notice)}")
     if told["asks"]:
@@ -285,7 +302,8 @@ def _only_interrupted(client: DaemonClient) -> str:
         return str(found[0]["id"])
     if not found:
         raise UsageError("no session is interrupted", "`rekindle ps --all` lists all sessions")
-    raise UsageError(f"{len(found)} sessions are interrupted", "name one, or use --all")
+    names = ", ".join(f"{one['id']} ({one['status']})" for one in found[:5])
+    raise UsageError(f"{len(found)} sessions can be resumed: {names}", "name one, or use --all")
 
 
 def _interrupted_ones(client: DaemonClient) -> list[dict[str, Any]]:
