@@ -1,16 +1,12 @@
 """Names that come from outside: features, tasks, agents. A name that passes here can be a folder's name.
 
-Nothing but the standard library's `re`: the hook client imports this.
+No imports at all: the hook client reads this on every tool call.
 """
 
 from __future__ import annotations
 
-import re
-
 MAX_CHARACTERS = 100
 MAX_BYTES = 200
-
-_BRANCH = re.compile(r"(?:work/([^/]+)/.+|feature/([^/]+)(?:/.*)?|(?:hotfix|refactor)/([^/]+))\Z", re.DOTALL)
 
 
 def why_not(name: str) -> str | None:
@@ -32,8 +28,12 @@ def why_not(name: str) -> str | None:
 
 def feature_of_branch(branch: str) -> str | None:
     """The feature that a branch works on, by the way it is named."""
-    found = _BRANCH.match(branch)
-    if found is None:
-        return None
-    name = found[1] or found[2] or found[3]
-    return name if why_not(name) is None else None
+    kind, _, rest = branch.partition("/")
+    name, slash, more = rest.partition("/")
+    if kind == "work":
+        meant = bool(more)
+    elif kind == "feature":
+        meant = True
+    else:
+        meant = kind in ("hotfix", "refactor") and not slash
+    return name if meant and why_not(name) is None else None

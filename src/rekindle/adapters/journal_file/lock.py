@@ -51,29 +51,70 @@ def open_locked(path: str, fd: int, seconds: float) -> int:
 
 def take(path: str, fd: int, seconds: float) -> None:
     """Wait for the lock, but not for ever: a stopped process may hold it."""
-    deadline = 0.0
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    except BlockingIOError:
+        pass
+    except OSError as error:
+        raise AppendError(
+            "journal_unlockable",
+            f"{path}: this file system has no working locks ({error.strerror})",
+            "keep the repository on a local file system",
+        ) from error
+    got = _wait_in_line(fd, seconds)
+    if not (_look_again(fd, seconds) if got is None else got):
+        raise AppendError(
+            "journal_locked",
+            f"{path}: another process has held the journal's lock for {seconds:g} s",
+            "find it with `fuser` on that file; a stopped process goes on with `kill -CONT`",
+        )
+
+
+class _TimeIsUp(Exception):
+    pass
+
+
+def _wait_in_line(fd: int, seconds: float) -> bool | None:
+    """Let the kernel hand the lock over, and an alarm end the wait; False if the time is up.
+
+    None: it cannot be had outside of the main thread, nor where somebody else has set an alarm.
+    """
+    import signal
+
+    def ring(_signal: int, _frame: object) -> None:
+        raise _TimeIsUp
+
+    if signal.getitimer(signal.ITIMER_REAL)[0]:
+        return None
+    try:
+        before = signal.signal(signal.SIGALRM, ring)
+    except ValueError:
+        return None
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        return True
+    except _TimeIsUp:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _look_again(fd: int, seconds: float) -> bool:
+    """Try now and then until the time is up."""
+    deadline = time.monotonic() + seconds
     pause = 0.00005
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
+            return True
         except BlockingIOError:
-            now = time.monotonic()
-            deadline = deadline or now + seconds
-            if now >= deadline:
-                raise AppendError(
-                    "journal_locked",
-                    f"{path}: another process has held the journal's lock for {seconds:g} s",
-                    "find it with `fuser` on that file; a stopped process goes on with `kill -CONT`",
-                ) from None
+            if time.monotonic() >= deadline:
+                return False
             time.sleep(pause)
             pause = min(pause * 1.3, 0.002)
-        except OSError as error:
-            raise AppendError(
-                "journal_unlockable",
-                f"{path}: this file system has no working locks ({error.strerror})",
-                "keep the repository on a local file system",
-            ) from error
 
 
 def release(fd: int) -> None:
