@@ -39,7 +39,8 @@ class Machine:
 
     def environment(self, **more: str) -> dict[str, str]:
         path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-        return {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **more}
+        kept = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8"}
+        return {**kept, "REKINDLE_TEST_RUN": os.environ["REKINDLE_TEST_RUN"], **more}
 
     @property
     def places(self) -> Places:
