@@ -447,5 +447,7 @@ def test_a_sender_whose_daemon_dies_is_heard_once(machine: Machine) -> None:
     until(lambda: machine.show(session)["queued"], "the prompt")
     machine.kill_daemon()
     assert sending.wait(60) == 0
+    assert machine.show(session)["id"] == session, "any question brings a daemon back, and it goes on"
+    machine.until_said(session, "only once")
     machine.until_status(session, "waiting")
     assert machine.said(session).count("\nonly once\n") == 1
