@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail the run if anything that it started still lives."""
     if _IS_WORKER:
         return
-    left = _left_behind(f"{RUN}={os.environ[RUN]}".encode())
+    mark = f"{RUN}={os.environ[RUN]}".encode()
+    deadline = time.monotonic() + 20
+    while (left := _left_behind(mark)) and time.monotonic() < deadline:
+        time.sleep(0.2)  # what was told to end may need a moment
     if left:
         print(f"\nprocesses left behind: {left}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rekindle.api.client import is_served
 from rekindle.api.places import Places
 from rekindle.keeper import launch
 from rekindle.settings import load
@@ -112,6 +113,7 @@ class Machine:
         self.run("stop", "--all")
         self.run("serve", "--stop")
         until(lambda: not self.stamped(), f"the end of {self.stamped()}")
+        until(lambda: not is_served(self.places), "the end of the daemon")
 
 
 def is_running(pid: int) -> bool:
