@@ -1,4 +1,4 @@
-"""Settings of the whole test run: fixed examples in `make test`, fresh ones in `make soak`; no process is left behind."""
+"""Settings of the whole test run: fixed examples in `make test`, fresh ones in `make soak`; nothing is left running."""
 
 from __future__ import annotations
 
