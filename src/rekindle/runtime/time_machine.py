@@ -1,0 +1,100 @@
+"""Has a snapshot taken when a turn or an agent has ended, and now and then during a long turn.
+
+Listens to the engine; the loop never waits for it. At most one snapshot per session is being taken; what
+happens meanwhile asks for one more, not for many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import Session
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.store import StaleGeneration
+from rekindle.runtime.engine import Engine
+
+log = logging.getLogger(__name__)
+
+BETWEEN_SECONDS = 180.0
+
+#: (folder, session, reason, now); runs in a thread and may take long.
+Take = Callable[[str, str, str, float], object]
+
+
+class TimeMachine:
+    """Belongs to one engine, in its loop."""
+
+    def __init__(self, engine: Engine, take: Take) -> None:
+        self._engine = engine
+        self._take = take
+        self._ends = {session.id: _ends(session) for session in engine.sessions()}
+        self._wanted: dict[str, str] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._told: set[tuple[str, str]] = set()
+        engine.listeners.append(self._changed)
+
+    async def close(self) -> None:
+        """Ask for nothing more, and let those that are being taken end."""
+        self._engine.listeners.remove(self._changed)
+        self._wanted.clear()
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Wait until nothing is being taken."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+
+    async def look_around(self, seconds: float = BETWEEN_SECONDS) -> None:
+        """Ask for one now and then while a turn runs, for ever: a long one may be cut with everything else."""
+        while True:
+            await asyncio.sleep(seconds)
+            for session in self._engine.sessions():
+                if session.is_up and session.turn is not None and session.id not in self._wanted:
+                    self._want(session.id, "a turn is running")
+
+    def _changed(self, session: Session) -> None:
+        turns, attempts = _ends(session)
+        turns_before, attempts_before = self._ends.get(session.id, (0, 0))
+        self._ends[session.id] = (turns, attempts)
+        if attempts > attempts_before:
+            self._want(session.id, f"attempt {attempts} has ended")
+        elif turns > turns_before:
+            self._want(session.id, f"turn {turns} has ended")
+
+    def _want(self, session: str, reason: str) -> None:
+        self._wanted[session] = reason
+        if session not in self._tasks:
+            self._tasks[session] = asyncio.ensure_future(self._serve(session))
+
+    async def _serve(self, session: str) -> None:
+        try:
+            while (reason := self._wanted.pop(session, None)) is not None:
+                await self._one(session, reason)
+        finally:
+            self._tasks.pop(session, None)
+
+    async def _one(self, session: str, reason: str) -> None:
+        folder = self._engine.session(session).cwd
+        try:
+            await asyncio.to_thread(self._take, folder, session, reason, self._engine.clock())
+        except (RekindleError, OSError, ValueError) as error:
+            why = error.message if isinstance(error, RekindleError) else str(error)
+            log.warning("%s: no snapshot: %s", session, why)
+            self._tell_once(session, f"no snapshot of the work tree could be taken: {why}")
+
+    def _tell_once(self, session: str, message: str) -> None:
+        if (session, message) in self._told or message in self._engine.session(session).notices:
+            return
+        self._told.add((session, message))
+        with contextlib.suppress(StaleGeneration):
+            self._engine.record(session, f.Noticed(at=self._engine.clock(), message=message))
+
+
+def _ends(session: Session) -> tuple[int, int]:
+    """How many turns and how many attempts are over."""
+    turns = sum(prompt.state in ("done", "failed") for prompt in session.prompts)
+    return turns, sum(attempt.status == "gone" for attempt in session.attempts)
