@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rekindle.adapters import snapshots
 from rekindle.adapters.keeper_process import KeeperProcesses
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.rebuild import put_back, rebuild
@@ -33,6 +34,7 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.idle import put_idle_to_sleep
 from rekindle.runtime.outbox import deliver
 from rekindle.runtime.supervisor import Supervisor
+from rekindle.runtime.time_machine import TimeMachine
 from rekindle.settings import load
 from rekindle.wiring import open_workspace
 
@@ -89,6 +91,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
     keepers = KeeperProcesses(places.sessions, places.sockets)
     workplace = LocalWorkplace(places.sessions, places.sockets)
     supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS)
+    time_machine = TimeMachine(supervisor.engine, snapshots.take)
     service = Service(supervisor, store, workplace.prepare, AGENTS)
 
     def open_journal(cwd: str, feature: str) -> Journal:
@@ -105,6 +108,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
     chores: list[asyncio.Future[Any]] = [
         asyncio.ensure_future(put_idle_to_sleep(supervisor, _idle_seconds(environment))),
         asyncio.ensure_future(deliver(store, journals)),
+        asyncio.ensure_future(time_machine.look_around()),
     ]
     chores.append(asyncio.ensure_future(_stay_reachable(server, places, lock)))
     if on_demand:
@@ -120,6 +124,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
             await chore
     await server.close()
     await supervisor.close()
+    await time_machine.close()
     journals.close()
     store.close()
 
