@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test lint bench soak lock clean
+.PHONY: help setup demo test retest lint bench soak lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -23,6 +23,9 @@ demo: $(STAMP)   ## the main job, shown in a scratch repository
 
 test: $(STAMP)   ## all tests
 	@$(BIN)/python -m pytest
+
+retest: $(STAMP) ## the tests that failed last time, one by one
+	@$(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none
 
 lint: $(STAMP)   ## ruff, mypy --strict, the import rule
 	@$(BIN)/ruff check .

@@ -39,7 +39,10 @@ def test_keeper_killed_the_guard_ends_the_whole_tree_and_records_it(bench: Bench
     bench.watch(*relatives)
     kill(session.keeper)
     record = session.ended()
-    assert (record.ended_by, record.written_by, record.signal) == (EndedBy.GUARD, "guard", "SIGTERM")
+    assert (record.ended_by, record.written_by) == (EndedBy.GUARD, "guard")
+    assert record.signal in ("SIGTERM", None), (
+        "how the agent itself ended may be lost with its keeper, who was its parent"
+    )
     assert not any(is_running(one) for one in (*relatives, session.agent, session.guard))
     assert {one.pid for one in relatives} <= {one.pid for one in record.swept}
     assert {one.comm for one in record.swept if one.pid in [r.pid for r in relatives]} == {"sleep"}
