@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from rekindle.agents.acp.wire import OpenState, Wire
+from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.dialect import OpenState
 from rekindle.agents.observation import Observation
 
 GOLDEN = Path(__file__).parent / "unit" / "acp" / "golden"
@@ -61,12 +62,12 @@ def read_golden(name: str) -> Golden:
 
 def live(steps: tuple[Step, ...], generation: int = GENERATION) -> tuple[OpenState, list[list[Observation]]]:
     """What a daemon gets that was there all the time."""
-    wire = Wire(generation)
+    wire = AcpDialect(generation, "/w")
     sees = [observed for step in steps if (observed := feed(wire, step)) is not None]
     return wire.open, sees
 
 
-def feed(wire: Wire, step: Step) -> list[Observation] | None:
+def feed(wire: AcpDialect, step: Step) -> list[Observation] | None:
     if isinstance(step, Sent):
         wire.sent(step.message_id, step.line)
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rekindle.agents.acp import messages
-from rekindle.agents.acp.messages import Outgoing
+from rekindle.agents.dialect import Outgoing
 from rekindle.agents.observation import CallbackAsked
 from rekindle.core.session.machine import Session
 

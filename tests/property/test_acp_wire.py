@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from rekindle.agents.acp import messages
 from rekindle.agents.acp.decoding import Request, Response, decode
-from rekindle.agents.acp.folding import fold
-from rekindle.agents.acp.framing import Framer, Line
-from rekindle.agents.acp.messages import Outgoing, request_key
-from rekindle.agents.acp.wire import OpenState, Wire
+from rekindle.agents.dialect import fold
+from rekindle.agents.framing import Framer, Line
+from rekindle.agents import fields
+from rekindle.agents.dialect import OpenState, Outgoing
+from rekindle.agents.acp.dialect import AcpDialect
 from tests.acp_conversations import GENERATION, Received, Sent, Step, feed, golden_names, live, read_golden
 
 TOKENS = st.sampled_from(["s-1", "s-2"])
@@ -25,7 +26,7 @@ WORDS = st.text(max_size=5)
 
 def folded(steps: tuple[Step, ...], generation: int = GENERATION) -> OpenState:
     """What a daemon gets that comes afterwards and has the two spools only."""
-    wire = Wire(generation)
+    wire = AcpDialect(generation, "/w")
     records = [(step.message_id, step.line) for step in steps if isinstance(step, Sent)]
     out = b"".join(step.line + b"\n" for step in steps if isinstance(step, Received))
     for _ in fold(wire, records, Framer().feed(out)):
@@ -137,9 +138,9 @@ def causes(steps: tuple[Step, ...]) -> dict[int, int]:
         message = decode(step.line)
         mine, others = (ours, theirs) if isinstance(step, Sent) else (theirs, ours)
         if isinstance(message, Request):
-            mine.setdefault(request_key(message.request_id), index)
-        elif isinstance(message, Response) and request_key(message.request_id) in others:
-            found[index] = others[request_key(message.request_id)]
+            mine.setdefault(fields.key(message.request_id), index)
+        elif isinstance(message, Response) and fields.key(message.request_id) in others:
+            found[index] = others[fields.key(message.request_id)]
     return found
 
 
@@ -173,7 +174,7 @@ def test_the_fold_of_the_spools_is_the_live_fold_at_every_moment(steps: tuple[St
 
 @given(steps=conversations())
 def test_a_message_that_is_told_twice_changes_nothing(steps: tuple[Step, ...]) -> None:
-    wire = Wire(GENERATION)
+    wire = AcpDialect(GENERATION, "/w")
     for step in steps:
         feed(wire, step)
         if isinstance(step, Sent):
@@ -193,7 +194,7 @@ def test_a_spool_that_is_torn_at_any_byte_gives_the_state_of_its_whole_lines(nam
         if isinstance(step, Received):
             done = b"".join(one.line + b"\n" for one in before if isinstance(one, Received))
             for size in range(len(step.line) + 1):
-                wire = Wire(GENERATION)
+                wire = AcpDialect(GENERATION, "/w")
                 framer = Framer()
                 lines = framer.feed(done + step.line[:size])
                 for _ in fold(wire, [(one.message_id, one.line) for one in before if isinstance(one, Sent)], lines):
@@ -238,7 +239,7 @@ ODD = st.dictionaries(KEYS, VALUES | st.dictionaries(KEYS, VALUES | st.dictionar
 
 @given(lines=st.lists(ODD.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=30), max_size=12))
 def test_any_bytes_are_folded_without_an_exception(lines: list[bytes]) -> None:
-    wire = Wire(GENERATION)
+    wire = AcpDialect(GENERATION, "/w")
     for message in (
         messages.initialize(3),
         messages.new_session(3, "/w"),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
+from rekindle.adapters import files
+from rekindle.adapters.sql_store.rebuild import SESSION_FILE
 from rekindle.agents import observation as o
-from rekindle.agents.acp import messages
-from rekindle.agents.acp.decoding import decode
-from rekindle.agents.acp.folding import is_due
-from rekindle.agents.acp.framing import Framed, Framer, Line
-from rekindle.agents.acp.wire import Wire
+from rekindle.agents.dialect import Dialect
+from rekindle.agents.framing import Framed, Framer, Line
+from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.core.session.history import Turn
 from rekindle.keeper import launch
 from rekindle.keeper.input_records import InputReader, InputRecord
 
@@ -34,6 +36,7 @@ class Conversation:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self._agent = agent_of(folder)
         self._attempts: dict[int, _AttemptReader] = {}
 
     def poll(self) -> list[Entry]:
@@ -46,18 +49,47 @@ class Conversation:
         for number in numbers:
             reader = self._attempts.get(number)
             if reader is None:
-                reader = self._attempts[number] = _AttemptReader(os.path.join(self._folder, str(number)), number)
+                dialect = AGENTS[self._agent].dialect(number, "", None)
+                reader = _AttemptReader(os.path.join(self._folder, str(number)), number, dialect)
+                self._attempts[number] = reader
                 if number > 1:
                     found.append(Entry("attempt", f"attempt {number}", number))
             found.extend(reader.poll())
         return found
 
 
+def turns(folder: str) -> list[Turn]:
+    """A session's conversation as it is told to another one. Thoughts and notes are nobody's words."""
+    found: list[Turn] = []
+    for entry in Conversation(folder).poll():
+        match entry.kind:
+            case "prompt":
+                found.append(Turn("user", entry.text))
+            case "said" if found and found[-1].role == "assistant":
+                found[-1] = Turn("assistant", found[-1].text + entry.text)
+            case "said":
+                found.append(Turn("assistant", entry.text))
+            case "tool":
+                found.append(Turn("tool_call", name=entry.text))
+            case "tool_done":
+                found.append(Turn("tool_result", entry.text))
+    return found
+
+
+def agent_of(folder: str) -> str:
+    """The agent that a session's folder belongs to."""
+    try:
+        agent = json.loads(files.read(os.path.join(folder, SESSION_FILE))).get("agent")
+    except (OSError, ValueError, AttributeError):
+        agent = None
+    return agent if agent in AGENTS else DEFAULT
+
+
 class _AttemptReader:
-    def __init__(self, folder: str, number: int) -> None:
+    def __init__(self, folder: str, number: int, dialect: Dialect) -> None:
         self._folder = folder
         self._number = number
-        self._wire = Wire(number)
+        self._wire = dialect
         self._framer = Framer()
         self._lines: deque[Framed] = deque()
         self._records: deque[InputRecord] = deque()
@@ -71,7 +103,7 @@ class _AttemptReader:
         self._read()
         found: list[Entry] = []
         while True:
-            if self._records and is_due(self._wire, decode(self._records[0].payload)):
+            if self._records and self._wire.is_due(self._records[0].prompt, self._records[0].payload):
                 found.extend(self._send(self._records.popleft()))
             elif self._lines:
                 found.extend(self._receive(self._lines.popleft()))
@@ -101,7 +133,7 @@ class _AttemptReader:
 
     def _send(self, record: InputRecord) -> list[Entry]:
         self._wire.sent(record.prompt, record.payload)
-        found = messages.prompt_in(record.prompt, record.payload)
+        found = self._wire.prompt_in(record.prompt, record.payload)
         return [self._entry("prompt", found[1])] if found is not None else []
 
     def _receive(self, line: Framed) -> list[Entry]:
@@ -126,6 +158,11 @@ class _AttemptReader:
                 return self._entry("error", f"{seen.error_class}: {seen.message}")
             case o.OpenRefused():
                 return self._entry("error", f"the conversation was not opened: {seen.message}")
+            case o.Retrying():
+                told = f"{seen.why}: the agent tries again in {seen.seconds:g} s ({seen.attempt} of {seen.of})"
+                return self._entry("note", told)
+            case o.Compacted():
+                return self._entry("note", f"the agent has shortened its conversation ({seen.why or 'by itself'})")
             case o.Noise():
                 return self._entry("note", f"{seen.reason}: {seen.excerpt}")
             case _:

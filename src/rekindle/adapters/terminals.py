@@ -34,7 +34,7 @@ from rekindle.adapters.refusal import (
     invalid,
     text_param,
 )
-from rekindle.agents.acp.messages import request_key
+from rekindle.agents import fields
 from rekindle.agents.observation import RequestId
 from rekindle.keeper.client import Client
 from rekindle.keeper.errors import KeeperError, KeeperGone, LockHeld, SpecError
@@ -83,7 +83,7 @@ class Terminals:
 
     def create(self, params: dict[str, Any], request_id: RequestId) -> dict[str, Any] | Refusal:
         """Start the command, once for a request, however often it is asked."""
-        key = f"{self._generation} {request_key(request_id)}"
+        key = f"{self._generation} {fields.key(request_id)}"
         terminal = "term-" + hashlib.blake2b(key.encode(errors="replace"), digest_size=12).hexdigest()
         home = os.path.join(self._home, terminal)
         order = _read_order(home)

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from rekindle.adapters import files
 from rekindle.adapters.callbacks import Callbacks, Refusal
+from rekindle.adapters.conversation import turns
 from rekindle.adapters.keeper_process import stamp
 from rekindle.adapters.sql_store.rebuild import write_session_file
 from rekindle.agents.acp import messages
-from rekindle.agents.acp.messages import Outgoing
+from rekindle.agents.dialect import Outgoing
 from rekindle.agents.observation import CallbackAsked
 from rekindle.core.session.facts import Created
+from rekindle.core.session.history import Turn
 from rekindle.core.session.machine import Session
 
 _ENVIRONMENT = "environment.json"
@@ -64,6 +66,14 @@ class LocalWorkplace:
     def resolve(self, cwd: str, paths: Iterable[str]) -> list[str]:
         """Absolute paths, links followed."""
         return [os.path.realpath(os.path.join(cwd, path)) for path in paths]
+
+    async def changed(self, session: Session) -> list[str]:
+        """The files that differ from the end of the last turn."""
+        return []
+
+    async def history(self, session: Session) -> list[Turn]:
+        """What was said and done, from the spools."""
+        return await asyncio.to_thread(turns, os.path.join(self._sessions, session.id))
 
     async def end_terminals(self, session: Session) -> None:
         """End the commands that the session's agent has had us run."""

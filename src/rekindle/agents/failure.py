@@ -13,7 +13,8 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from rekindle.agents.observation import ErrorClass, How, Problem
+from rekindle.agents.observation import How, Problem
+from rekindle.core.session.facts import ErrorClass
 
 AUTH_REQUIRED: Final = -32000
 NOT_FOUND: Final = -32002

@@ -6,12 +6,42 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from rekindle.agents.dialect import Dialect
+from rekindle.core.session.facts import How
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of an agent. `at` and `fork_of`: begin as a copy of another conversation, up to that message."""
+
+    how: How
+    token: str | None
+    model: str | None = None
+    permission: str = "edits"
+    arguments: tuple[str, ...] = ()
+    fork_of: str | None = None
+    at: str | None = None
+
 
 @dataclass(frozen=True)
 class AgentKind:
-    """An agent. `argv` makes its command line from the arguments that the user passes through."""
+    """An agent. Everything here is a fact about the program, or a pure function.
+
+    `dialect` is given the attempt's number, the folder and the token that is known. `mint` names a new conversation
+    where the agent lets us choose the name. `proof`: what shows that a conversation is the same, a replay while it is
+    loaded or the agent's own transcript. `compact` is the prompt that makes the agent shorten its conversation.
+    `model` finds the model in an environment where none was named. `refused` finds an argument that is not the user's
+    to give. `missing` says what to do where the program is not installed.
+    """
 
     name: str
     title: str
-    transport: Literal["acp"]
-    argv: Callable[[tuple[str, ...]], tuple[str, ...]]
+    argv: Callable[[Start], tuple[str, ...]]
+    dialect: Callable[[int, str, str | None], Dialect]
+    mint: Callable[[str, int], str] | None = None
+    proof: Literal["replay", "transcript"] = "replay"
+    compact: str | None = None
+    model: Callable[[dict[str, str]], str | None] = lambda _: None
+    refused: Callable[[tuple[str, ...]], str | None] = lambda _: None
+    can_fork: bool = False
+    missing: str = ""

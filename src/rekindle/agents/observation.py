@@ -10,23 +10,13 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from rekindle.core.session.facts import ErrorClass, Usage
 from rekindle.core.session.permission import Option
 
 #: An id that the agent chose for a request of its own.
 RequestId: TypeAlias = int | float | str | None
 How: TypeAlias = Literal["new", "load", "resume"]
 Problem: TypeAlias = Literal["unknown_session", "unsupported", "unauthorized", "other"]
-ErrorClass: TypeAlias = Literal[
-    "rate_limited",
-    "overloaded",
-    "out_of_credits",
-    "unauthorized",
-    "no_internet",
-    "context_overflow",
-    "session_lost",
-    "other",
-]
-
 
 class Initialized(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     protocol_version: int
@@ -50,6 +40,12 @@ class OpenRefused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     problem: Problem
     code: int | None
     message: str
+
+
+class ConversationNamed(msgspec.Struct, frozen=True, tag=True):
+    """The name that the agent itself gives to the conversation that it is in."""
+
+    token: str
 
 
 class ListedSession(msgspec.Struct, frozen=True):
@@ -147,11 +143,14 @@ class CallbackAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 class TurnFinished(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     prompt_id: str
     stop_reason: str
-    usage: dict[str, Any] | None = None
+    usage: Usage | None = None
 
 
 class TurnFailed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """`resets_at` is in seconds since 1970, where the agent said when its limit ends."""
+    """`resets_at` is in seconds since 1970, where the agent said when its limit ends.
+
+    `transient`: the same may work later, without anybody doing anything.
+    """
 
     prompt_id: str
     error_class: ErrorClass
@@ -159,6 +158,23 @@ class TurnFailed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     message: str
     retry_after_seconds: float | None = None
     resets_at: float | None = None
+    transient: bool = False
+    usage: Usage | None = None
+
+
+class Retrying(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The agent tries again by itself."""
+
+    attempt: int
+    of: int
+    seconds: float
+    why: str
+
+
+class Compacted(msgspec.Struct, frozen=True, tag=True):
+    """The agent has shortened its own conversation."""
+
+    why: str
 
 
 class Noise(msgspec.Struct, frozen=True, tag=True):
@@ -178,6 +194,7 @@ Observation: TypeAlias = (
     Initialized
     | ConversationOpened
     | OpenRefused
+    | ConversationNamed
     | SessionsListed
     | ListRefused
     | UserReplayed
@@ -191,6 +208,8 @@ Observation: TypeAlias = (
     | CallbackAsked
     | TurnFinished
     | TurnFailed
+    | Retrying
+    | Compacted
     | Noise
     | Unknown
 )

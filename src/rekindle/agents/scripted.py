@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from rekindle.agents.kind import AgentKind
+from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.kind import AgentKind, Start
 
 
-def _argv(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    return (sys.executable, "-m", "rekindle.scripted", *arguments)
+def _argv(start: Start) -> tuple[str, ...]:
+    return (sys.executable, "-m", "rekindle.scripted", *start.arguments)
 
 
-SCRIPTED = AgentKind(name="scripted", title="Scripted agent (built in)", transport="acp", argv=_argv)
+SCRIPTED = AgentKind(name="scripted", title="Scripted agent (built in)", argv=_argv, dialect=AcpDialect)

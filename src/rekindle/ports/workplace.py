@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from rekindle.agents.acp.messages import Outgoing
+from rekindle.agents.dialect import Outgoing
 from rekindle.agents.observation import CallbackAsked
+from rekindle.core.session.history import Turn
 from rekindle.core.session.machine import Session
 
 
@@ -19,6 +20,14 @@ class Workplace(Protocol):
 
     def resolve(self, cwd: str, paths: Iterable[str]) -> list[str]:
         """Paths as the agent wrote them, made absolute, links followed."""
+        ...
+
+    async def changed(self, session: Session) -> list[str]:
+        """The files that differ from how they were when the session's last turn ended, sorted."""
+        ...
+
+    async def history(self, session: Session) -> list[Turn]:
+        """What was said and done in the session so far, as rekindle itself has kept it."""
         ...
 
     async def end_terminals(self, session: Session) -> None:

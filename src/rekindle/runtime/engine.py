@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rekindle.core.effects import Effect, Launch
+from rekindle.core.effects import Effect
 from rekindle.core.receipt import receipt
-from rekindle.core.session.facts import AnyFact, Created, LaunchIntended, Opened, ReceiptWritten
+from rekindle.core.session.facts import AnyFact, Created, ReceiptWritten
 from rekindle.core.session.machine import Session, evolve
 from rekindle.core.session.plan import plan
 from rekindle.ports.store import Store
@@ -49,10 +49,9 @@ class Engine:
             after = evolve(now, fact)
             if after != now:
                 kept.append(fact)
-            if isinstance(fact, Opened) and after != now:
                 proof = receipt(now, fact)
-                if proof is not None:
-                    written = ReceiptWritten(at=fact.at, attempt=fact.attempt, receipt=proof)
+                if proof is not None and now.attempt is not None:
+                    written = ReceiptWritten(at=fact.at, attempt=now.attempt.number, receipt=proof)
                     kept.append(written)
                     after = evolve(after, written)
             now = after
@@ -61,20 +60,6 @@ class Engine:
     def due(self, session: str) -> list[Effect]:
         """What has to be done now."""
         return plan(self._sessions[session], self.clock())
-
-    def intend(self, effect: Launch) -> Session:
-        """Write down that an attempt is about to be started, before it is."""
-        session = self._sessions[effect.session]
-        return self.record(
-            effect.session,
-            LaunchIntended(
-                at=self.clock(),
-                attempt=effect.attempt,
-                generation=session.generation + 1,
-                how=effect.how,
-                token=effect.token,
-            ),
-        )
 
     def _commit(
         self,

@@ -14,15 +14,18 @@ from collections.abc import Coroutine
 from typing import Any
 
 from rekindle.agents import observation as o
-from rekindle.agents.acp.messages import Outgoing, refuse
-from rekindle.agents.kind import AgentKind
+from rekindle.agents.acp.messages import refuse
+from rekindle.agents.dialect import Outgoing
+from rekindle.agents.kind import AgentKind, Start
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output
+from rekindle.ports.records import Compared, Records
 from rekindle.ports.store import StaleGeneration
 from rekindle.ports.workplace import Workplace
+from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.talk import Step, Talk
 
@@ -32,6 +35,8 @@ START_SECONDS = 60.0
 #: An agent may show more of the past after it said that it had loaded it; so long must it be silent.
 SETTLE_SECONDS = 0.25
 _AT_ONCE = 16
+#: So often the record of an agent that works again is looked at before nothing is said about it.
+_LOOKS = 20
 _PAUSE = 1.0
 
 
@@ -44,6 +49,7 @@ class Supervisor:
         keepers: Keepers,
         workplace: Workplace,
         kinds: dict[str, AgentKind],
+        records: Records,
         *,
         start_seconds: float = START_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
@@ -52,6 +58,8 @@ class Supervisor:
         self._keepers = keepers
         self._workplace = workplace
         self._kinds = kinds
+        self._records = records
+        self._comeback = Comeback(records, workplace, kinds)
         self._start_seconds = start_seconds
         self._settle_seconds = settle_seconds
         self._locks: dict[str, asyncio.Lock] = {}
@@ -100,6 +108,11 @@ class Supervisor:
         """What ended a task of ours that should not have ended, if any did."""
         return self._crash
 
+    def silent_seconds(self, session: str) -> float:
+        """How long the session's agent has said nothing, as far as it should have."""
+        talk = self._talks.get(session)
+        return talk.silent_seconds(self.engine.clock()) if talk is not None else 0.0
+
     def is_followed(self, session: str) -> bool:
         """Whether the session's agent is alive and we speak for it."""
         return session in self._talks
@@ -139,18 +152,18 @@ class Supervisor:
             case Open():
                 talk = self._talks.get(effect.session)
                 if talk is not None:
-                    for message in talk.open(effect.how, effect.token):
+                    for message in talk.open(effect.how, effect.token or talk.token):
                         await self._send(talk, effect.session, message)
                     self._background(self._mind_the_start(effect.session, effect.attempt))
             case Say():
                 await self._say(effect)
             case Cancel():
                 talk = self._talks.get(effect.session)
-                for message in talk.cancel(effect.prompt) if talk is not None else []:
+                for message in talk.wire.cancel(effect.prompt) if talk is not None else []:
                     await self._send(talk, effect.session, message)
             case Answer():
                 talk = self._talks.get(effect.session)
-                reply = talk.answer(effect.request, effect.option) if talk is not None else None
+                reply = talk.wire.answer(effect.request, effect.option) if talk is not None else None
                 if talk is not None and reply is not None:
                     await self._send(talk, effect.session, reply)
             case End():
@@ -159,21 +172,22 @@ class Supervisor:
                 self._background(self._wake(effect))
 
     async def _launch(self, effect: Launch) -> None:
-        session = self.engine.intend(effect)
+        session = self.engine.session(effect.session)
         attempt = effect.attempt
         try:
+            if session.attempt is None or session.attempt.number < attempt:
+                intended = await self._comeback.prepare(session, attempt, self.engine.clock())
+                session = self.engine.record(session.id, intended)
             if session.stop_asked is not None and self._keepers.look(session.id, attempt) == "absent":
                 self._never_started(session.id, attempt)
                 return
-            kind = self._kinds.get(session.agent)
-            if kind is None:
-                raise RekindleError(f"there is no agent {session.agent!r}", "`rekindle run --help` names them")
+            kind = self._kind(session)
             await self._workplace.end_terminals(session)
             order = Order(
                 session=session.id,
                 attempt=attempt,
                 generation=session.generation,
-                argv=kind.argv(tuple(session.arguments)),
+                argv=kind.argv(_start(session)),
                 cwd=session.cwd,
                 env=self._workplace.environment(session),
             )
@@ -196,13 +210,17 @@ class Supervisor:
         attempt = state.attempt
         if attempt is None or attempt.status in ("launching", "gone") or session in self._talks:
             return
-        talk = Talk(state, attempt.number, clock=self.engine.clock, resolve=self._workplace.resolve)
+        talk = Talk(
+            state, attempt.number, self._kind(state), clock=self.engine.clock, resolve=self._workplace.resolve
+        )
         connected = await self._keepers.connect(session, attempt.number, state.generation)
         step = talk.rebuild(list(self._keepers.sent(session, attempt.number)), self._heard_so_far(state))
         if not connected:
             step.callbacks.clear()  # what a dead agent asked for is nobody's wish any more
         self._talks[session] = talk
         self._performed[session] = set()
+        if talk.token is not None:
+            self._records.follow(state, talk.token)
         await self._take_in(session, talk, step)
         self._background(self._follow(session, talk))
 
@@ -236,8 +254,10 @@ class Supervisor:
             with contextlib.suppress(KeeperLost, NoRoomForTurn):
                 await self._send(talk, session, message)
         if step.facts:
-            self.engine.record(session, *step.facts)
+            now = self.engine.record(session, *step.facts)
             self._background(self._react(session, step.facts))
+            if self._may_compare(now, talk, step.facts):
+                self._background(self._compare(session, talk))
         for asked in step.callbacks:
             self._background(self._serve(session, talk, asked))
         if step.opening:
@@ -260,6 +280,11 @@ class Supervisor:
         self.engine.record(session, talk.ended(ended, state))
         self._talks.pop(session, None)
         self._performed.pop(session, None)
+        self._records.unfollow(session)
+        try:
+            await self._records.copy(self.engine.session(session))
+        except RekindleError as error:
+            self.engine.record(session, f.Noticed(at=self.engine.clock(), message=error.message))
 
     async def _settle(self, session: str, talk: Talk) -> None:
         """Wait until the agent has shown what it remembers, then say that the conversation is open."""
@@ -271,6 +296,38 @@ class Supervisor:
         opened = talk.opened()
         if opened is not None and self._talks.get(session) is talk:
             await self.record(session, opened)
+
+    def _may_compare(self, session: Session, talk: Talk, facts: list[f.AnyFact]) -> bool:
+        """Whether the agent has just done its first work since it came back, so that its record shows how it goes on."""
+        attempt = session.attempt
+        if attempt is None or attempt.number != talk.attempt or attempt.how != "load" or attempt.compared:
+            return False
+        worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished | f.TurnFailed) for fact in facts)
+        return worked and talk.kind.proof == "transcript"
+
+    async def _compare(self, session: str, talk: Talk) -> None:
+        """Look at the agent's own record until it has grown: it is written a moment after the words are said."""
+        state = self.engine.session(session)
+        before = self._records.checked(state, talk.token) if talk.token is not None else None
+        if before is None or talk.token is None:
+            return
+        for _ in range(_LOOKS):
+            try:
+                found = await self._records.compare(state, talk.token, before)
+            except RekindleError as error:
+                found = Compared(None, (), error.message)
+            if found.extends is not None:
+                break
+            await asyncio.sleep(self._settle_seconds)
+        told = f.Compared(
+            at=self.engine.clock(),
+            attempt=talk.attempt,
+            extends=found.extends,
+            known=list(found.prompts),
+            why=found.why,
+        )
+        if not (self.engine.session(session).attempts[-1].compared):
+            await self.record(session, told)
 
     async def _mind_the_start(self, session: str, attempt: int) -> None:
         await asyncio.sleep(self._start_seconds)
@@ -289,7 +346,7 @@ class Supervisor:
         talk = self._talks.get(effect.session)
         if talk is None:
             return
-        number = await self._send(talk, effect.session, talk.say(effect.prompt, effect.text))
+        number = await self._send(talk, effect.session, talk.wire.say(effect.prompt, effect.text))
         self.engine.record(
             effect.session,
             f.PromptSent(
@@ -300,6 +357,12 @@ class Supervisor:
                 text=effect.text,
             ),
         )
+
+    def _kind(self, session: Session) -> AgentKind:
+        kind = self._kinds.get(session.agent)
+        if kind is None:
+            raise RekindleError(f"there is no agent {session.agent!r}", "`rekindle run --help` names them")
+        return kind
 
     async def _try_again(self, effect: Effect) -> None:
         await asyncio.sleep(_PAUSE)
@@ -347,3 +410,18 @@ class Supervisor:
         if not task.cancelled() and (failure := task.exception()) is not None:
             self._crash = self._crash or failure
             log.error("a task of the supervisor failed", exc_info=failure)
+
+
+def _start(session: Session) -> Start:
+    attempt = session.attempt
+    assert attempt is not None
+    begins = attempt.number == 1 or not any(one.opened for one in session.attempts)
+    return Start(
+        how=attempt.how,
+        token=attempt.token,
+        model=session.model,
+        permission=session.permission,
+        arguments=tuple(session.arguments),
+        fork_of=session.fork_of if begins else None,
+        at=session.fork_at if begins else None,
+    )

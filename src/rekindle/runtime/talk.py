@@ -9,12 +9,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from rekindle.agents import fields
 from rekindle.agents import observation as o
-from rekindle.agents.acp import messages
-from rekindle.agents.acp.folding import fold
-from rekindle.agents.acp.framing import Framer, Line
-from rekindle.agents.acp.messages import Outgoing
-from rekindle.agents.acp.wire import Wire
+from rekindle.agents.dialect import Outgoing, fold
+from rekindle.agents.framing import Framer, Line
+from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.machine import Session
@@ -37,22 +36,31 @@ class Step:
 class Talk:
     """The conversation with one agent process."""
 
-    def __init__(self, session: Session, attempt: int, *, clock: Callable[[], float], resolve: Resolve) -> None:
+    def __init__(
+        self, session: Session, attempt: int, kind: AgentKind, *, clock: Callable[[], float], resolve: Resolve
+    ) -> None:
         self._session = session.id
         self._cwd = session.cwd
         self._mode: Mode = session.permission  # type: ignore[assignment]  # checked when the session was created
         self.attempt = attempt
         self._clock = clock
         self._resolve = resolve
-        self.wire = Wire(attempt)
+        launched = session.attempt
+        token = launched.token if launched is not None and launched.token is not None else session.token
+        self.kind = kind
+        self.token = token
+        self.wire = kind.dialect(attempt, session.cwd, token)
         self._framer = Framer()
-        self._stored_token = session.token
         self._known: list[str] = []
         self._chunks: list[str] = []
         self._began: set[str] = set()
         self._how: f.How = "new"
-        self._token: str | None = None
-        self._wanted = False
+        self._heard_at = clock()
+
+    def silent_seconds(self, now: float) -> float:
+        """How long the agent has said nothing: not while a tool runs, a question is open or it waits to try again."""
+        state = self.wire.open
+        return 0.0 if state.tools or state.unanswered else max(0.0, now - self._heard_at)
 
     @property
     def offset(self) -> int:
@@ -61,32 +69,8 @@ class Talk:
 
     def open(self, how: f.How, token: str | None) -> list[Outgoing]:
         """Ask for the conversation to be opened; what has been said already is not said again by the keeper."""
-        self._how, self._token, self._wanted = how, token, True
-        initialized = self.wire.open.initialized
-        if initialized is None:
-            return [messages.initialize(self.attempt)]
-        return [self._opening()]
-
-    def say(self, prompt: str, text: str) -> Outgoing:
-        """The message of a prompt."""
-        token = self.wire.token or self._stored_token or ""  # the spool that showed it may have been shortened
-        return messages.prompt(self.attempt, prompt, token, text)
-
-    def cancel(self, prompt: str) -> list[Outgoing]:
-        """End a turn; questions that the agent still asks are answered as cancelled."""
-        state = self.wire.open
-        asked = [one for one in state.unanswered if isinstance(one, o.PermissionAsked)]
-        token = state.token or self._stored_token
-        stop = [messages.cancel(self.attempt, prompt, token)] if token else []
-        return stop + [messages.answer(self.attempt, one.request_id, messages.CANCELLED) for one in asked]
-
-    def answer(self, request: str, option: str | None) -> Outgoing | None:
-        """The answer to a request for permission, if it is still open."""
-        for asked in self.wire.open.unanswered:
-            if messages.request_key(asked.request_id) == request:
-                result = messages.selected(option) if option is not None else messages.CANCELLED
-                return messages.answer(self.attempt, asked.request_id, result)
-        return None
+        self._how = how
+        return self.wire.begin(how, token)
 
     def rebuild(self, records: list[Sent], data: bytes) -> Step:
         """Take in both spools after the fact. Callbacks that were answered are not asked for again.
@@ -94,7 +78,7 @@ class Talk:
         A prompt that is in the input spool was sent, even if the daemon that sent it did not live to write that down.
         """
         step = Step()
-        prompts = deque(record for record in records if messages.prompt_in(record.id, record.payload) is not None)
+        prompts = deque(record for record in records if self.wire.prompt_in(record.id, record.payload) is not None)
         pairs = [(record.id, record.payload) for record in records]
         for _, seen in fold(self.wire, pairs, self._framer.feed(data)):
             self._note_sent(prompts, step)
@@ -109,7 +93,7 @@ class Talk:
     def _note_sent(self, prompts: deque[Sent], step: Step) -> None:
         while prompts and self.wire.was_sent(prompts[0].id):
             record = prompts.popleft()
-            name, text = messages.prompt_in(record.id, record.payload) or ("", "")
+            name, text = self.wire.prompt_in(record.id, record.payload) or ("", "")
             step.facts.append(
                 f.PromptSent(at=self._clock(), attempt=self.attempt, prompt=name, message=record.number, text=text)
             )
@@ -117,6 +101,7 @@ class Talk:
     def feed(self, data: bytes) -> Step:
         """Take in what the agent wrote."""
         step = Step()
+        self._heard_at = max(self._heard_at, self._clock())
         for framed in self._framer.feed(data):
             if isinstance(framed, Line):
                 seen = self.wire.received(framed.data)
@@ -136,8 +121,10 @@ class Talk:
             attempt=self.attempt,
             how="new" if state.opened == "new" else "load",
             token=state.token,
-            known=self._shown_texts() if state.opened == "load" else None,
+            known=self._shown_texts() if state.opened == "load" and self.kind.proof == "replay" else None,
             can_load=state.initialized is None or state.initialized.can_load,
+            proof=self.kind.proof,
+            compact=self.kind.compact,
         )
 
     def catch_up(self, records: Iterable[Sent]) -> list[AnyFact]:
@@ -146,7 +133,7 @@ class Talk:
         unknown = [record for record in records if not self.wire.was_sent(record.id)]
         for record in unknown:
             self.wire.sent(record.id, record.payload)
-        self._note_sent(deque(one for one in unknown if messages.prompt_in(one.id, one.payload) is not None), step)
+        self._note_sent(deque(one for one in unknown if self.wire.prompt_in(one.id, one.payload) is not None), step)
         return step.facts
 
     def ended(self, ended: Ended, session: Session) -> f.Exited:
@@ -180,21 +167,22 @@ class Talk:
         self._end_of_message()
         return list(self._known)
 
-    def _opening(self) -> Outgoing:
-        if self._how == "load" and self._token is not None:
-            return messages.load_session(self.attempt, self._token, self._cwd)
-        return messages.new_session(self.attempt, self._cwd)
-
     def _take(self, seen: o.Observation, step: Step) -> None:
         now = self._clock()
         if not isinstance(seen, o.UserReplayed):
             self._end_of_message()
+        follow_up = self.wire.follow_up(seen)
+        step.outgoing += follow_up
         match seen:
             case o.Initialized():
                 if self._how == "load" and not seen.can_load:
                     step.facts.append(self._refused("load", "unsupported", "the agent cannot load a conversation"))
-                elif self._wanted:
-                    step.outgoing.append(self._opening())
+            case o.ConversationNamed():
+                step.facts.append(f.Named(at=now, attempt=self.attempt, token=seen.token))
+            case o.Retrying():
+                self._heard_at = now + seen.seconds
+            case o.Compacted():
+                step.facts.append(f.Compacted(at=now, attempt=self.attempt, why=seen.why))
             case o.ConversationOpened():
                 step.opening = True
             case o.OpenRefused():
@@ -209,7 +197,13 @@ class Talk:
                     step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running))
             case o.TurnFinished():
                 step.facts.append(
-                    f.TurnFinished(at=now, attempt=self.attempt, prompt=seen.prompt_id, stop_reason=seen.stop_reason)
+                    f.TurnFinished(
+                        at=now,
+                        attempt=self.attempt,
+                        prompt=seen.prompt_id,
+                        stop_reason=seen.stop_reason,
+                        usage=seen.usage,
+                    )
                 )
             case o.TurnFailed():
                 retry = seen.resets_at
@@ -223,11 +217,13 @@ class Talk:
                         error=seen.error_class,
                         message=seen.message,
                         retry_at=retry,
+                        transient=seen.transient,
+                        usage=seen.usage,
                     )
                 )
             case o.PermissionAsked():
                 step.facts.extend(self._asked(seen))
-            case o.CallbackAsked():
+            case o.CallbackAsked() if not follow_up:
                 step.callbacks.append(seen)
             case _:
                 pass
@@ -236,7 +232,7 @@ class Talk:
         return f.OpenRefused(at=self._clock(), attempt=self.attempt, how=how, problem=problem, message=message)  # type: ignore[arg-type]
 
     def _asked(self, seen: o.PermissionAsked) -> list[AnyFact]:
-        key = messages.request_key(seen.request_id)
+        key = fields.key(seen.request_id)
         asked = f.PermissionAsked(
             at=self._clock(),
             attempt=self.attempt,

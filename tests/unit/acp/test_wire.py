@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from rekindle.agents.acp import messages
-from rekindle.agents.acp.folding import fold
-from rekindle.agents.acp.framing import Framer
-from rekindle.agents.acp.messages import Outgoing
+from rekindle.agents.dialect import fold
+from rekindle.agents.framing import Framer
+from rekindle.agents.dialect import Outgoing
 from rekindle.agents.acp.segment import MOST_SAID
-from rekindle.agents.acp.wire import Wire
+from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.observation import (
     CallbackAsked,
     ConversationOpened,
@@ -53,7 +53,7 @@ class Talk:
     """A conversation with a real program, recorded as a keeper would."""
 
     def __init__(self, program: Path) -> None:
-        self.wire = Wire(1)
+        self.wire = AcpDialect(1, "/w")
         self.records: list[tuple[str, bytes]] = []
         self.out = b""
         self._process = subprocess.Popen(
@@ -76,7 +76,7 @@ class Talk:
             self.out += line
             heard += self.wire.received(line.removesuffix(b"\n"))
         # What a daemon would get that starts just now:
-        again = Wire(1)
+        again = AcpDialect(1, "/w")
         afterwards = [one for _, told in fold(again, self.records, Framer().feed(self.out)) for one in told]
         assert again.open == self.wire.open
         assert afterwards[-len(heard) :] == heard
@@ -147,7 +147,7 @@ def test_a_conversation_with_the_sdks_agent_side(talk: Talk) -> None:
 
 
 def test_an_answer_to_another_generation_is_ignored_and_reported() -> None:
-    wire = Wire(4)
+    wire = AcpDialect(4, "/w")
     sent = messages.prompt(4, "p1", "s", "x")
     wire.sent(sent.message_id, sent.line)
     before = wire.open
@@ -158,7 +158,7 @@ def test_an_answer_to_another_generation_is_ignored_and_reported() -> None:
 
 
 def test_a_request_that_is_in_the_spool_is_open_whatever_its_generation() -> None:
-    wire = Wire(4)
+    wire = AcpDialect(4, "/w")
     sent = messages.prompt(3, "p1", "s", "x")
     wire.sent(sent.message_id, sent.line)
     (finished,) = wire.received(b'{"jsonrpc":"2.0","id":"3-prompt-p1","result":{"stopReason":"end_turn"}}')
@@ -166,7 +166,7 @@ def test_a_request_that_is_in_the_spool_is_open_whatever_its_generation() -> Non
 
 
 def test_what_was_said_is_bounded() -> None:
-    wire = Wire(1)
+    wire = AcpDialect(1, "/w")
     sent = messages.prompt(1, "p1", "s", "x")
     wire.sent(sent.message_id, sent.line)
     update = '{"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":%s}}}'
@@ -188,11 +188,11 @@ def test_what_was_said_is_bounded() -> None:
 )
 def test_a_cut_character_does_not_cost_the_message(line: bytes, text: str) -> None:
     head = b'{"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":'
-    assert Wire(1).received(head + b'{"type":"text","text":' + line + b"}}}}") == [Said(text, False)]
+    assert AcpDialect(1, "/w").received(head + b'{"type":"text","text":' + line + b"}}}}") == [Said(text, False)]
 
 
 def test_json_that_is_nested_too_deep_is_noise() -> None:
     for line in (b'{"a":' * 100_000, b'{"id":' + b"[" * 100_000 + b"]" * 100_000 + b"}"):
-        (noise,) = Wire(1).received(line)
+        (noise,) = AcpDialect(1, "/w").received(line)
         assert isinstance(noise, Noise)
         assert len(noise.excerpt) <= 200

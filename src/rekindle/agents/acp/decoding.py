@@ -6,16 +6,14 @@ chance with a lenient reader. What a message means is not looked at here.
 
 from __future__ import annotations
 
-import json
 import math
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from rekindle.agents.failure import Failure
+from rekindle.agents.lenient import parse
 from rekindle.agents.observation import RequestId
-
-_EXCERPT: Final = 200
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -51,38 +49,10 @@ def decode(line: bytes) -> Message | None:
         return None
     if not text.startswith(b"{"):
         return NoMessage("no JSON object")
-    value = _parse(text)
+    value = parse(text)
     if not isinstance(value, dict):
         return NoMessage("no JSON")
     return _message(value)
-
-
-def excerpt(line: bytes) -> str:
-    return line[: _EXCERPT * 4].decode(errors="replace")[:_EXCERPT]
-
-
-def _parse(text: bytes) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        pass
-    try:
-        return _clean(json.loads(text.decode(errors="replace"), parse_constant=lambda _: None))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _clean(value: Any) -> Any:
-    """The value with every half of a surrogate pair replaced, so that it can be written again."""
-    match value:
-        case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case list():
-            return [_clean(item) for item in value]
-        case dict():
-            return {_clean(key): _clean(item) for key, item in value.items()}
-        case _:
-            return value
 
 
 def _message(value: dict[str, Any]) -> Message:

@@ -11,21 +11,15 @@ import hashlib
 import json
 from typing import Any, Final
 
-import msgspec
-
+from rekindle.agents import fields
+from rekindle.agents.dialect import Outgoing
+from rekindle.agents.lenient import clean, encode_line
 from rekindle.agents.observation import RequestId
 
 PROTOCOL_VERSION: Final = 1
 CLIENT_NAME: Final = "rekindle"
 #: The keeper takes ids of 1,024 bytes; longer keys are replaced by their hash.
 _LONGEST_ID: Final = 512
-
-
-class Outgoing(msgspec.Struct, frozen=True):
-    """`message_id` is for the keeper, `line` (with its newline) for the agent."""
-
-    message_id: str
-    line: bytes
 
 
 def initialize(
@@ -87,18 +81,18 @@ def prompt_in(message_id: str, line: bytes) -> tuple[str, str] | None:
 def cancel(generation: int, prompt_id: str, token: str) -> Outgoing:
     """Ask for the end of a turn; requests for permission that are open have to be answered with `CANCELLED`."""
     body = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": token}}
-    return Outgoing(_id(generation, f"cancel-{prompt_id}"), _line(body))
+    return Outgoing(_id(generation, f"cancel-{prompt_id}"), encode_line(body))
 
 
 def answer(generation: int, request_id: RequestId, result: dict[str, Any] | None) -> Outgoing:
     body = {"jsonrpc": "2.0", "id": request_id, "result": result}
-    return Outgoing(_answer_id(generation, request_id), _line(body))
+    return Outgoing(_answer_id(generation, request_id), encode_line(body))
 
 
 def refuse(generation: int, request_id: RequestId, code: int, message: str) -> Outgoing:
     """Has the id that `answer` has, because a request is replied to once, one way or the other."""
     body = {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
-    return Outgoing(_answer_id(generation, request_id), _line(body))
+    return Outgoing(_answer_id(generation, request_id), encode_line(body))
 
 
 #: The answer to a request for permission when its turn is cancelled.
@@ -110,18 +104,13 @@ def selected(option_id: str) -> dict[str, Any]:
     return {"outcome": {"outcome": "selected", "optionId": option_id}}
 
 
-def request_key(request_id: RequestId) -> str:
-    """An id of the agent's as text; 1 and "1" stay different."""
-    return json.dumps(request_id, separators=(",", ":"))
-
-
 def _request(generation: int, key: str, method: str, params: dict[str, Any]) -> Outgoing:
     name = _id(generation, key)
-    return Outgoing(name, _line({"jsonrpc": "2.0", "id": name, "method": method, "params": params}))
+    return Outgoing(name, encode_line({"jsonrpc": "2.0", "id": name, "method": method, "params": params}))
 
 
 def _answer_id(generation: int, request_id: RequestId) -> str:
-    return _id(generation, f"answer-{request_key(request_id)}")
+    return _id(generation, f"answer-{fields.key(request_id)}")
 
 
 def _nth(key: str, nth: int) -> str:
@@ -132,17 +121,4 @@ def _id(generation: int, key: str) -> str:
     if len(key.encode(errors="replace")) > _LONGEST_ID:
         kind = key.split("-", 1)[0]
         key = f"{kind}-#{hashlib.blake2b(key.encode(errors='replace'), digest_size=16).hexdigest()}"
-    return f"{generation}-{_clean(key)}"
-
-
-def _line(body: dict[str, Any]) -> bytes:
-    try:
-        data = msgspec.json.encode(body)
-    except (UnicodeEncodeError, OverflowError):  # half a character, e.g. from a cut text; an id of 100 digits
-        data = _clean(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
-    # Agents on Node may split lines at these too, and they occur inside of JSON strings only.
-    return data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029") + b"\n"
-
-
-def _clean(text: str) -> str:
-    return text.encode(errors="replace").decode()
+    return f"{generation}-{clean(key)}"

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final
 
-import msgspec
-
-from rekindle.agents.acp import fields
+from rekindle.agents import fields
+from rekindle.agents.dialect import OpenTool
 from rekindle.agents.observation import (
     ContextUsed,
     Observation,
@@ -28,16 +27,6 @@ from rekindle.agents.observation import (
 MOST_SAID: Final = 64 * 1024
 _MOST_OUTPUT: Final = 64 * 1024
 _FINISHED: Final = frozenset({"completed", "failed"})
-
-
-class OpenTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call that was started and is not known to have ended."""
-
-    tool_id: str
-    title: str
-    kind: str
-    paths: tuple[str, ...]
-    status: str
 
 
 class Segment:

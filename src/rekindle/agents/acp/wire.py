@@ -12,12 +12,14 @@ from typing import Any, Final
 
 import msgspec
 
-from rekindle.agents.acp import fields
-from rekindle.agents.acp.decoding import Message, NoMessage, Notification, Request, Response, decode, excerpt
-from rekindle.agents.acp.framing import Oversized
-from rekindle.agents.acp.messages import request_key
-from rekindle.agents.acp.segment import OpenTool, Segment
+from rekindle.agents import fields
+from rekindle.agents.acp.decoding import Message, NoMessage, Notification, Request, Response, decode
+from rekindle.agents import fields
+from rekindle.agents.acp.segment import Segment
+from rekindle.agents.dialect import OpenState, OurRequest
 from rekindle.agents.failure import Failure, classify, resets_at, retry_after, why_not_opened
+from rekindle.agents.framing import Oversized
+from rekindle.agents.lenient import excerpt
 from rekindle.agents.observation import (
     CallbackAsked,
     ConversationOpened,
@@ -34,35 +36,13 @@ from rekindle.agents.observation import (
     TurnFinished,
     Unknown,
 )
+from rekindle.core.session.facts import Usage
 from rekindle.core.session.permission import Option
 
 _OPENING: Final[dict[str, How]] = {"session/new": "new", "session/load": "load", "session/resume": "resume"}
 _GENERATION: Final = re.compile(r"(\d+)-")
 _PROMPT: Final = re.compile(r"\d+-prompt-", re.ASCII)
 _CANCEL: Final = re.compile(r"\d+-cancel-", re.ASCII)
-
-
-class OurRequest(msgspec.Struct, frozen=True):
-    """A request of ours without a response. `prompt_id` is empty for anything but a prompt."""
-
-    request_id: str
-    method: str
-    token: str
-    prompt_id: str
-
-
-class OpenState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the next daemon has to know. `said` and `tools` belong to the running turn, empty if none runs."""
-
-    initialized: Initialized | None
-    token: str | None
-    opened: How | None
-    awaiting: tuple[OurRequest, ...]
-    unanswered: tuple[PermissionAsked | CallbackAsked, ...]
-    prompt_id: str | None
-    cancelling: bool
-    said: str
-    tools: tuple[OpenTool, ...]
 
 
 class Wire:
@@ -127,7 +107,7 @@ class Wire:
                 self._ours[name] = _our_request(name, method, params)
                 self._prompted = self._prompted or method == "session/prompt"
             case Response(request_id=request_id):
-                key = request_key(request_id)
+                key = fields.key(request_id)
                 self._theirs.pop(key, None)
                 self._answered.add(key)
             case Notification(method="session/cancel"):
@@ -166,7 +146,7 @@ class Wire:
         return self._segment.update(fields.mapping(params.get("update")), replay=replay)
 
     def _request(self, request: Request, line: bytes) -> list[Observation]:
-        key = request_key(request.request_id)
+        key = fields.key(request.request_id)
         if self.has_asked(key):
             return [Noise(f"a second request with the id {key}", excerpt(line))]
         asked = self._permission(request) if request.method == "session/request_permission" else _callback(request)
@@ -265,8 +245,7 @@ def _turn_ended(prompt_id: str, response: Response) -> TurnFinished | TurnFailed
     result = fields.mapping(response.result)
     reason = fields.text(result.get("stopReason"))
     if failure is None and reason:
-        usage = result.get("usage")
-        return TurnFinished(prompt_id=prompt_id, stop_reason=reason, usage=usage if isinstance(usage, dict) else None)
+        return TurnFinished(prompt_id=prompt_id, stop_reason=reason, usage=_usage(result.get("usage")))
     if failure is None:
         failure = Failure(None, "the agent ended the turn and did not say why")
     return TurnFailed(
@@ -276,6 +255,21 @@ def _turn_ended(prompt_id: str, response: Response) -> TurnFinished | TurnFailed
         message=_words(failure),
         retry_after_seconds=retry_after(failure),
         resets_at=resets_at(failure),
+    )
+
+
+def _usage(given: object) -> Usage | None:
+    """The tokens of a turn, where the agent tells them. Thoughts are words too."""
+    if not isinstance(given, dict):
+        return None
+
+    def tokens(*names: str) -> int:
+        return sum(fields.integer(given.get(name)) or 0 for name in names)
+
+    return Usage(
+        input_tokens=tokens("inputTokens"),
+        output_tokens=tokens("outputTokens", "thoughtTokens"),
+        cached_tokens=tokens("cachedReadTokens", "cachedWriteTokens"),
     )
 
 

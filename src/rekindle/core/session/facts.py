@@ -10,6 +10,8 @@ from typing import Literal
 import msgspec
 
 How = Literal["new", "load"]
+#: Where the prompt goes in what a new conversation is told of the old one.
+PROMPT = "\0prompt\0"
 ErrorClass = Literal[
     "rate_limited",
     "overloaded",
@@ -28,6 +30,48 @@ class Fact(msgspec.Struct, frozen=True, tag_field="fact", kw_only=True):
     at: float
 
 
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens and money, as the agent reports them. `cost` is in dollars; None: it was not told."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, however they were paid for."""
+        return self.input_tokens + self.output_tokens + self.cached_tokens
+
+    def plus(self, other: Usage | None) -> Usage:
+        """The sum. What was told of the cost counts, even where some of it was not."""
+        if other is None:
+            return self
+        costs = [one.cost for one in (self, other) if one.cost is not None]
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            round(sum(costs), 9) if costs else None,
+        )
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a session may take before it is stopped (it stays resumable). None: no limit.
+
+    `cost` in dollars and `tokens` are for the whole session, `turn_seconds` for one turn. `stall_seconds`: so long may
+    a turn be silent while no tool runs. `age_seconds` and `resumes`: a conversation that is older, or was resumed more
+    often, is not resumed any more but begun anew.
+    """
+
+    cost: float | None = None
+    tokens: int | None = None
+    turn_seconds: float | None = None
+    stall_seconds: float | None = 240.0
+    age_seconds: float | None = None
+    resumes: int | None = None
+
+
 class Created(Fact, frozen=True, kw_only=True, tag="created"):
     """A person (or a feature run) wants a conversation with an agent."""
 
@@ -40,6 +84,11 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
     feature: str | None = None
     task: str | None = None
     arguments: list[str] = []
+    model: str | None = None
+    limits: Limits = Limits()
+    one_shot: bool = False
+    fork_of: str | None = None
+    fork_at: str | None = None
 
 
 class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
@@ -51,18 +100,29 @@ class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
 
 
 class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):
-    """Bring the agent back, whatever state the session is in. `by` says who asked."""
+    """Bring the agent back, whatever state the session is in. `by` says who asked. `limits` replace the old ones."""
 
     by: str
+    limits: Limits | None = None
 
 
 class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
-    """A new attempt is about to be started. After a crash it is looked for before anything else."""
+    """A new attempt is about to be started. After a crash it is looked for before anything else.
+
+    What was found out before it: `known` are the prompts in the agent's own record (None: it could not be read),
+    `changed` the files that differ from the end of the last turn, `history` what a new conversation is told of the old
+    one, `notes` what was done to the record, `why` the reason for a new conversation.
+    """
 
     attempt: int
     generation: int
     how: How
     token: str | None = None
+    known: list[str] | None = None
+    changed: list[str] = []
+    history: str = ""
+    notes: list[str] = []
+    why: str = ""
 
 
 class Launched(Fact, frozen=True, kw_only=True, tag="launched"):
@@ -87,13 +147,35 @@ class Adopted(Fact, frozen=True, kw_only=True, tag="adopted"):
 
 
 class Opened(Fact, frozen=True, kw_only=True, tag="opened"):
-    """Ready: the conversation is open. `known` are the user texts that the agent's own record showed."""
+    """Ready: the conversation is open. `known` are the user texts that the agent's own record showed.
+
+    `proof`: whether that shows that the conversation is the same, or only the next turn will. `compact` is the prompt
+    that makes the agent shorten its conversation, where there is one.
+    """
 
     attempt: int
     how: How
     token: str
     known: list[str] | None = None
     can_load: bool = True
+    proof: Literal["replay", "transcript"] = "replay"
+    compact: str | None = None
+
+
+class Named(Fact, frozen=True, kw_only=True, tag="named"):
+    """The agent has said which conversation it is in."""
+
+    attempt: int
+    token: str
+
+
+class Compared(Fact, frozen=True, kw_only=True, tag="compared"):
+    """The agent's own record after a resume, against what it was before. `extends` None: nothing can be said."""
+
+    attempt: int
+    extends: bool | None
+    known: list[str]
+    why: str = ""
 
 
 class OpenRefused(Fact, frozen=True, kw_only=True, tag="open_refused"):
@@ -127,6 +209,7 @@ class TurnFinished(Fact, frozen=True, kw_only=True, tag="turn_finished"):
     attempt: int
     prompt: str
     stop_reason: str
+    usage: Usage | None = None
 
 
 class TurnFailed(Fact, frozen=True, kw_only=True, tag="turn_failed"):
@@ -137,6 +220,22 @@ class TurnFailed(Fact, frozen=True, kw_only=True, tag="turn_failed"):
     error: ErrorClass
     message: str
     retry_at: float | None = None
+    transient: bool = False
+    usage: Usage | None = None
+
+
+class GivenUp(Fact, frozen=True, kw_only=True, tag="given_up"):
+    """The agent is ended because its turn does not go on or takes too long. It counts as cut off, not as stopped."""
+
+    attempt: int
+    why: str
+
+
+class Compacted(Fact, frozen=True, kw_only=True, tag="compacted"):
+    """The agent has shortened its own conversation: what was said before is there in its own summary only."""
+
+    attempt: int
+    why: str
 
 
 class CancelAsked(Fact, frozen=True, kw_only=True, tag="cancel_asked"):
@@ -220,11 +319,15 @@ AnyFact = (
     | LaunchFailed
     | Adopted
     | Opened
+    | Named
+    | Compared
     | OpenRefused
     | PromptSent
     | TurnBegan
     | TurnFinished
     | TurnFailed
+    | GivenUp
+    | Compacted
     | CancelAsked
     | PermissionAsked
     | PermissionAnswered

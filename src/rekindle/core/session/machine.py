@@ -15,7 +15,9 @@ from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
-from rekindle.core.session.facts import AnyFact, Cut, Receipt
+from rekindle.core.session.facts import AnyFact, Cut, Limits, Receipt, Usage
+from rekindle.core.session.limits import reached
+from rekindle.core.session.recovery import PATIENCE, compacted_prompt, retry_at, retry_prompt
 
 
 class State(StrEnum):
@@ -77,7 +79,10 @@ _TASK = {
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """A prompt on its way. `cut`: its turn was running when the agent ended, and nobody has settled that yet."""
+    """A prompt on its way. `cut`: its turn was running when the agent ended, and nobody has settled that yet.
+
+    `after`: it is not sent before this time.
+    """
 
     id: str
     text: str
@@ -87,10 +92,17 @@ class Prompt(msgspec.Struct, frozen=True):
     message: int = 0
     by: str = "user"
     outcome: str = ""
+    after: float | None = None
+    sent_at: float = 0.0
+    usage: Usage | None = None
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One process life of the agent. launching -> up -> ready -> gone."""
+    """One process life of the agent. launching -> up -> ready -> gone.
+
+    `opened`: its conversation was open once. `named` is the conversation as the agent itself named it. `compared`: its
+    record was looked at after it had come back.
+    """
 
     number: int
     how: f.How
@@ -102,6 +114,16 @@ class Attempt(msgspec.Struct, frozen=True):
     by_us: bool = False
     cut: Cut | None = None
     receipt: Receipt | None = None
+    opened: bool = False
+    named: str | None = None
+    compared: bool = False
+    given_up: str = ""
+    known: list[str] | None = None
+    changed: list[str] = []
+    history: str = ""
+    notes: list[str] = []
+    why: str = ""
+    usage: Usage = Usage()
 
 
 class Permission(msgspec.Struct, frozen=True):
@@ -129,6 +151,11 @@ class Session(msgspec.Struct, frozen=True):
     feature: str | None = None
     task: str | None = None
     arguments: list[str] = []
+    model: str | None = None
+    limits: Limits = Limits()
+    one_shot: bool = False
+    fork_of: str | None = None
+    fork_at: str | None = None
     state: State = S
     generation: int = 0
     token: str | None = None
@@ -143,6 +170,12 @@ class Session(msgspec.Struct, frozen=True):
     retry_at: float | None = None
     held: bool = False
     budget: int = 3
+    patience: int = PATIENCE
+    fresh_starts: int = 0
+    lost: list[str] = []
+    compact: str | None = None
+    usage: Usage = Usage()
+    over: str = ""
     message: str = ""
     notices: list[str] = []
     changed_at: float = 0.0
@@ -193,6 +226,11 @@ def create(fact: f.Created) -> Session:
         feature=fact.feature,
         task=fact.task,
         arguments=fact.arguments,
+        model=fact.model,
+        limits=fact.limits,
+        one_shot=fact.one_shot,
+        fork_of=fact.fork_of,
+        fork_at=fact.fork_at,
     )
 
 
@@ -222,6 +260,10 @@ def _is_stale(session: Session, fact: AnyFact) -> bool:
             return _status(session, fact.attempt) != "launching"
         case f.Opened() | f.OpenRefused():
             return _status(session, fact.attempt) != "up"
+        case f.Named() | f.Compared() | f.Compacted():
+            return _status(session, fact.attempt) not in ("up", "ready")
+        case f.GivenUp():
+            return _status(session, fact.attempt) in (None, "gone")
         case f.PromptSent():
             return _status(session, fact.attempt) != "ready" or _progress(session, fact.prompt) != "queued"
         case f.TurnBegan():
@@ -255,10 +297,22 @@ def _book(session: Session, fact: AnyFact) -> Session:
             prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by)
             return replace(session, prompts=[*session.prompts, prompt])
         case f.ResumeAsked():
-            asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False)
-            return replace(asked, message="", retry_at=None, budget=FULL_BUDGET)
+            asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False, over="")
+            asked = replace(asked, message="", retry_at=None, budget=FULL_BUDGET, patience=PATIENCE)
+            at_once = [replace(one, after=None) if one.after is not None else one for one in asked.prompts]
+            return replace(asked, limits=fact.limits or asked.limits, prompts=at_once)
         case f.LaunchIntended():
-            attempt = Attempt(fact.attempt, fact.how, token=fact.token)
+            attempt = Attempt(
+                fact.attempt,
+                fact.how,
+                token=fact.token,
+                known=fact.known,
+                changed=fact.changed,
+                history=fact.history,
+                notes=fact.notes,
+                why=fact.why,
+            )
+            anew = fact.how == "new" and not nothing_ever_ran(session)
             return replace(
                 session,
                 attempts=[*session.attempts, attempt],
@@ -266,6 +320,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 resume_asked=None,
                 stop_asked=None,
                 retry_at=None,
+                fresh_starts=session.fresh_starts + anew,
                 budget=session.budget if fact.attempt == 1 or session.resume_asked else session.budget - 1,
             )
         case f.Adopted():
@@ -276,27 +331,44 @@ def _book(session: Session, fact: AnyFact) -> Session:
             gone = _attempt(session, lambda a: replace(a, status="gone", how_ended=fact.message))
             return replace(gone, message=fact.message)
         case f.Opened():
-            ready = _attempt(session, lambda a: replace(a, status="ready", token=fact.token))
+            ready = _attempt(session, lambda a: replace(a, status="ready", token=fact.token, opened=True))
             fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
-            return _settle_cut(fresh, fact)
+            return _settle_cut(replace(fresh, compact=fact.compact), fact)
         case f.OpenRefused():
-            lost = fact.problem == "unknown_session"
-            held = fact.problem in ("unknown_session", "unsupported") and not nothing_ever_ran(session)
-            kept = replace(session, message=fact.message, token=None if lost else session.token, held=held)
-            return replace(kept, can_load=kept.can_load and fact.problem != "unsupported")
+            return _refused(session, fact)
+        case f.Named():
+            named = _attempt(session, lambda a: replace(a, named=fact.token))
+            attempt = session.attempts[-1]
+            if attempt.how == "new":
+                return replace(_attempt(named, lambda a: replace(a, token=fact.token)), token=fact.token)
+            if attempt.token == fact.token:
+                return named
+            told = "the agent did not go on with its conversation but with another one"
+            return replace(named, message=told)
+        case f.Compared():
+            return _attempt(session, lambda a: replace(a, compared=True))
+        case f.Compacted():
+            told = f"the agent has shortened its conversation ({fact.why or 'by itself'})"
+            return session if session.notices[-1:] == [told] else replace(session, notices=[*session.notices[-19:], told])
+        case f.GivenUp():
+            if session.attempts[-1].given_up:
+                return session
+            return replace(_attempt(session, lambda a: replace(a, given_up=fact.why)), message=fact.why)
         case f.PromptSent():
-            return _prompt(
-                session, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text
-            )
+            told = _attempt(session, lambda a: replace(a, history=""))  # it is told once
+            sent = _prompt(told, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text)
+            return _prompt(sent, fact.prompt, sent_at=fact.at)
         case f.TurnBegan():
             return _prompt(session, fact.prompt, state="began")
         case f.TurnFinished():
-            done = _prompt(session, fact.prompt, state="done", outcome=fact.stop_reason)
-            return replace(_nothing_asked(done), budget=FULL_BUDGET, message="", cancel_asked=None)
+            done = _prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=fact.usage)
+            done = replace(_nothing_asked(done), budget=FULL_BUDGET, message="", cancel_asked=None)
+            return _used(replace(done, patience=PATIENCE, fresh_starts=0), fact.usage)
         case f.TurnFailed():
-            failed = _prompt(session, fact.prompt, state="failed", outcome=f"{fact.error}: {fact.message}")
             told = f"{fact.error}: {fact.message}"
-            return replace(_nothing_asked(failed), message=told, retry_at=fact.retry_at, cancel_asked=None)
+            failed = _prompt(session, fact.prompt, state="failed", outcome=told, usage=fact.usage)
+            failed = replace(_nothing_asked(failed), message=told, retry_at=fact.retry_at, cancel_asked=None)
+            return _used(_try_later(failed, fact), fact.usage)
         case f.CancelAsked():
             if fact.prompt in {prompt.id for prompt in session.queued}:
                 return _prompt(session, fact.prompt, state="cancelled")
@@ -334,8 +406,11 @@ def _book(session: Session, fact: AnyFact) -> Session:
 
 
 def _exited(session: Session, fact: f.Exited) -> Session:
+    given_up = session.attempts[-1].given_up
+    by_us = fact.by_us and not given_up
     gone = _attempt(
-        session, lambda a: replace(a, status="gone", how_ended=fact.how_ended, by_us=fact.by_us, cut=fact.cut)
+        session,
+        lambda a: replace(a, status="gone", how_ended=given_up or fact.how_ended, by_us=by_us, cut=fact.cut),
     )
     turn = gone.turn
     if turn is not None:
@@ -350,9 +425,55 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         gone = replace(gone, notices=[*gone.notices[-19:], told])
     if session.stop_asked is not None:
         return _stopped(gone)
-    if fact.by_us:
+    if by_us:
         return gone
     return replace(gone, retry_at=fact.at + _PAUSES.get(gone.budget, _LONGEST_PAUSE))
+
+
+def _refused(session: Session, fact: f.OpenRefused) -> Session:
+    """Only the agent's own word gives a conversation up. Unattended, a new one is begun, once; else a person decides."""
+    token = session.attempts[-1].token
+    is_lost = fact.problem == "unknown_session"
+    lost = [*session.lost, token] if is_lost and token is not None else session.lost
+    held = fact.problem in ("unknown_session", "unsupported") and not nothing_ever_ran(session)
+    if session.policy == "continue" and session.fresh_starts == 0:
+        held = False
+    message = fact.message
+    if is_lost and held:
+        message = f"{fact.message}; the next prompt begins a new conversation, which is told the history of this one"
+    kept = replace(session, message=message, token=None if is_lost else session.token, held=held, lost=lost)
+    return replace(kept, can_load=kept.can_load and fact.problem != "unsupported")
+
+
+def _try_later(session: Session, fact: f.TurnFailed) -> Session:
+    """Queue what goes on with a failed turn by itself, if anything does."""
+    failed = next(one for one in session.prompts if one.id == fact.prompt)
+    nth = PATIENCE - session.patience
+    if session.policy == "never":
+        return session
+    if fact.error == "context_overflow" and session.compact and session.patience == PATIENCE:
+        shorten = Prompt(f"{failed.id}+c{nth}", session.compact, fact.at, by="rekindle")
+        go_on = Prompt(f"{failed.id}+d{nth}", compacted_prompt(failed.text), fact.at, by="rekindle")
+        return replace(_queued_first(_queued_first(session, go_on), shorten), patience=session.patience - 1)
+    when = retry_at(fact, session.patience)
+    if when is None:
+        return session
+    text = failed.text if failed.by == "rekindle" else retry_prompt(fact, failed.text)
+    again = Prompt(f"{failed.id.partition('+r')[0]}+r{nth}", text, fact.at, by="rekindle", after=when)
+    told = f"{session.message}; it goes on by itself in {max(1, round(when - fact.at))} s"
+    return replace(_queued_first(session, again), patience=session.patience - 1, message=told, retry_at=None)
+
+
+def _used(session: Session, usage: Usage | None) -> Session:
+    """Book what a turn took, and stop where a limit is reached."""
+    if usage is None:
+        return session
+    booked = replace(session, usage=session.usage.plus(usage))
+    booked = _attempt(booked, lambda a: replace(a, usage=a.usage.plus(usage)))
+    over = reached(booked.limits, booked.usage)
+    if over is None:
+        return booked
+    return replace(booked, over=over, message=over, stop_asked="asleep", stopped_by="rekindle")
 
 
 def _nothing_asked(session: Session) -> Session:
@@ -374,9 +495,12 @@ def _settle_cut(session: Session, fact: f.Opened) -> Session:
     turn = session.turn
     if turn is None or turn.state != "cut":
         return session
-    cut = cut_of(session, turn)
-    if fact.how == "load" and has_prompt(session, turn, fact.known or []):
-        told = Prompt(f"{turn.id}+{fact.attempt}", continuation(turn.text, cut), fact.at, by="rekindle")
+    cut, attempt = cut_of(session, turn), session.attempts[-1]
+    known = fact.known if fact.known is not None else attempt.known or []
+    same = fact.how == "load" and has_prompt(session, turn, known)
+    if same or (attempt.history and (cut.said or cut.tools) and not session.queued):
+        text = continuation(turn.text, cut, attempt.changed, same=same)
+        told = Prompt(f"{turn.id}+{fact.attempt}", text, fact.at, by="rekindle")
         return _queued_first(
             _prompt(session, turn.id, state="failed", outcome="cut off; the agent was told to go on"), told
         )

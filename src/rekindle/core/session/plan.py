@@ -7,6 +7,7 @@ ever are the same call.
 from __future__ import annotations
 
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
+from rekindle.core.session.facts import PROMPT
 from rekindle.core.session.machine import TERMINAL, Attempt, Session, State, nothing_ever_ran
 
 
@@ -19,9 +20,11 @@ def plan(session: Session, now: float) -> list[Effect]:
         return [Launch(session.id, attempt.number, attempt.how, attempt.token)]
     if session.stop_asked is not None:
         return [End(session.id, attempt.number, session.stop_asked)]
+    if attempt.given_up:
+        return [End(session.id, attempt.number, "given up")]
     if attempt.status == "up":
         return _open(session, attempt)
-    return _converse(session, attempt)
+    return _converse(session, attempt, now)
 
 
 def wants_agent(session: Session) -> bool:
@@ -32,11 +35,11 @@ def wants_agent(session: Session) -> bool:
         return False
     if session.attempt is None:
         return True
-    if session.held or session.budget <= 0:
+    if session.held or session.over or session.budget <= 0:
         return False
     if session.queued and session.state is State.WAITING_FOR_INPUT:
         return True
-    return session.policy == "continue" and is_cut(session)
+    return session.policy == "continue" and (is_cut(session) or _has_lost_turn(session))
 
 
 def is_cut(session: Session) -> bool:
@@ -45,6 +48,12 @@ def is_cut(session: Session) -> bool:
     if attempt is None or attempt.status != "gone" or attempt.by_us or session.state in TERMINAL:
         return False
     return session.state is not State.WAITING_FOR_INPUT or bool(session.queued)
+
+
+def _has_lost_turn(session: Session) -> bool:
+    """Whether a turn was cut off in a conversation that the agent has lost since."""
+    turn = session.turn
+    return turn is not None and turn.state == "cut" and session.token is None
 
 
 def next_attempt(session: Session) -> Launch:
@@ -58,13 +67,14 @@ def next_attempt(session: Session) -> Launch:
 def _bring_up(session: Session, now: float) -> list[Effect]:
     if not wants_agent(session):
         return []
-    if session.retry_at is not None and session.retry_at > now and session.resume_asked is None:
-        return [Wait(session.id, session.retry_at)]
+    until = max(session.retry_at or 0.0, _not_before(session))
+    if until > now and session.resume_asked is None:
+        return [Wait(session.id, until)]
     return [next_attempt(session)]
 
 
 def _open(session: Session, attempt: Attempt) -> list[Effect]:
-    if attempt.how == "load" and session.token == attempt.token and session.can_load:
+    if attempt.how == "load" and attempt.token not in session.lost and session.can_load:
         return [Open(session.id, attempt.number, "load", attempt.token)]
     if attempt.how == "load" and session.token is not None:
         return [End(session.id, attempt.number, "asleep")]  # it cannot load after all: a person decides
@@ -73,7 +83,20 @@ def _open(session: Session, attempt: Attempt) -> list[Effect]:
     return [Open(session.id, attempt.number, "new", None)]
 
 
-def _converse(session: Session, attempt: Attempt) -> list[Effect]:
+def _not_before(session: Session) -> float:
+    """When the next prompt may be sent, if it has to wait."""
+    queued = session.queued
+    return queued[0].after or 0.0 if queued else 0.0
+
+
+def _is_finished(session: Session, attempt: Attempt) -> bool:
+    """Whether an attempt that lives for its turns only has had them."""
+    return session.one_shot and any(
+        one.attempt == attempt.number and one.state in ("done", "failed") for one in session.prompts
+    )
+
+
+def _converse(session: Session, attempt: Attempt, now: float) -> list[Effect]:
     effects: list[Effect] = [
         Answer(session.id, attempt.number, asked.request, asked.option)
         for asked in session.permissions
@@ -83,6 +106,17 @@ def _converse(session: Session, attempt: Attempt) -> list[Effect]:
     turn = session.turn
     if turn is not None and turn.id == session.cancel_asked:
         effects.append(Cancel(session.id, attempt.number, turn.id))
-    if turn is None and queued:
-        effects.append(Say(session.id, attempt.number, queued[0].id, queued[0].text))
+    if turn is not None:
+        return effects
+    if queued and _not_before(session) > now:
+        effects.append(Wait(session.id, _not_before(session)))
+    elif queued:
+        effects.append(Say(session.id, attempt.number, queued[0].id, told(attempt, queued[0].text)))
+    elif _is_finished(session, attempt):
+        effects.append(End(session.id, attempt.number, "asleep"))
     return effects
+
+
+def told(attempt: Attempt, text: str) -> str:
+    """A prompt as it is sent: the first one of a new conversation is told the history of the old."""
+    return attempt.history.replace(PROMPT, text) if attempt.history else text

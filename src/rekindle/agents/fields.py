@@ -3,6 +3,7 @@ field must not cost us the rest of a message."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -31,6 +32,11 @@ def mappings(value: object) -> Iterator[dict[str, Any]]:
     return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
 
 
+def key(value: object) -> str:
+    """An id of the agent's as text; 1 and "1" stay different."""
+    return json.dumps(value, separators=(",", ":"))
+
+
 def block_text(block: object) -> str:
     """What a content block says to a reader."""
     match block:
@@ -50,9 +56,13 @@ def tool_paths(tool: dict[str, Any]) -> tuple[str, ...]:
     """Every path that a tool call names, in order, each once."""
     found = [item.get("path") for item in mappings(tool.get("locations"))]
     found += [item.get("path") for item in mappings(tool.get("content")) if item.get("type") == "diff"]
-    given = mapping(tool.get("rawInput"))
-    found += [given.get(key) for key in _PATH_KEYS]
+    found += input_paths(mapping(tool.get("rawInput")))
     return tuple(dict.fromkeys(path for path in found if isinstance(path, str) and path))
+
+
+def input_paths(given: dict[str, Any]) -> tuple[str, ...]:
+    """The paths in a tool's raw input."""
+    return tuple(path for key in _PATH_KEYS if isinstance(path := given.get(key), str) and path)
 
 
 def tool_output(tool: dict[str, Any]) -> str | None:

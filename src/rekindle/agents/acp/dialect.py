@@ -1,0 +1,95 @@
+"""The Agent Client Protocol as a dialect: the wire's state, and what we say on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rekindle.agents.acp import messages
+from rekindle.agents.acp.decoding import Message, Request, Response, decode
+from rekindle.agents.acp.wire import Wire
+from rekindle.agents.dialect import Outgoing
+from rekindle.agents.observation import How, Initialized, Observation, PermissionAsked
+
+
+class AcpDialect(Wire):
+    """See `rekindle.agents.dialect.Dialect`. `stored_token` is for a spool that was shortened: it may not show it."""
+
+    def __init__(self, generation: int, cwd: str, stored_token: str | None = None) -> None:
+        super().__init__(generation)
+        self._cwd = cwd
+        self._stored_token = stored_token
+        self._wanted: tuple[How, str | None] | None = None
+        self._decoded: tuple[bytes, Message | None] = (b"", None)
+
+    def begin(self, how: How, token: str | None) -> list[Outgoing]:
+        """Greet the agent, or, where that was done, ask for the conversation."""
+        self._wanted = (how, token)
+        return [messages.initialize(self.generation)] if self.open.initialized is None else [self._opening(how, token)]
+
+    def follow_up(self, seen: Observation) -> list[Outgoing]:
+        """The conversation is asked for when the agent has greeted, if it can do what is wanted."""
+        if not isinstance(seen, Initialized) or self._wanted is None:
+            return []
+        how, token = self._wanted
+        return [] if how == "load" and not seen.can_load else [self._opening(how, token)]
+
+    def say(self, prompt_id: str, text: str) -> Outgoing:
+        """The message of a prompt."""
+        return messages.prompt(self.generation, prompt_id, self.token or self._stored_token or "", text)
+
+    def cancel(self, prompt_id: str) -> list[Outgoing]:
+        """End a turn; questions that the agent still asks are answered as cancelled."""
+        asked = [one for one in self.open.unanswered if isinstance(one, PermissionAsked)]
+        token = self.token or self._stored_token
+        stop = [messages.cancel(self.generation, prompt_id, token)] if token else []
+        return stop + [messages.answer(self.generation, one.request_id, messages.CANCELLED) for one in asked]
+
+    def answer(self, request: str, option: str | None) -> Outgoing | None:
+        """The answer to a request for permission, if it is still open."""
+        for asked in self.open.unanswered:
+            if fields.key(asked.request_id) == request:
+                result = messages.selected(option) if option is not None else messages.CANCELLED
+                return messages.answer(self.generation, asked.request_id, result)
+        return None
+
+    def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
+        """The id and the text of a prompt, if that is what a message of ours is."""
+        return messages.prompt_in(message_id, line)
+
+    def is_due(self, message_id: str, line: bytes) -> bool:
+        """Whether a message of ours can have been sent by now."""
+        match self._message(line):
+            case Response(request_id=request_id):
+                return self.has_asked(fields.key(request_id))
+            case Request(method="session/prompt"):
+                return self.token is not None and not self.is_prompting and not self.is_opening
+            case Request(method=method):
+                return method == "initialize" or not self.is_awaiting
+            case _:
+                return True
+
+    def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
+        """How many messages must have been sent before this line, because it answers the last of them."""
+        answer = decode(line)
+        if not isinstance(answer, Response) or answer.request_id is None:
+            return 0
+        asked = (decode(payload) for _, payload in waiting)
+        return next(
+            (
+                at
+                for at, one in enumerate(asked, start=1)
+                if isinstance(one, Request) and one.request_id == answer.request_id
+            ),
+            0,
+        )
+
+    def _message(self, line: bytes) -> Message | None:
+        """The head of the queue is looked at again with every line, and decoded once."""
+        if self._decoded[0] is not line:
+            self._decoded = (line, decode(line))
+        return self._decoded[1]
+
+    def _opening(self, how: How, token: str | None) -> Outgoing:
+        if how == "load" and token is not None:
+            return messages.load_session(self.generation, token, self._cwd)
+        return messages.new_session(self.generation, self._cwd)

@@ -1,0 +1,384 @@
+"""Claude Code's stream (`--output-format stream-json`, `--input-format stream-json`) as a dialect.
+
+One process serves many turns. The agent repeats each prompt with the uuid that we gave it (`--replay-user-messages`),
+so a result counts for a prompt only behind its echo: a turn that the agent began by itself ends nothing of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from rekindle.agents import fields
+from rekindle.agents.claude import messages, tools
+from rekindle.agents.claude.errors import Told, judge
+from rekindle.agents.claude.words import Words
+from rekindle.agents.dialect import OpenState, OurRequest, Outgoing
+from rekindle.agents.failure import Failure, why_not_opened
+from rekindle.agents.framing import Oversized
+from rekindle.agents.lenient import excerpt, parse
+from rekindle.agents.observation import (
+    CallbackAsked,
+    Compacted,
+    ContextUsed,
+    ConversationNamed,
+    ConversationOpened,
+    How,
+    Initialized,
+    Noise,
+    Observation,
+    OpenRefused,
+    PermissionAsked,
+    Retrying,
+    TurnFailed,
+    TurnFinished,
+    Unknown,
+    UserEchoed,
+)
+from rekindle.core.session.facts import Usage
+from rekindle.core.session.permission import Option
+
+_ALLOW: Final = Option("allow", "Allow", "allow_once")
+_ALWAYS: Final = Option("allow_always", "Always allow this", "allow_always")
+_DENY: Final = Option("deny", "Do not allow", "reject_once")
+#: Ends of a turn that are no failure: a limit that somebody set was reached.
+_LIMITS: Final = {"error_max_turns": "max_turns", "error_max_budget_usd": "max_budget"}
+_INITIALIZED: Final = Initialized(
+    protocol_version=1,
+    agent_name="claude",
+    agent_version="",
+    can_load=True,
+    can_resume=False,
+    can_list=False,
+    auth_methods=(),
+)
+
+
+class ClaudeDialect:
+    """See `rekindle.agents.dialect.Dialect`. `generation` is the number of the attempt."""
+
+    def __init__(self, generation: int, cwd: str, stored_token: str | None = None) -> None:
+        self.generation = generation
+        self.token: str | None = None
+        self._stored_token = stored_token
+        self._asked_for: tuple[How, str] | None = None
+        self._opened: How | None = None
+        self._messages: set[str] = set()
+        self._prompt: OurRequest | None = None
+        self._uuid = ""
+        self._echoed = False
+        self._echoes = False
+        self._cancelled: set[str] = set()
+        self._questions: dict[str, tuple[PermissionAsked, dict[str, Any]]] = {}
+        self._answered: set[str] = set()
+        self._words = Words()
+        self._told = Told()
+        self._cost = 0.0
+
+    @property
+    def open(self) -> OpenState:
+        """What is open between us."""
+        turn = self._prompt
+        return OpenState(
+            initialized=_INITIALIZED if self._opened is not None else None,
+            token=self.token,
+            opened=self._opened,
+            awaiting=(turn,) if turn is not None else (),
+            unanswered=tuple(asked for asked, _ in self._questions.values()),
+            prompt_id=turn.prompt_id if turn is not None else None,
+            cancelling=turn is not None and turn.prompt_id in self._cancelled,
+            said=self._words.said if turn is not None else "",
+            tools=self._words.tools if turn is not None else (),
+        )
+
+    @property
+    def is_prompting(self) -> bool:
+        """Whether a turn runs."""
+        return self._prompt is not None
+
+    def begin(self, how: How, token: str | None) -> list[Outgoing]:
+        """Ask the agent whether it is ready; which conversation it opens was said when it was started."""
+        return [messages.initialize(self.generation, how, token or self._stored_token or "")]
+
+    def follow_up(self, seen: Observation) -> list[Outgoing]:
+        """A request that we do not serve is refused at once."""
+        if isinstance(seen, CallbackAsked):
+            return [messages.refuse(self.generation, str(seen.request_id), f"{seen.method} is not served here")]
+        return []
+
+    def say(self, prompt_id: str, text: str) -> Outgoing:
+        """The message of a prompt."""
+        return messages.prompt(self.generation, prompt_id, self.token or self._stored_token or "", text)
+
+    def cancel(self, prompt_id: str) -> list[Outgoing]:
+        """End a turn; questions that the agent still asks are answered with no."""
+        denied = [messages.deny(self.generation, name, "cancelled", interrupt=True) for name in self._questions]
+        return [messages.interrupt(self.generation, prompt_id), *denied]
+
+    def answer(self, request: str, option: str | None) -> Outgoing | None:
+        """The answer to a request for permission, if it is still open."""
+        for name, (asked, raw) in self._questions.items():
+            if fields.key(asked.request_id) != request:
+                continue
+            if option in ("allow", "allow_always"):
+                rules = raw.get("permission_suggestions") if option == "allow_always" else None
+                return messages.allow(
+                    self.generation, name, fields.mapping(raw.get("input")), rules if isinstance(rules, list) else []
+                )
+            why = "This is not allowed here." if option is None else "A person did not allow this."
+            return messages.deny(self.generation, name, why)
+        return None
+
+    def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
+        """The id and the text of a prompt, if that is what a message of ours is."""
+        return messages.prompt_in(message_id, line)
+
+    def was_sent(self, message_id: str) -> bool:
+        """Whether a message of ours is in the spool, as far as was told."""
+        return message_id in self._messages
+
+    def sent(self, message_id: str, line: bytes) -> None:
+        """One record of the input spool, in order."""
+        if message_id in self._messages:
+            return
+        self._messages.add(message_id)
+        opening = messages.opening_in(message_id)
+        prompt = messages.prompt_in(message_id, line)
+        body = fields.mapping(parse(line))
+        if opening is not None:
+            self._asked_for = opening
+        elif prompt is not None:
+            self._prompt = OurRequest(message_id, "prompt", self.token or "", prompt[0])
+            self._uuid, self._echoed = fields.text(body.get("uuid")), False
+        elif body.get("type") == "control_response":
+            name = fields.text(fields.mapping(body.get("response")).get("request_id"))
+            self._questions.pop(name, None)
+            self._answered.add(name)
+        elif body.get("type") == "control_request":
+            self._cancelled.add(message_id.partition("-cancel-")[2])
+
+    def is_due(self, message_id: str, line: bytes) -> bool:
+        """Whether a message of ours can have been sent by now."""
+        _, _, key = message_id.partition("-")
+        if key.startswith("prompt-"):
+            return self._opened is not None and self._prompt is None
+        if key.startswith("answer-"):
+            name = fields.text(parse(key.removeprefix("answer-").encode()))
+            return name in self._questions or name in self._answered
+        if key.startswith("cancel-"):
+            return f"{self.generation}-prompt-{key.removeprefix('cancel-')}" in self._messages
+        return True
+
+    def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
+        """Nothing has to be guessed: every message is sent as soon as it is due."""
+        return 0
+
+    def received(self, line: bytes) -> list[Observation]:
+        """One complete line of the output spool, in order."""
+        if not line.strip():
+            return []
+        value = parse(line)
+        if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+            return [Noise("no line of its protocol", excerpt(line))]
+        return [*self._name(value), *self._fold(value, line)]
+
+    def oversized(self, skipped: Oversized) -> list[Observation]:
+        """A line that was too long to be kept."""
+        return [Noise(f"a line of {skipped.end - skipped.start} bytes, which is too long", excerpt(skipped.head))]
+
+    def _name(self, value: dict[str, Any]) -> list[Observation]:
+        """The agent's own name for the conversation: believed from what a conversation shows, not from its start."""
+        token = fields.text(value.get("session_id"))
+        shows = value["type"] in ("assistant", "user") or value.get("subtype") == "init"
+        if not token or not shows or token == self.token:
+            return []
+        self.token = token
+        return [ConversationNamed(token)]
+
+    def _fold(self, value: dict[str, Any], line: bytes) -> list[Observation]:
+        match value["type"]:
+            case "assistant":
+                return self._assistant(value)
+            case "stream_event":
+                return self._words.partial(value)
+            case "user":
+                return self._user(value)
+            case "system":
+                return self._system(value)
+            case "rate_limit_event":
+                return self._limit(fields.mapping(value.get("rate_limit_info")))
+            case "control_request":
+                return self._asks(value)
+            case "control_cancel_request":
+                name = fields.text(value.get("request_id"))
+                self._questions.pop(name, None)
+                self._answered.add(name)
+                return []
+            case "control_response":
+                return self._control(fields.mapping(value.get("response")), line)
+            case "result":
+                return self._result(value, line)
+            case kind:
+                return [Unknown(kind)]
+
+    def _assistant(self, value: dict[str, Any]) -> list[Observation]:
+        word = fields.text(value.get("error"))
+        if word:
+            self._note(word=word)
+            return []  # its text is the error's, and comes again with the result
+        return self._words.assistant(value)
+
+    def _user(self, value: dict[str, Any]) -> list[Observation]:
+        content = fields.mapping(value.get("message")).get("content")
+        if value.get("isReplay") is not True:
+            return self._words.results(content)
+        self._echoes = True
+        if self._prompt is not None and value.get("uuid") == self._uuid:
+            self._echoed = True
+        return [UserEchoed(tools.output(content))]
+
+    def _system(self, value: dict[str, Any]) -> list[Observation]:
+        match fields.text(value.get("subtype")):
+            case "api_retry":
+                delay = (fields.integer(value.get("retry_delay_ms")) or 0) / 1000
+                self._note(retried=fields.text(value.get("error")), retry_seconds=delay or None)
+                return [
+                    Retrying(
+                        attempt=fields.integer(value.get("attempt")) or 0,
+                        of=fields.integer(value.get("max_retries")) or 0,
+                        seconds=delay,
+                        why=fields.text(value.get("error")),
+                    )
+                ]
+            case "compact_boundary":
+                return [Compacted(fields.text(fields.mapping(value.get("compact_metadata")).get("trigger")))]
+            case "init" | "status" | "hook_started" | "hook_response" | "hook_progress":
+                return []
+            case subtype:
+                return [Unknown(f"system {subtype}".rstrip())]
+
+    def _limit(self, info: dict[str, Any]) -> list[Observation]:
+        resets = info.get("resetsAt")
+        if info.get("status") == "rejected" and isinstance(resets, int | float) and not isinstance(resets, bool):
+            self._note(resets_at=float(resets))
+        return []
+
+    def _asks(self, value: dict[str, Any]) -> list[Observation]:
+        name = fields.text(value.get("request_id"))
+        request = fields.mapping(value.get("request"))
+        if name in self._questions or name in self._answered:
+            return [Noise(f"a second request with the id {name}", "")]
+        if request.get("subtype") != "can_use_tool":
+            return [CallbackAsked(request_id=name, method=fields.text(request.get("subtype")), params={})]
+        given = fields.mapping(request.get("input"))
+        tool = fields.text(request.get("tool_name"))
+        options = (_ALLOW, _ALWAYS, _DENY) if request.get("permission_suggestions") else (_ALLOW, _DENY)
+        asked = PermissionAsked(
+            request_id=name,
+            tool_id=fields.text(request.get("tool_use_id")),
+            title=tools.title(tool, given),
+            kind=tools.kind(tool),
+            paths=fields.input_paths(given),
+            options=options,
+        )
+        self._questions[name] = (asked, request)
+        return [asked]
+
+    def _control(self, response: dict[str, Any], line: bytes) -> list[Observation]:
+        name = fields.text(response.get("request_id"))
+        opening = messages.opening_in(name)
+        if opening is None or self._opened is not None:
+            return []
+        how, token = opening
+        if response.get("subtype") == "error":
+            failure = Failure(None, fields.text(response.get("error"), "the agent did not start"))
+            return [OpenRefused(how=how, problem=why_not_opened(failure, how), code=None, message=failure.message)]
+        self._opened = how
+        self.token = self.token or token
+        return [_INITIALIZED, ConversationOpened(token, how)]
+
+    def _result(self, value: dict[str, Any], line: bytes) -> list[Observation]:
+        turn = self._prompt
+        errors = value.get("errors")
+        texts = [one for one in errors if isinstance(one, str)] if isinstance(errors, list) else []
+        text = fields.text(value.get("result")) or "; ".join(texts)
+        if turn is None:
+            if self._opened is None:
+                return [self._refused(text)]
+            return [Noise("the end of a turn that nobody asked for", excerpt(line))]
+        if self._echoes and not self._echoed:
+            return [Noise("the end of a turn of the agent's own", excerpt(line))]
+        usage = self._usage(value)
+        told = Told(
+            text=text,
+            word=self._told.word,
+            status=fields.integer(value.get("api_error_status")),
+            terminal_reason=fields.text(value.get("terminal_reason")),
+            retried=self._told.retried,
+            retry_seconds=self._told.retry_seconds,
+            resets_at=self._told.resets_at,
+        )
+        self._prompt, self._words, self._told = None, Words(), Told()
+        return [*_context(value), self._ended(turn.prompt_id, value, told, usage)]
+
+    def _ended(self, prompt_id: str, value: dict[str, Any], told: Told, usage: Usage) -> Observation:
+        subtype = fields.text(value.get("subtype"))
+        if subtype in _LIMITS:
+            return TurnFinished(prompt_id=prompt_id, stop_reason=_LIMITS[subtype], usage=usage)
+        if prompt_id in self._cancelled and subtype == "error_during_execution":
+            return TurnFinished(prompt_id=prompt_id, stop_reason="cancelled", usage=usage)
+        if value.get("is_error") is not True:
+            reason = fields.text(value.get("stop_reason")) or "end_turn"
+            return TurnFinished(prompt_id=prompt_id, stop_reason=reason, usage=usage)
+        verdict = judge(told)
+        return TurnFailed(
+            prompt_id=prompt_id,
+            error_class=verdict.error,
+            code=told.status,
+            message=told.text or "the turn ended with an error that was not told",
+            retry_after_seconds=verdict.retry_after_seconds,
+            resets_at=verdict.resets_at,
+            transient=verdict.transient,
+            usage=usage,
+        )
+
+    def _refused(self, text: str) -> OpenRefused:
+        how = self._asked_for[0] if self._asked_for is not None else "new"
+        failure = Failure(None, text or "the agent ended before it was ready")
+        return OpenRefused(how=how, problem=why_not_opened(failure, how), code=None, message=failure.message)
+
+    def _usage(self, value: dict[str, Any]) -> Usage:
+        """What the turn took. Costs are told as a sum over the process."""
+        given = fields.mapping(value.get("usage"))
+        total = value.get("total_cost_usd")
+        cost = None
+        if isinstance(total, int | float) and not isinstance(total, bool):
+            cost, self._cost = max(0.0, round(total - self._cost, 9)), float(total)
+        return Usage(
+            input_tokens=fields.integer(given.get("input_tokens")) or 0,
+            output_tokens=fields.integer(given.get("output_tokens")) or 0,
+            cached_tokens=(fields.integer(given.get("cache_read_input_tokens")) or 0)
+            + (fields.integer(given.get("cache_creation_input_tokens")) or 0),
+            cost=cost,
+        )
+
+    def _note(self, **told: Any) -> None:
+        self._told = replace(self._told, **told)
+
+
+def _context(value: dict[str, Any]) -> list[Observation]:
+    """How full the context window is: the last request's tokens, where the agent tells the window's size."""
+    sizes = [
+        size
+        for model in fields.mapping(value.get("modelUsage")).values()
+        if (size := fields.integer(fields.mapping(model).get("contextWindow")))
+    ]
+    usage = fields.mapping(value.get("usage"))
+    last = fields.mapping(next(iter(reversed(list(fields.mappings(usage.get("iterations"))))), None))
+    used = sum(
+        fields.integer((last or usage).get(key)) or 0
+        for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+    )
+    return [ContextUsed(used, max(sizes))] if sizes and used else []

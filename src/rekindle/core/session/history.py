@@ -1,0 +1,88 @@
+"""What an agent that cannot load a conversation is told of it: its history in front of the first prompt, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+TITLE = "RESUME CONTEXT FOR CONTINUING TASK"
+_HISTORY, _REQUEST, _INSTRUCTIONS = "=== EXECUTION HISTORY ===", "=== CURRENT REQUEST ===", "=== INSTRUCTIONS ==="
+MOST_OF_A_MESSAGE = 2000
+MOST_OF_A_RESULT = 500
+#: A long conversation must leave room for work: then the first message and the newest ones are told.
+MOST_OF_ALL = 60_000
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One thing that was said or done. `name` is the tool's."""
+
+    role: Literal["user", "assistant", "tool_call", "tool_result"]
+    text: str = ""
+    name: str = ""
+
+
+def with_history(turns: Sequence[Turn], prompt: str) -> str:
+    """The prompt with the history in front of it; as it is where there is none. The same turns give the same bytes."""
+    told = [line for turn in turns if (line := _told(turn))]
+    if not told:
+        return prompt
+    return "\n".join(
+        [
+            TITLE,
+            "",
+            _HISTORY,
+            *_bounded(told),
+            "",
+            _REQUEST,
+            prompt,
+            "",
+            _INSTRUCTIONS,
+            "You do not remember it, but the work above is yours, and you go on with it now.",
+            "Do not repeat work that was already completed; look at the files before you rely on what is said here.",
+        ]
+    )
+
+
+def request_of(prompt: str) -> str:
+    """What was asked for in a prompt that may have a history in front of it."""
+    if not prompt.startswith(f"{TITLE}\n"):
+        return prompt
+    _, found, rest = prompt.partition(f"\n{_REQUEST}\n")
+    return rest.rpartition(f"\n\n{_INSTRUCTIONS}\n")[0] if found else prompt
+
+
+def _told(turn: Turn) -> str:
+    match turn.role:
+        case "user":
+            text = _quoted(request_of(turn.text), MOST_OF_A_MESSAGE)
+            return f"[USER]: {text}" if text else ""
+        case "assistant":
+            text = _quoted(turn.text, MOST_OF_A_MESSAGE)
+            return f"[ASSISTANT]: {text}" if text else ""
+        case "tool_call":
+            return f"[TOOL CALL: {_quoted(turn.name, MOST_OF_A_RESULT)}]"
+        case "tool_result":
+            name, text = _quoted(turn.name, MOST_OF_A_RESULT), _quoted(turn.text, MOST_OF_A_RESULT)
+            return f"[TOOL RESULT: {name}] {text}".rstrip()
+
+
+def _bounded(told: list[str]) -> list[str]:
+    room = MOST_OF_ALL - len(told[0])
+    kept: list[str] = []
+    for line in reversed(told[1:]):
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    left_out = len(told) - 1 - len(kept)
+    note = [f"({left_out} older entries are left out here)"] if left_out else []
+    return [told[0], *note, *reversed(kept)]
+
+
+def _quoted(text: str, most: int) -> str:
+    """Not too long, and with its further lines indented, so that it cannot be taken for a heading of ours."""
+    text = text.strip()
+    short = text if len(text) <= most else text[:most] + "…"
+    return "\n    ".join(short.splitlines())

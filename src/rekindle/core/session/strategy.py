@@ -1,0 +1,80 @@
+"""How a session comes back: which of its conversations is resumed, or why a new one is begun. Pure.
+
+The agent's newest conversation comes first, then the earlier ones of the same session, newest first. A conversation
+that the agent itself has disowned is not tried again. Where nothing can be read, the agent is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from rekindle.core.session.machine import Session, nothing_ever_ran
+
+#: What is known of the agent's own record of one conversation.
+RecordState = Literal["intact", "repaired", "restored", "missing", "unsupported"]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """The record of one conversation, as it lies there now. `prompts` None: it could not be read."""
+
+    token: str
+    state: RecordState
+    prompts: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """What to start. `why` is the reason for a new conversation, in words."""
+
+    how: Literal["new", "load"]
+    token: str | None = None
+    known: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+    why: str = ""
+
+
+def candidates(session: Session) -> list[str]:
+    """The conversations that can be resumed, best first."""
+    if session.token is None or not session.can_load:
+        return []
+    earlier = [one.token for one in reversed(session.attempts) if one.token is not None and one.opened]
+    return [token for token in dict.fromkeys([session.token, *earlier]) if token not in session.lost]
+
+
+def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice:
+    """The evidence is about `candidates`, in their order."""
+    tokens = [one.token for one in evidence]
+    if not tokens:
+        why = "" if session.attempt is None or nothing_ever_ran(session) else _why_none(session)
+        return Choice("new", why=why)
+    barred = _barred(session, now)
+    if barred is not None:
+        return Choice("new", why=barred)
+    if nothing_ever_ran(session) and all(one.state == "missing" for one in evidence):
+        return Choice("new")  # it was ended before it had written a word: nothing is given up
+    usable = next((one for one in evidence if one.state != "missing"), None)
+    if usable is None:
+        return Choice("load", tokens[0], notes=evidence[0].notes)  # only the agent's own word gives a conversation up
+    notes = usable.notes
+    if usable.token != tokens[0]:
+        notes = (*evidence[0].notes, f"the newest conversation is lost; an earlier one is resumed: {usable.token}", *notes)
+    return Choice("load", usable.token, known=usable.prompts, notes=notes)
+
+
+def _barred(session: Session, now: float) -> str | None:
+    limits = session.limits
+    if limits.age_seconds is not None and now - session.created_at > limits.age_seconds:
+        return f"the session is older than {limits.age_seconds:g} s, and is not to be resumed any more"
+    resumed = sum(one.how == "load" and one.opened for one in session.attempts)
+    if limits.resumes is not None and resumed >= limits.resumes:
+        return f"the conversation was resumed {resumed} times, and may be resumed {limits.resumes} times"
+    return None
+
+
+def _why_none(session: Session) -> str:
+    if not session.can_load:
+        return "the agent cannot load a conversation"
+    return "the agent has lost the conversation"

@@ -1,0 +1,60 @@
+"""Finds out, before an attempt is started, what it is to go on with: observe, then decide, then write it down."""
+
+from __future__ import annotations
+
+from rekindle.agents.kind import AgentKind
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import PROMPT
+from rekindle.core.session.history import with_history
+from rekindle.core.session.machine import Session, nothing_ever_ran
+from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.records import Records
+from rekindle.ports.workplace import Workplace
+
+
+class Comeback:
+    """Belongs to one supervisor. Nothing here is started; the agent's record may be mended (see `Records.check`)."""
+
+    def __init__(self, records: Records, workplace: Workplace, kinds: dict[str, AgentKind]) -> None:
+        self._records = records
+        self._workplace = workplace
+        self._kinds = kinds
+
+    async def prepare(self, session: Session, attempt: int, now: float) -> f.LaunchIntended:
+        """The attempt that is to be started next. Asking again finds the same, as long as the world is the same."""
+        evidence = [await self._look(session, token) for token in candidates(session)]
+        choice = choose(session, evidence, now)
+        token = choice.token
+        kind = self._kinds.get(session.agent)
+        if choice.how == "new" and kind is not None and kind.mint is not None:
+            token = kind.mint(session.id, attempt)
+        is_first = session.attempt is None
+        return f.LaunchIntended(
+            at=now,
+            attempt=attempt,
+            generation=session.generation + 1,
+            how=choice.how,
+            token=token,
+            known=list(choice.known) if choice.known is not None else None,
+            changed=[] if is_first else await self._workplace.changed(session),
+            history=await self._history(session, choice),
+            notes=list(choice.notes),
+            why=choice.why,
+        )
+
+    async def _look(self, session: Session, token: str) -> Evidence:
+        try:
+            await self._records.copy(session)
+            found = await self._records.check(session, token)
+        except RekindleError as error:
+            return Evidence(token, "unsupported", None, (f"the agent's own record was not checked: {error.message}",))
+        if found.state == "unsupported":
+            return Evidence(token, "unsupported")
+        return Evidence(token, found.state, found.prompts, found.notes)
+
+    async def _history(self, session: Session, choice: Choice) -> str:
+        if choice.how != "new" or session.attempt is None or nothing_ever_ran(session):
+            return ""
+        turns = await self._workplace.history(session)
+        return with_history(turns, PROMPT) if turns else ""
