@@ -1,0 +1,179 @@
+"""The agents' records on this machine: the Records port on the vault, the follower and the agents' dialects."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from rekindle.adapters.vault import kept, preflight
+from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
+from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
+from rekindle.agents.transcript import TranscriptDialect
+from rekindle.core.session.machine import Session
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.records import Checked, Compared, RecordsError
+
+log = logging.getLogger(__name__)
+
+_PATIENCE = 30.0
+_MOMENT = 0.1
+
+
+class VaultRecords:
+    """See `rekindle.ports.records.Records`. `run` has to be kept running for the following to follow.
+
+    `dialects` tells how an agent's record is read; None, or no entry, for an agent whose record nobody understands.
+    """
+
+    def __init__(
+        self,
+        sessions: str,
+        environment: Callable[[Session], Mapping[str, str]],
+        dialects: Mapping[str, TranscriptDialect | None],
+        *,
+        clock: Callable[[], float] = time.time,
+        rescan_seconds: float = RESCAN_SECONDS,
+    ) -> None:
+        self._sessions = sessions
+        self._environment = environment
+        self._dialects = dialects
+        self._clock = clock
+        self._follower = Follower(self._changed, rescan_seconds=rescan_seconds)
+        self._locks: dict[str, threading.Lock] = {}
+        self._open: dict[str, Vault] = {}
+        self._followed: dict[str, str] = {}  # path -> session
+        self._paths: dict[str, str] = {}  # session -> path
+
+    async def run(self) -> None:
+        """Follow what is to be followed, for ever."""
+        await self._follower.run()
+
+    def close(self) -> None:
+        """Let go of every vault."""
+        for session in {*self._open, *self._paths}:
+            self.unfollow(session)
+
+    def follow(self, session: Session, token: str) -> None:
+        """Copy the agent's record as it grows."""
+        path = self._place(session, token)
+        if path is None or path in self._followed:
+            return
+        self.unfollow(session.id)
+        self._followed[path] = session.id
+        self._paths[session.id] = path
+        self._follower.add(path)
+
+    def unfollow(self, session: str) -> None:
+        """Stop following."""
+        path = self._paths.pop(session, None)
+        if path is not None:
+            del self._followed[path]
+            self._follower.remove(path)
+        lock = self._locks.setdefault(session, threading.Lock())
+        if lock.acquire(timeout=_MOMENT):  # whoever has it for longer closes the vault himself
+            try:
+                vault = self._open.pop(session, None)
+                if vault is not None:
+                    vault.close(durable=False)
+            finally:
+                lock.release()
+
+    async def copy(self, session: Session) -> None:
+        """Copy all that can be copied now."""
+        await asyncio.to_thread(self._copy, session)
+
+    async def check(self, session: Session, token: str) -> Checked:
+        """The pre-flight."""
+        found = self._understood(session, token)
+        if found is None:
+            return Checked("unsupported", notes=(f"the record of {session.agent} cannot be checked",))
+        dialect, path = found
+
+        def check() -> Checked:
+            with self._vault(session.id) as vault:
+                return preflight.check(vault, dialect, path, token, self._clock)
+
+        return await asyncio.to_thread(check)
+
+    def checked(self, session: Session, token: str) -> Checked | None:
+        """What the last check found."""
+        return preflight.last_check(self.folder(session.id), token)
+
+    async def compare(self, session: Session, token: str, before: Checked) -> Compared:
+        """Does the record go on from what it was?"""
+        found = self._understood(session, token)
+        if found is None:
+            return Compared(None, (), f"the record of {session.agent} cannot be read")
+        dialect, path = found
+        return await asyncio.to_thread(preflight.compare, self.folder(session.id), dialect, path, before)
+
+    def difference(self, session: Session, token: str) -> str:
+        """What the last replacement changed."""
+        return kept.difference(self.folder(session.id), token)
+
+    def folder(self, session: str) -> str:
+        """Where a session's vault is."""
+        return os.path.join(self._sessions, session, FOLDER)
+
+    def _copy(self, session: Session) -> None:
+        own = os.path.join(self._sessions, session.id)
+        tokens = {session.token, *(attempt.token for attempt in session.attempts)}
+        places = [self._place(session, token) for token in tokens if token]
+        try:
+            with self._vault(session.id) as vault:
+                for attempt in session.attempts:
+                    for name in ("in", "out"):
+                        vault.copy(spool(own, attempt.number, name))
+                for path in places:
+                    if path is not None:
+                        vault.copy(transcript(path), thorough=True)
+                vault.sync()
+        except OSError as error:
+            raise RecordsError(
+                f"{session.id}: what was said could not be copied to the vault ({error.strerror})",
+                "check room and permissions",
+            ) from error
+
+    def _changed(self, paths: list[str], thorough: bool) -> None:
+        """In the follower's thread. A copy that fails now is tried again at the next look."""
+        for path in paths:
+            session = self._followed.get(path)
+            if session is None:
+                continue
+            try:
+                with self._vault(session, patience=0.0) as vault:
+                    vault.copy(transcript(path), thorough=thorough)
+                    if thorough:
+                        vault.sync()
+            except (OSError, RekindleError) as error:
+                log.warning("%s: %s", session, error)
+
+    @contextmanager
+    def _vault(self, session: str, *, patience: float = _PATIENCE) -> Iterator[Vault]:
+        """The session's vault, for one at a time; it stays open while the session is followed."""
+        with self._locks.setdefault(session, threading.Lock()):
+            vault = self._open.get(session)
+            if vault is None:
+                vault = Vault(self.folder(session), session, self._clock, patience=patience)
+            self._open[session] = vault
+            try:
+                yield vault
+            finally:
+                if session not in self._paths:
+                    self._open.pop(session).close()
+
+    def _understood(self, session: Session, token: str) -> tuple[TranscriptDialect, str] | None:
+        dialect, path = self._dialects.get(session.agent), self._place(session, token)
+        return (dialect, path) if dialect is not None and path is not None else None
+
+    def _place(self, session: Session, token: str) -> str | None:
+        dialect = self._dialects.get(session.agent)
+        if dialect is None:
+            return None
+        path = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
+        return os.path.realpath(path) if path else None

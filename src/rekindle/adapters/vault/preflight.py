@@ -1,0 +1,125 @@
+"""The pre-flight: reads an agent's record, and puts a better one in its place where there is one. The agent is dead."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from rekindle.adapters import files
+from rekindle.adapters.vault import kept
+from rekindle.adapters.vault.vault import Vault, copies, transcript
+from rekindle.agents.preflight import decide
+from rekindle.agents.transcript import TranscriptDialect, extends
+from rekindle.ports.records import Checked, Compared, RecordsError
+
+_CHECKED = "checked.json"
+
+
+def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock: Callable[[], float]) -> Checked:
+    """See `rekindle.ports.records.Records.check`."""
+    path = os.path.realpath(path)
+    source = transcript(path)
+    try:
+        vault.copy(source, thorough=True)
+        vault.sync()
+        current = _current(path)
+        decision = decide(dialect, current, copies(vault.folder, source.name))
+        original: str | None = None
+        lies = current or b""
+        if decision.data is not None:
+            lies = decision.data
+            note = kept.Note(token, path, clock(), current is not None)
+            saved = kept.keep(vault.folder, note, current, lies)
+            original = saved.before if current is not None else None
+            _put(path, lies)
+            vault.copy(source, thorough=True)
+            vault.sync()
+        record = decision.record
+        found = Checked(
+            state=decision.state,
+            prompts=_texts(record.prompts),
+            entries=record.entries,
+            notes=decision.notes,
+            kept=original,
+            size=len(lies),
+            digest=hashlib.sha256(lies).hexdigest(),
+        )
+        _remember(vault.folder, token, found)
+    except OSError as error:
+        raise RecordsError(
+            f"{path}: the agent's record could not be checked ({error.strerror})", "check room and permissions"
+        ) from error
+    return found
+
+
+def compare(folder: str, dialect: TranscriptDialect, path: str, before: Checked) -> Compared:
+    """See `rekindle.ports.records.Records.compare`."""
+    path = os.path.realpath(path)
+    current = _current(path)
+    if before.state in ("missing", "unsupported"):
+        prompts = _texts(dialect.read(current).prompts) if current is not None else ()
+        return Compared(None, prompts, "there was no record to go on from")
+    if current is None:
+        return Compared(False, (), "the agent's record is gone")
+    prompts = _texts(dialect.read(current).prompts)
+    if hashlib.sha256(current[: before.size]).hexdigest() == before.digest:
+        if len(current) == before.size:
+            return Compared(None, prompts, "the agent has added nothing to its record yet")
+        return Compared(True, prompts, f"the agent's record goes on behind the {before.entries} entries that it had")
+    older = _as_it_was(folder, path, before)
+    if older is None:
+        return Compared(None, prompts, "the agent's record was rewritten, and what it was is not kept")
+    if extends(dialect, older, current):
+        return Compared(True, prompts, "the agent's record was rewritten and has everything that it had")
+    return Compared(False, prompts, "the agent's record lacks something that it had")
+
+
+def last_check(folder: str, token: str) -> Checked | None:
+    """What the last check of a token found."""
+    return _remembered(folder).get(token)
+
+
+def _texts(prompts: Iterable[str]) -> tuple[str, ...]:
+    """Halves of characters, which JSON allows and UTF-8 does not, become question marks."""
+    return tuple(prompt.encode("utf-8", "replace").decode() for prompt in prompts)
+
+
+def _current(path: str) -> bytes | None:
+    try:
+        return files.read(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _as_it_was(folder: str, path: str, before: Checked) -> bytes | None:
+    for copy in copies(folder, transcript(path).name):
+        if len(copy) >= before.size and hashlib.sha256(copy[: before.size]).hexdigest() == before.digest:
+            return copy[: before.size]
+    return None
+
+
+def _put(path: str, data: bytes) -> None:
+    """Replace the record in one step, with the mode that it had; a folder that was swept away is made again."""
+    try:
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        mode = 0o600
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    files.replace(path, data, mode=mode & 0o700 | 0o600, durable=True)
+    os.chmod(path, mode)  # what the umask took away
+
+
+def _remember(folder: str, token: str, found: Checked) -> None:
+    known = {**_remembered(folder), token: found}
+    files.replace(os.path.join(folder, _CHECKED), msgspec.json.encode(known), mode=0o600, durable=True)
+
+
+def _remembered(folder: str) -> dict[str, Checked]:
+    try:
+        return msgspec.json.decode(files.read(os.path.join(folder, _CHECKED)), type=dict[str, Checked])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}

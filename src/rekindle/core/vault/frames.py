@@ -1,0 +1,143 @@
+"""The frames of a vault's file: bytes that were copied, each frame checked by itself and chained to the one before it.
+
+    magic 4 | kind u8 | attempt u32 | name length u16 | payload length u32 | offset u64 | name | payload | digest 32
+
+The digest covers the 32 bytes in front of the frame (the digest of the one before it; zeros for the first) and all of
+the frame. So the last digest vouches for the whole file, and yet any frame can be checked where it lies: behind a
+damaged one reading goes on. Reading never raises; what it could not read it names with its place. A codec only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+MAGIC = b"RKV1"
+DIGEST = 32
+START = bytes(DIGEST)
+MAX_NAME = 1024
+MAX_PAYLOAD = 1 << 20
+_HEAD = struct.Struct(">4sBIHIQ")
+HEAD = _HEAD.size
+
+
+class Kind(IntEnum):
+    """What a frame holds: a description of the copy (JSON), or bytes of what is copied."""
+
+    ABOUT = 1
+    BYTES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """`offset` is the place of the payload in what is copied."""
+
+    kind: Kind
+    attempt: int
+    name: str
+    offset: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A whole frame, `at` its place in the file."""
+
+    at: int
+    end: int
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Bytes from `at` to `end` that are no whole frame, and more of the file lies behind them."""
+
+    at: int
+    end: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a file holds. `good_upto`: where the next frame goes; `torn`: what stands there now, half-written."""
+
+    frames: tuple[Found, ...]
+    damage: tuple[Damage, ...]
+    good_upto: int
+    digest: bytes
+    torn: str | None
+
+
+def encode(frame: Frame, previous: bytes) -> bytes:
+    """The frame's bytes, to be put behind the digest `previous`."""
+    name = frame.name.encode("utf-8", "surrogateescape")
+    if len(name) > MAX_NAME or len(frame.payload) > MAX_PAYLOAD:
+        raise ValueError("a frame's name or payload is too long")
+    head = _HEAD.pack(MAGIC, frame.kind, frame.attempt, len(name), len(frame.payload), frame.offset)
+    body = head + name + frame.payload
+    return body + _digest(previous, body)
+
+
+def scan(data: bytes) -> Scan:
+    """Everything that can be read. A frame that is cut short by the end is torn; anything else is damage."""
+    frames: list[Found] = []
+    damage: list[Damage] = []
+    at = good = 0
+    torn: str | None = None
+    while at < len(data):
+        found = _frame_at(data, at)
+        if isinstance(found, Found):
+            frames.append(found)
+            at = good = found.end
+            continue
+        after = _next(data, at)
+        if after is not None:
+            damage.append(Damage(at, after, found.why))
+            at = after
+        elif found.is_cut:
+            torn = f"{found.why} at offset {at}"
+            break
+        else:
+            damage.append(Damage(at, len(data), found.why))
+            break
+    return Scan(tuple(frames), tuple(damage), good, data[good - DIGEST : good] if good else START, torn)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    why: str
+    is_cut: bool
+
+
+def _frame_at(data: bytes, at: int) -> Found | _Bad:
+    if len(data) - at < HEAD:
+        return _Bad(f"{len(data) - at} bytes of a frame's head", is_cut=True)
+    magic, kind, attempt, name_length, payload_length, offset = _HEAD.unpack_from(data, at)
+    if magic != MAGIC or kind not in (Kind.ABOUT, Kind.BYTES) or name_length > MAX_NAME or payload_length > MAX_PAYLOAD:
+        is_nothing = not data[at:].strip(b"\0")  # room that a loss of power left unwritten
+        return _Bad("bytes that are no frame", is_cut=is_nothing)
+    body = at + HEAD + name_length + payload_length
+    if body + DIGEST > len(data):
+        return _Bad("a frame that is cut short", is_cut=True)
+    previous = data[at - DIGEST : at] if at else START
+    if _digest(previous, data[at:body]) != data[body : body + DIGEST]:
+        return _Bad("a frame with a wrong checksum", is_cut=False)
+    name = data[at + HEAD : at + HEAD + name_length].decode("utf-8", "surrogateescape")
+    payload = data[at + HEAD + name_length : body]
+    return Found(at, body + DIGEST, Frame(Kind(kind), attempt, name, offset, payload))
+
+
+def _next(data: bytes, at: int) -> int | None:
+    """Where the next whole frame begins."""
+    place = data.find(MAGIC, at + 1)
+    while place >= 0:
+        if place >= DIGEST and isinstance(_frame_at(data, place), Found):
+            return place
+        place = data.find(MAGIC, place + 1)
+    return None
+
+
+def _digest(previous: bytes, body: bytes) -> bytes:
+    return hashlib.blake2b(body, key=previous, digest_size=DIGEST).digest()

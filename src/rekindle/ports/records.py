@@ -1,0 +1,75 @@
+"""The agent's own record of a conversation: copied as it grows, checked before a resume, compared after it."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import msgspec
+
+from rekindle.core.session.machine import Session
+from rekindle.ports.errors import RekindleError
+
+
+class RecordsError(RekindleError):
+    """A record could not be read, kept or put back; nothing was changed."""
+
+    code = "records"
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What was found before a resume, and what lies there now.
+
+    `prompts` and `entries` are of the record as it now lies there, `notes` say what was found and done, and `kept` is
+    where the original is, if it was replaced. `size` and `digest` name the bytes, for `Records.compare`.
+    """
+
+    state: Literal["intact", "repaired", "restored", "missing", "unsupported"]
+    prompts: tuple[str, ...] = ()
+    entries: int = 0
+    notes: tuple[str, ...] = ()
+    kept: str | None = None
+    size: int = 0
+    digest: str = ""
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """Whether the agent goes on with what its record was; None if nothing can be said. `why` tells a person."""
+
+    extends: bool | None
+    prompts: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Records(Protocol):
+    """Every method may be called again after a crash. Raises RecordsError; then nothing was changed."""
+
+    def follow(self, session: Session, token: str) -> None:
+        """Copy the agent's record as it grows, and its spools now and then. Following twice changes nothing."""
+        ...
+
+    def unfollow(self, session: str) -> None:
+        """Stop following. What is there by now is copied by `copy`."""
+        ...
+
+    async def copy(self, session: Session) -> None:
+        """Copy all that can be copied now: spools of every attempt, records of every token. On disk on return."""
+        ...
+
+    async def check(self, session: Session, token: str) -> Checked:
+        """Make the agent's record fit for a resume: repair it, or put it back. Only while no agent lives.
+
+        The original is kept before anything is replaced, and a replacement is there whole or not at all.
+        """
+        ...
+
+    def checked(self, session: Session, token: str) -> Checked | None:
+        """What the last `check` found, also after a restart of the daemon."""
+        ...
+
+    async def compare(self, session: Session, token: str, before: Checked) -> Compared:
+        """After a resume: does the agent's record go on from what it was?"""
+        ...
+
+    def difference(self, session: Session, token: str) -> str:
+        """What the last check that replaced the record changed, as a diff; empty if none did."""
+        ...

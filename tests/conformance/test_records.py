@@ -1,0 +1,188 @@
+"""One suite for the records port: the vault and the fake keep the same promises."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from rekindle.adapters.records import VaultRecords
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import Session
+from rekindle.ports.records import Records
+from tests.fakes.records import FakeRecords
+from tests.records import LineDialect
+from tests.sessions import created, folded
+
+T = TypeVar("T")
+TOKEN = "tok"
+ONE, TWO = b"u:one;\na:first;\n", b"u:two;\na:second;\n"
+SESSION = folded(
+    [
+        created(),
+        f.LaunchIntended(at=3.0, attempt=1, generation=1, how="new"),
+        f.Launched(at=4.0, attempt=1, folder="/keep/1", pid=42),
+        f.Opened(at=5.0, attempt=1, how="new", token=TOKEN),
+    ]
+)
+
+
+class World:
+    """The records, and the agent's hand on them."""
+
+    def __init__(self, records: Records, lying: dict[str, bytes] | None, home: Path) -> None:
+        self.records = records
+        self._lying = lying
+        self.path = home / f"{TOKEN}.txt"
+
+    def write(self, data: bytes | None) -> None:
+        if self._lying is not None:
+            self._lying.pop(TOKEN, None)
+            if data is not None:
+                self._lying[TOKEN] = data
+        elif data is None:
+            self.path.unlink(missing_ok=True)
+        else:
+            self.path.write_bytes(data)
+
+    def read(self) -> bytes | None:
+        if self._lying is not None:
+            return self._lying.get(TOKEN)
+        return self.path.read_bytes() if self.path.exists() else None
+
+
+@pytest.fixture(params=["vault", "fake"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    home = tmp_path / "home"
+    home.mkdir()
+    if request.param == "fake":
+        fake = FakeRecords(LineDialect())
+        yield World(fake, fake.lying, home)
+        return
+    records = VaultRecords(str(tmp_path / "sessions"), lambda _: {"AGENT_HOME": str(home)}, {"scripted": LineDialect()})
+    yield World(records, None, home)
+    records.close()
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def session(**changes: Any) -> Session:
+    return folded([created(**changes)])
+
+
+def test_a_record_that_is_well_stays_as_it_is(world: World) -> None:
+    world.write(ONE)
+    found = run(world.records.check(SESSION, TOKEN))
+    assert (found.state, found.prompts, found.entries, found.kept) == ("intact", ("one",), 2, None)
+    assert world.read() == ONE
+    assert world.records.difference(SESSION, TOKEN) == ""
+
+
+def test_a_record_that_never_was_is_missing(world: World) -> None:
+    found = run(world.records.check(SESSION, TOKEN))
+    assert (found.state, found.prompts, found.entries) == ("missing", (), 0)
+    assert found.notes
+    assert world.read() is None
+
+
+@pytest.mark.parametrize("bad", [b"u:tor", b"u:toru:two;", b"\0\0\0\0", b"u:torn"])
+def test_a_damaged_end_is_repaired_and_the_original_kept(world: World, bad: bytes) -> None:
+    world.write(ONE + bad)
+    found = run(world.records.check(SESSION, TOKEN))
+    assert found.state == "repaired"
+    assert found.notes
+    assert found.kept is not None
+    lies = world.read()
+    assert lies is not None
+    assert lies.startswith(ONE)
+    assert LineDialect().repair(lies).changes == ()
+    assert world.records.difference(SESSION, TOKEN) != ""
+
+
+@pytest.mark.parametrize("left", [None, b"", b"\0\0\0\0", b"u:o", ONE, ONE + b"u:tw", ONE + b"a:second;\n"])
+def test_what_was_copied_before_is_put_back(world: World, left: bytes | None) -> None:
+    world.write(ONE + TWO)
+    run(world.records.copy(SESSION))
+    world.write(left)
+    found = run(world.records.check(SESSION, TOKEN))
+    assert (found.state, found.prompts, found.entries) == ("restored", ("one", "two"), 4)
+    assert world.read() == ONE + TWO
+    assert (found.kept is None) == (left is None)
+    assert "two" in world.records.difference(SESSION, TOKEN)
+
+
+def test_a_hole_is_filled_and_what_came_after_it_stays(world: World) -> None:
+    world.write(ONE + TWO)
+    run(world.records.copy(SESSION))
+    world.write(ONE[:7] + bytes(9) + TWO + b"u:three;\n")
+    found = run(world.records.check(SESSION, TOKEN))
+    assert found.state == "restored"
+    assert world.read() == ONE + TWO + b"u:three;\n"
+
+
+def test_a_conversation_that_went_another_way_is_left_alone(world: World) -> None:
+    world.write(ONE + TWO)
+    run(world.records.copy(SESSION))
+    world.write(ONE + b"u:other;\n")
+    found = run(world.records.check(SESSION, TOKEN))
+    assert (found.state, found.prompts) == ("intact", ("one", "other"))
+    assert any("another story" in note for note in found.notes)
+    assert world.read() == ONE + b"u:other;\n"
+
+
+def test_checking_twice_changes_nothing(world: World) -> None:
+    world.write(ONE + b"u:tor")
+    assert run(world.records.check(SESSION, TOKEN)).state == "repaired"
+    lies = world.read()
+    again = run(world.records.check(SESSION, TOKEN))
+    assert (again.state, world.read()) == ("intact", lies)
+    assert world.records.checked(SESSION, TOKEN) == again
+    assert world.records.checked(SESSION, "other") is None
+
+
+def test_a_record_that_goes_on_is_the_same_conversation(world: World) -> None:
+    world.write(ONE)
+    before = run(world.records.check(SESSION, TOKEN))
+    assert run(world.records.compare(SESSION, TOKEN, before)).extends is None
+    world.write(ONE + TWO)
+    found = run(world.records.compare(SESSION, TOKEN, before))
+    assert (found.extends, found.prompts) == (True, ("one", "two"))
+
+
+def test_a_record_that_begins_anew_is_not(world: World) -> None:
+    world.write(ONE)
+    before = run(world.records.check(SESSION, TOKEN))
+    world.write(TWO)
+    assert run(world.records.compare(SESSION, TOKEN, before)).extends is False
+    world.write(None)
+    assert run(world.records.compare(SESSION, TOKEN, before)).extends is False
+
+
+def test_of_a_record_that_was_missing_nothing_can_be_said(world: World) -> None:
+    before = run(world.records.check(SESSION, TOKEN))
+    world.write(ONE)
+    assert run(world.records.compare(SESSION, TOKEN, before)).extends is None
+
+
+def test_copying_and_following_nothing_is_harmless(world: World) -> None:
+    world.records.follow(SESSION, TOKEN)
+    world.records.follow(SESSION, TOKEN)
+    run(world.records.copy(SESSION))
+    run(world.records.copy(session()))
+    world.records.unfollow(SESSION.id)
+    world.records.unfollow(SESSION.id)
+    world.records.unfollow("nobody")
+
+
+def test_an_agent_whose_record_nobody_understands_is_unsupported(tmp_path: Path) -> None:
+    for records in (FakeRecords(), VaultRecords(str(tmp_path), lambda _: dict(os.environ), {"scripted": None})):
+        found = run(records.check(SESSION, TOKEN))
+        assert found.state == "unsupported"
+        assert run(records.compare(SESSION, TOKEN, found)).extends is None
+        run(records.copy(SESSION))

@@ -1,0 +1,92 @@
+"""Agents' records in memory: what is in `lying` is what the agents have written, by token."""
+
+from __future__ import annotations
+
+import hashlib
+
+from rekindle.agents.preflight import decide
+from rekindle.agents.transcript import TranscriptDialect, extends
+from rekindle.core.session.machine import Session
+from rekindle.ports.records import Checked, Compared
+
+
+class FakeRecords:
+    """See `rekindle.ports.records.Records`. `dialect` None is an agent whose record nobody understands."""
+
+    def __init__(self, dialect: TranscriptDialect | None = None) -> None:
+        self.dialect = dialect
+        self.lying: dict[str, bytes] = {}
+        self.copied: dict[str, list[bytes]] = {}
+        self.followed: dict[str, str] = {}
+        self.replaced: dict[str, tuple[bytes | None, bytes]] = {}
+        self._checked: dict[str, Checked] = {}
+
+    def follow(self, session: Session, token: str) -> None:
+        if self.dialect is not None:
+            self.followed[session.id] = token
+
+    def unfollow(self, session: str) -> None:
+        self.followed.pop(session, None)
+
+    async def copy(self, session: Session) -> None:
+        for token in {session.token, *(attempt.token for attempt in session.attempts)}:
+            if token is not None:
+                self._copy(token)
+
+    async def check(self, session: Session, token: str) -> Checked:
+        if self.dialect is None:
+            return Checked("unsupported", notes=("nobody understands this record",))
+        self._copy(token)
+        current = self.lying.get(token)
+        decision = decide(self.dialect, current, self.copied.get(token, [])[::-1])
+        if decision.data is not None:
+            self.replaced[token] = (current, decision.data)
+            self.lying[token] = decision.data
+            self._copy(token)
+        lies = self.lying.get(token, b"")
+        self._checked[token] = Checked(
+            decision.state,
+            tuple(decision.record.prompts),
+            decision.record.entries,
+            decision.notes,
+            f"kept/{token}" if decision.data is not None and current is not None else None,
+            len(lies),
+            hashlib.sha256(lies).hexdigest(),
+        )
+        return self._checked[token]
+
+    def checked(self, session: Session, token: str) -> Checked | None:
+        return self._checked.get(token)
+
+    async def compare(self, session: Session, token: str, before: Checked) -> Compared:
+        current = self.lying.get(token)
+        if self.dialect is None or before.state in ("missing", "unsupported"):
+            return Compared(None, (), "there was no record to go on from")
+        if current is None:
+            return Compared(False, (), "the record is gone")
+        prompts = tuple(self.dialect.read(current).prompts)
+        if hashlib.sha256(current).hexdigest() == before.digest:
+            return Compared(None, prompts, "nothing was added")
+        older = next(
+            copy[: before.size]
+            for copy in self.copied[token]
+            if hashlib.sha256(copy[: before.size]).hexdigest() == before.digest
+        )
+        return Compared(extends(self.dialect, older, current), prompts, "compared line by line")
+
+    def difference(self, session: Session, token: str) -> str:
+        if token not in self.replaced:
+            return ""
+        before, after = self.replaced[token]
+        gone = [f"-{line}" for line in (before or b"").decode(errors="replace").splitlines()]
+        return "\n".join([*gone, *(f"+{line}" for line in after.decode(errors="replace").splitlines())])
+
+    def _copy(self, token: str) -> None:
+        data = self.lying.get(token)
+        editions = self.copied.setdefault(token, [])
+        if data is None:
+            return
+        if editions and data.startswith(editions[-1]):
+            editions[-1] = data
+        else:
+            editions.append(data)

@@ -1,0 +1,1 @@
+"""The vault: frames, copies, the pre-flight, following, retention."""
