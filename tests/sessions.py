@@ -48,9 +48,13 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.ReceiptWritten(
             at=15.0, attempt=2, receipt=f.Receipt(kind="same", reason="its record", unknown=["make"], repeated=[])
         ),
+        f.Named(at=15.1, attempt=2, token="tok"),
+        f.Compared(at=15.2, attempt=2, extends=True, known=["do it"], why="it goes on"),
+        f.Compacted(at=15.3, attempt=2, why="auto"),
+        f.GivenUp(at=15.4, attempt=2, why="it said nothing for 240 s"),
         f.PromptSent(at=16.0, attempt=2, prompt="p1+2", message=3, text="go on"),
         f.TurnFailed(at=17.0, attempt=2, prompt="p1+2", error="rate_limited", message="later", retry_at=99.5),
-        f.TurnFinished(at=18.0, attempt=2, prompt="p1+2", stop_reason="end_turn"),
+        f.TurnFinished(at=18.0, attempt=2, prompt="p1+2", stop_reason="end_turn", usage=f.Usage(1, 2, 3, 0.5)),
         f.StopAsked(at=19.0, by="user", to="asleep"),
         f.Exited(at=20.0, attempt=2, how_ended="exit code 0", by_us=True),
         f.LaunchIntended(at=21.0, attempt=3, generation=3, how="load", token="tok"),

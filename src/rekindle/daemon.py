@@ -20,6 +20,7 @@ from typing import Any
 
 from rekindle.adapters import snapshots
 from rekindle.adapters.keeper_process import KeeperProcesses
+from rekindle.adapters.records import VaultRecords
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.rebuild import put_back, rebuild
 from rekindle.adapters.workplace import LocalWorkplace
@@ -35,6 +36,7 @@ from rekindle.runtime.idle import put_idle_to_sleep
 from rekindle.runtime.outbox import deliver
 from rekindle.runtime.supervisor import Supervisor
 from rekindle.runtime.time_machine import TimeMachine
+from rekindle.runtime.watchdog import watch
 from rekindle.settings import load
 from rekindle.wiring import open_workspace
 
@@ -90,7 +92,9 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
             log.warning("%s", sentence)
     keepers = KeeperProcesses(places.sessions, places.sockets)
     workplace = LocalWorkplace(places.sessions, places.sockets)
-    supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS)
+    dialects = {name: kind.transcript for name, kind in AGENTS.items()}
+    records = VaultRecords(places.sessions, workplace.environment, dialects)
+    supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS, records)
     time_machine = TimeMachine(supervisor.engine, snapshots.take)
     service = Service(supervisor, store, workplace.prepare, AGENTS)
 
@@ -109,6 +113,8 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
         asyncio.ensure_future(put_idle_to_sleep(supervisor, _idle_seconds(environment))),
         asyncio.ensure_future(deliver(store, journals)),
         asyncio.ensure_future(time_machine.look_around()),
+        asyncio.ensure_future(records.run()),
+        asyncio.ensure_future(watch(supervisor)),
     ]
     chores.append(asyncio.ensure_future(_stay_reachable(server, places, lock)))
     if on_demand:
@@ -125,6 +131,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
     await server.close()
     await supervisor.close()
     await time_machine.close()
+    records.close()
     journals.close()
     store.close()
 

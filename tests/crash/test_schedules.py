@@ -12,16 +12,18 @@ from collections.abc import Callable
 
 import pytest
 
+from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import State
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
+from tests.fakes.records import FakeRecords
 from tests.fakes.store import FakeStore
 from tests.fakes.workplace import FakeWorkplace
 
-KINDS = {"fake": AgentKind("fake", "Fake", "acp", lambda _arguments: ("fake",))}
+KINDS = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)}
 SESSION = "s1"
 
 
@@ -63,7 +65,9 @@ class Life:
         keepers.point = self.schedule.point  # type: ignore[method-assign]
         self.store.point = self.schedule.point  # type: ignore[method-assign]
         engine = Engine(self.store, self._clock)
-        return Supervisor(engine, keepers, FakeWorkplace(), KINDS, settle_seconds=0.0, start_seconds=3600)
+        return Supervisor(
+            engine, keepers, FakeWorkplace(), KINDS, FakeRecords(), settle_seconds=0.0, start_seconds=3600
+        )
 
     def _clock(self) -> float:
         self.now += 1

@@ -226,7 +226,7 @@ def test_an_agent_that_cannot_load_starts_fresh_and_it_is_said(machine: Machine)
     machine.kill(machine.pids(session)["agent"])
     machine.until_status(session, "interrupted")
     told = json.loads(machine.ok("resume", session, "--json"))
-    assert told["receipt"]["kind"] == "fresh"
+    assert told["receipt"]["kind"] == "rebuilt"
     assert "say how to go on" in told["message"]
     machine.ok("send", session, "what have you seen?", "--follow")
     assert 'I have seen: ["what have you seen?"]' in machine.said(session)
@@ -243,7 +243,7 @@ def test_a_conversation_that_the_agent_has_lost_is_never_passed_off_as_the_same(
     assert told["state"] == "WAITING_FOR_INPUT"
     assert "not found" in told["message"]
     machine.ok("send", session, "hello again", "--follow")
-    assert machine.show(session)["receipt"]["kind"] == "fresh"
+    assert machine.show(session)["receipt"]["kind"] == "rebuilt"
 
 
 def test_a_question_without_a_terminal_is_exit_status_3_and_can_be_answered(machine: Machine) -> None:

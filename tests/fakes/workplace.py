@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rekindle.agents.acp import messages
 from rekindle.agents.dialect import Outgoing
 from rekindle.agents.observation import CallbackAsked
+from rekindle.core.session.history import Turn
 from rekindle.core.session.machine import Session
 
 
@@ -18,6 +19,12 @@ class FakeWorkplace:
 
     def resolve(self, cwd: str, paths: Iterable[str]) -> list[str]:
         return [path if path.startswith("/") else f"{cwd.rstrip('/')}/{path}" for path in paths]
+
+    async def changed(self, session: Session) -> list[str]:
+        return []
+
+    async def history(self, session: Session) -> list[Turn]:
+        return [Turn("user", prompt.text) for prompt in session.prompts if prompt.attempt]
 
     async def end_terminals(self, session: Session) -> None:
         pass

@@ -68,7 +68,7 @@ def test_rows_say_what_the_session_says(tmp_path: Path) -> None:
     assert sql(path, "SELECT number, agent_execution_id, status, how, resume_token, folder, pid, how_ended, "
                      "started_at, ended_at FROM attempts") == [
         (1, "s1-1", "gone", "new", "tok", "/keep/1", 42, "signal SIGKILL", 4.0, 10.0),
-        (2, "s1-2", "gone", "load", "tok", "/keep/2", 43, "exit code 0", 13.0, 20.0),
+        (2, "s1-2", "gone", "load", "tok", "/keep/2", 43, "it said nothing for 240 s", 13.0, 20.0),
         (3, "s1-3", "gone", "load", "tok", "", 0, "no such program", None, 23.0),
     ]  # fmt: skip
     assert sql(path, "SELECT position, id, text, state, attempt FROM prompts ORDER BY position") == [

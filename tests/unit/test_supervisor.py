@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import State
@@ -16,10 +17,11 @@ from rekindle.ports.store import StaleGeneration
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
+from tests.fakes.records import FakeRecords
 from tests.fakes.store import FakeStore
 from tests.fakes.workplace import FakeWorkplace
 
-KINDS = {"fake": AgentKind("fake", "Fake", "acp", lambda _arguments: ("fake",))}
+KINDS = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)}
 
 
 def created(name: str) -> f.Created:
@@ -31,7 +33,7 @@ def play(keepers: FakeKeepers, story: Callable[[Supervisor], Awaitable[None]], *
     engine = Engine(FakeStore(), lambda: float(next(ticks)))
 
     async def run() -> None:
-        supervisor = Supervisor(engine, keepers, FakeWorkplace(), KINDS, settle_seconds=0.0, **options)
+        supervisor = Supervisor(engine, keepers, FakeWorkplace(), KINDS, FakeRecords(), settle_seconds=0.0, **options)
         try:
             await story(supervisor)
         finally:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rekindle.agents.dialect import Dialect
+from rekindle.agents.transcript import TranscriptDialect
 from rekindle.core.session.facts import How
 
 
@@ -29,9 +30,9 @@ class AgentKind:
 
     `dialect` is given the attempt's number, the folder and the token that is known. `mint` names a new conversation
     where the agent lets us choose the name. `proof`: what shows that a conversation is the same, a replay while it is
-    loaded or the agent's own transcript. `compact` is the prompt that makes the agent shorten its conversation.
-    `model` finds the model in an environment where none was named. `refused` finds an argument that is not the user's
-    to give. `missing` says what to do where the program is not installed.
+    loaded or the agent's own transcript; `transcript` is how that is read. `compact` is the prompt that makes the agent
+    shorten its conversation. `model` finds the model in an environment where none was named. `refused` finds an
+    argument that is not the user's to give. `missing` says what to do where the program is not installed.
     """
 
     name: str
@@ -40,6 +41,7 @@ class AgentKind:
     dialect: Callable[[int, str, str | None], Dialect]
     mint: Callable[[str, int], str] | None = None
     proof: Literal["replay", "transcript"] = "replay"
+    transcript: TranscriptDialect | None = None
     compact: str | None = None
     model: Callable[[dict[str, str]], str | None] = lambda _: None
     refused: Callable[[tuple[str, ...]], str | None] = lambda _: None

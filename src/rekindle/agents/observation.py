@@ -18,6 +18,7 @@ RequestId: TypeAlias = int | float | str | None
 How: TypeAlias = Literal["new", "load", "resume"]
 Problem: TypeAlias = Literal["unknown_session", "unsupported", "unauthorized", "other"]
 
+
 class Initialized(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     protocol_version: int
     agent_name: str

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from rekindle.agents.kind import AgentKind
 from rekindle.core.names import why_not
 from rekindle.core.session import facts as f
+from rekindle.core.session.limits import reached
 from rekindle.core.session.machine import TERMINAL, Session, State
 from rekindle.core.session.plan import wants_agent
 from rekindle.core.session.status import status, word
@@ -23,6 +25,8 @@ from rekindle.runtime.supervisor import Supervisor
 DELIVERY_SECONDS = 90.0
 #: So long it may take to find out how an agent has ended that is not there any more.
 SETTLE_SECONDS = 20.0
+#: So long an answer waits for the proof that an agent which works again is in the same conversation.
+PROOF_SECONDS = 6.0
 POLICIES = ("ask", "continue", "never")
 PERMISSIONS = ("edits", "ask", "deny", "all")
 
@@ -44,7 +48,7 @@ class Service:
         supervisor: Supervisor,
         store: Store,
         prepare: Callable[[f.Created, dict[str, str]], None],
-        kinds: Collection[str],
+        kinds: Mapping[str, AgentKind],
     ) -> None:
         self._kinds = kinds
         self._supervisor = supervisor
@@ -67,6 +71,9 @@ class Service:
         feature: str | None = None,
         task: str | None = None,
         arguments: list[str] | None = None,
+        model: str | None = None,
+        limits: dict[str, Any] | None = None,
+        one_shot: bool = False,
     ) -> dict[str, Any]:
         """Begin a session with its first prompt."""
         if policy not in POLICIES:
@@ -75,6 +82,10 @@ class Service:
             raise UsageError(f"{permission!r} is no permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
         if agent not in self._kinds:
             raise UsageError(f"there is no agent {agent!r}", f"there are: {', '.join(self._kinds)}")
+        kind = self._kinds[agent]
+        refused = kind.refused(tuple(arguments or ()))
+        if refused is not None:
+            raise UsageError(f"{refused} is not yours to give to {kind.title}", "rekindle sets it; leave it out")
         if not os.path.isdir(cwd):
             raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
         created = f.Created(
@@ -88,6 +99,9 @@ class Service:
             feature=feature,
             task=task,
             arguments=arguments or [],
+            model=model or kind.model(env),
+            limits=_limits(limits, f.Limits()),
+            one_shot=one_shot,
         )
         try:
             self._prepare(created, env)
@@ -124,9 +138,15 @@ class Service:
         now = self._engine.session(found.id)
         return {**self.shown(now), "prompt": prompt.prompt, "delivered": _is_sent(now, prompt.prompt)}
 
-    async def resume(self, session: str, *, by: str, kill: bool = False) -> dict[str, Any]:
+    async def resume(
+        self, session: str, *, by: str, kill: bool = False, limits: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Bring an agent back. Refused, with who has it, if it is up already."""
         found = self.find(session)
+        wanted = _limits(limits, found.limits)
+        over = reached(wanted, found.usage)
+        if over is not None:
+            raise UsageError(f"session {found.id} has reached its limit: {over}", "give a higher one: see --help")
         if found.state is State.COMPLETED:
             raise UsageError(f"session {found.id} is completed", "begin a new one with `rekindle run`")
         if found.is_up and not self._supervisor.is_alive(found.id):
@@ -141,9 +161,11 @@ class Service:
             raise OwnedError(
                 f"session {found.id} has an agent: {who} (pid {attempt.pid or '?'})", "attach to it, or --kill it"
             )
-        work = asyncio.ensure_future(self._supervisor.record(found.id, f.ResumeAsked(at=self._engine.clock(), by=by)))
+        asked = f.ResumeAsked(at=self._engine.clock(), by=by, limits=wanted)
+        work = asyncio.ensure_future(self._supervisor.record(found.id, asked))
         await asyncio.shield(work)
         await self.until(found.id, _has_come_up, DELIVERY_SECONDS)
+        await self.until(found.id, _is_proved, PROOF_SECONDS)
         return self.shown(self._engine.session(found.id))
 
     async def resume_all(self, *, by: str, kill: bool = False) -> dict[str, Any]:
@@ -272,6 +294,9 @@ class Service:
                 None,
             ),
             "receipt": msgspec.to_builtins(receipt),
+            "model": session.model,
+            "usage": {**msgspec.to_builtins(session.usage), "tokens": session.usage.tokens},
+            "limits": msgspec.to_builtins(session.limits),
             "created_at": session.created_at,
             "changed_at": session.changed_at,
             "generation": session.generation,
@@ -331,6 +356,24 @@ def _is_sent(session: Session, prompt: str) -> bool:
 def _has_come_up(session: Session) -> bool:
     attempt = session.attempt
     return attempt is not None and attempt.status in ("ready", "gone") and session.resume_asked is None
+
+
+def _is_proved(session: Session) -> bool:
+    """Whether no better receipt is to be expected soon: the agent's first words make one."""
+    attempt = session.attempt
+    if attempt is None or attempt.status != "ready" or attempt.receipt is None or attempt.how == "new":
+        return True
+    return attempt.receipt.kind != "unproven" or attempt.compared or (session.turn is None and not session.queued)
+
+
+def _limits(given: dict[str, Any] | None, before: f.Limits) -> f.Limits:
+    """Limits as they were asked for; what was not named stays as it was."""
+    if not given:
+        return before
+    try:
+        return msgspec.convert({**msgspec.to_builtins(before), **given}, f.Limits)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"a limit is wrong: {error}", "limits are numbers") from error
 
 
 def _why_skipped(session: Session, *, alive: bool, kill: bool) -> str | None:

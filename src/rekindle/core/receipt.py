@@ -60,7 +60,9 @@ def _new(session: Session, attempt: Attempt) -> Receipt:
     )
     unknown = _unknown(session, attempt)
     if attempt.history:
-        return Receipt(kind="rebuilt", reason=f"a new conversation, told the history of the old: {why}", unknown=unknown)
+        return Receipt(
+            kind="rebuilt", reason=f"a new conversation, told the history of the old: {why}", unknown=unknown
+        )
     return Receipt(kind="fresh", reason=f"a new conversation, without the history: {why}", unknown=unknown)
 
 
@@ -80,7 +82,9 @@ def _compared(session: Session, attempt: Attempt, fact: Compared) -> Receipt:
     if not fact.extends:
         reason = f"the agent's own record does not go on from what it was: {fact.why}"
         return Receipt(kind="unproven", reason=reason, unknown=_unknown(session, attempt))
-    return _shown(session, attempt, fact.known, "the agent's own record goes on from what it was, with every earlier prompt")
+    return _shown(
+        session, attempt, fact.known, "the agent's own record goes on from what it was, with every earlier prompt"
+    )
 
 
 def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str) -> Receipt:

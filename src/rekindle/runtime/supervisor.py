@@ -210,9 +210,7 @@ class Supervisor:
         attempt = state.attempt
         if attempt is None or attempt.status in ("launching", "gone") or session in self._talks:
             return
-        talk = Talk(
-            state, attempt.number, self._kind(state), clock=self.engine.clock, resolve=self._workplace.resolve
-        )
+        talk = Talk(state, attempt.number, self._kind(state), clock=self.engine.clock, resolve=self._workplace.resolve)
         connected = await self._keepers.connect(session, attempt.number, state.generation)
         step = talk.rebuild(list(self._keepers.sent(session, attempt.number)), self._heard_so_far(state))
         if not connected:
@@ -298,7 +296,7 @@ class Supervisor:
             await self.record(session, opened)
 
     def _may_compare(self, session: Session, talk: Talk, facts: list[f.AnyFact]) -> bool:
-        """Whether the agent has just done its first work since it came back, so that its record shows how it goes on."""
+        """Whether the agent has just worked for the first time since it came back: its record shows how it goes on."""
         attempt = session.attempt
         if attempt is None or attempt.number != talk.attempt or attempt.how != "load" or attempt.compared:
             return False

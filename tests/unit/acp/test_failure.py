@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from rekindle.agents.failure import Failure, classify, resets_at, retry_after, why_not_opened
-from rekindle.agents.observation import ErrorClass, Problem
+from rekindle.agents.observation import Problem
+from rekindle.core.session.facts import ErrorClass
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ import msgspec
 import pytest
 
 from rekindle.agents.acp import messages
-from rekindle.agents.dialect import fold
-from rekindle.agents.framing import Framer
-from rekindle.agents.dialect import Outgoing
-from rekindle.agents.acp.segment import MOST_SAID
 from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.acp.segment import MOST_SAID
+from rekindle.agents.dialect import Outgoing, fold
+from rekindle.agents.framing import Framer
 from rekindle.agents.observation import (
     CallbackAsked,
     ConversationOpened,

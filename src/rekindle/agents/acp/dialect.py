@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rekindle.agents import fields
 from rekindle.agents.acp import messages
 from rekindle.agents.acp.decoding import Message, Request, Response, decode
 from rekindle.agents.acp.wire import Wire
@@ -24,14 +25,14 @@ class AcpDialect(Wire):
     def begin(self, how: How, token: str | None) -> list[Outgoing]:
         """Greet the agent, or, where that was done, ask for the conversation."""
         self._wanted = (how, token)
-        return [messages.initialize(self.generation)] if self.open.initialized is None else [self._opening(how, token)]
+        return [messages.initialize(self.generation)] if self.open.initialized is None else [self._asking(how, token)]
 
     def follow_up(self, seen: Observation) -> list[Outgoing]:
         """The conversation is asked for when the agent has greeted, if it can do what is wanted."""
         if not isinstance(seen, Initialized) or self._wanted is None:
             return []
         how, token = self._wanted
-        return [] if how == "load" and not seen.can_load else [self._opening(how, token)]
+        return [] if how == "load" and not seen.can_load else [self._asking(how, token)]
 
     def say(self, prompt_id: str, text: str) -> Outgoing:
         """The message of a prompt."""
@@ -89,7 +90,7 @@ class AcpDialect(Wire):
             self._decoded = (line, decode(line))
         return self._decoded[1]
 
-    def _opening(self, how: How, token: str | None) -> Outgoing:
+    def _asking(self, how: How, token: str | None) -> Outgoing:
         if how == "load" and token is not None:
             return messages.load_session(self.generation, token, self._cwd)
         return messages.new_session(self.generation, self._cwd)

@@ -10,11 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-import msgspec
-
 from rekindle.agents import fields
 from rekindle.agents.acp.decoding import Message, NoMessage, Notification, Request, Response, decode
-from rekindle.agents import fields
 from rekindle.agents.acp.segment import Segment
 from rekindle.agents.dialect import OpenState, OurRequest
 from rekindle.agents.failure import Failure, classify, resets_at, retry_after, why_not_opened

@@ -15,6 +15,7 @@ from rekindle.api.client import DaemonClient
 from rekindle.api.places import Places
 from rekindle.api.service import PERMISSIONS, POLICIES
 from rekindle.cli.explain import explain
+from rekindle.cli.limits import limit_options
 from rekindle.cli.live import LiveView, follow_until
 from rekindle.cli.options import complete_sessions, json_option, print_json
 from rekindle.cli.outcome import INTERRUPTED, printable
@@ -54,6 +55,9 @@ def who() -> str:
     show_default=True,
     help="How its requests for permission are answered.",
 )
+@click.option("--model", help="The model that the agent uses, in all attempts.")
+@limit_options
+@click.option("--one-shot", is_flag=True, help="End the agent after each turn; the next prompt brings it back.")
 @json_option
 def run(
     prompt: str,
@@ -65,6 +69,9 @@ def run(
     title: str,
     policy: str,
     permission: str,
+    model: str | None,
+    limits: dict[str, float | int],
+    one_shot: bool,
     as_json: bool,
 ) -> int:
     """Give PROMPT (- reads standard input) to an agent in a new session, and show what it does.
@@ -93,6 +100,9 @@ def run(
         feature=repo.feature if repo is not None else None,
         task=task,
         arguments=list(arguments),
+        model=model,
+        limits=limits,
+        one_shot=one_shot,
     )
     if detach or as_json:
         print_json(session) if as_json else print(session["id"])
@@ -107,8 +117,17 @@ def run(
 @click.option("--kill", is_flag=True, help="End a live agent first.")
 @click.option("--explain", "only_explain", is_flag=True, help="Print evidence, decision and reasons, and do nothing.")
 @click.option("--follow", "-f", is_flag=True, help="Show what the agent then does.")
+@limit_options
 @json_option
-def resume(session: str | None, every: bool, kill: bool, only_explain: bool, follow: bool, as_json: bool) -> int:
+def resume(
+    session: str | None,
+    every: bool,
+    kill: bool,
+    only_explain: bool,
+    follow: bool,
+    limits: dict[str, float | int],
+    as_json: bool,
+) -> int:
     """Bring the agent of SESSION back, in the same conversation if that can be, and say what was proved.
 
     Without SESSION: the only one that is interrupted.
@@ -132,7 +151,7 @@ def resume(session: str | None, every: bool, kill: bool, only_explain: bool, fol
         shown = explain(client.ask("show", session=chosen), places().sessions)
         print_json(shown) if as_json else print("\n".join(shown["text"]))
         return 0
-    told = client.ask("resume", session=chosen, by=who(), kill=kill)
+    told = client.ask("resume", session=chosen, by=who(), kill=kill, limits=limits)
     if as_json:
         print_json(told)
     else:
@@ -226,6 +245,11 @@ def show(session: str, as_json: bool) -> None:
     print(f"folder    {printable(told['cwd'])}")
     if told["pid"]:
         print(f"agent     pid {told['pid']}")
+    if told["model"]:
+        print(f"model     {printable(told['model'])}")
+    if told["usage"]["tokens"]:
+        cost = told["usage"]["cost"]
+        print(f"used      {told['usage']['tokens']} tokens" + (f", ${cost:.4f}" if cost is not None else ""))
     for attempt in told["session"]["attempts"]:
         end = f", {printable(attempt['how_ended'])}" if attempt["how_ended"] else ""
         print(f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{end}")

@@ -349,14 +349,16 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return _attempt(session, lambda a: replace(a, compared=True))
         case f.Compacted():
             told = f"the agent has shortened its conversation ({fact.why or 'by itself'})"
-            return session if session.notices[-1:] == [told] else replace(session, notices=[*session.notices[-19:], told])
+            return (
+                session if session.notices[-1:] == [told] else replace(session, notices=[*session.notices[-19:], told])
+            )
         case f.GivenUp():
             if session.attempts[-1].given_up:
                 return session
             return replace(_attempt(session, lambda a: replace(a, given_up=fact.why)), message=fact.why)
         case f.PromptSent():
-            told = _attempt(session, lambda a: replace(a, history=""))  # it is told once
-            sent = _prompt(told, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text)
+            once = _attempt(session, lambda a: replace(a, history=""))
+            sent = _prompt(once, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text)
             return _prompt(sent, fact.prompt, sent_at=fact.at)
         case f.TurnBegan():
             return _prompt(session, fact.prompt, state="began")
@@ -431,7 +433,7 @@ def _exited(session: Session, fact: f.Exited) -> Session:
 
 
 def _refused(session: Session, fact: f.OpenRefused) -> Session:
-    """Only the agent's own word gives a conversation up. Unattended, a new one is begun, once; else a person decides."""
+    """Only the agent's own word gives a conversation up. Unattended a new one is begun, once; else somebody decides."""
     token = session.attempts[-1].token
     is_lost = fact.problem == "unknown_session"
     lost = [*session.lost, token] if is_lost and token is not None else session.lost

@@ -49,7 +49,7 @@ def compacted_prompt(text: str) -> str:
     """What the agent is told after its conversation had become too long and was shortened."""
     return "\n".join(
         (
-            "Your conversation had become too long for the model and was shortened; what you remember of it is a summary.",
+            "Your conversation had become too long for the model and was shortened; you remember a summary of it.",
             f"What you were asked: {quoted(text, 4000)}",
             "Go on from where you stopped; check the state of the files before you repeat anything.",
         )

@@ -60,7 +60,11 @@ def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice
         return Choice("load", tokens[0], notes=evidence[0].notes)  # only the agent's own word gives a conversation up
     notes = usable.notes
     if usable.token != tokens[0]:
-        notes = (*evidence[0].notes, f"the newest conversation is lost; an earlier one is resumed: {usable.token}", *notes)
+        notes = (
+            *evidence[0].notes,
+            f"the newest conversation is lost; an earlier one is resumed: {usable.token}",
+            *notes,
+        )
     return Choice("load", usable.token, known=usable.prompts, notes=notes)
 
 

@@ -1,0 +1,59 @@
+"""The options that limit what a session may take."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Duration(click.ParamType[float]):
+    """90, 90s, 15m, 2h or 1d."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The duration in seconds."""
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", str(value).strip())
+        if found is None or float(found[1]) <= 0:
+            self.fail(f"{value!r} is no duration: use 90s, 15m, 2h or 1d", param, ctx)
+        return float(found[1]) * _UNITS[found[2]]
+
+
+_OPTIONS = {
+    "max_cost": "cost",
+    "max_tokens": "tokens",
+    "timeout": "turn_seconds",
+    "stall": "stall_seconds",
+    "max_age": "age_seconds",
+    "max_resumes": "resumes",
+}
+
+
+def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options, and gives those that were used to the command as `limits`."""
+
+    @functools.wraps(command)
+    def limited(*args: Any, **values: Any) -> Any:
+        given = {limit: values.pop(option) for option, limit in _OPTIONS.items()}
+        return command(*args, limits={limit: value for limit, value in given.items() if value is not None}, **values)
+
+    for option in reversed(
+        (
+            click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Stop at so many dollars."),
+            click.option("--max-tokens", type=click.IntRange(min=1), help="Stop when it has taken so many tokens."),
+            click.option("--timeout", type=Duration(), help="The longest time for one turn, e.g. 30m."),
+            click.option("--stall", type=Duration(), help="How long a turn may be silent with no tool running."),
+            click.option("--max-age", type=Duration(), help="Do not resume a conversation that is older."),
+            click.option("--max-resumes", type=click.IntRange(min=0), help="Do not resume a conversation more often."),
+        )
+    ):
+        limited = option(limited)
+    return limited
