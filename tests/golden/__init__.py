@@ -1,0 +1,1 @@
+"""Samples of what real agents wrote, and tests on them."""
