@@ -293,6 +293,17 @@ def local_command(place: Place) -> None:
 
 
 @sample
+def command(place: Place) -> None:
+    """A command of the project's own, which stands for a prompt, and one that nobody knows."""
+    folder = place.project / ".claude" / "commands"
+    folder.mkdir(parents=True)
+    (folder / "greet.md").write_text("Greet $ARGUMENTS.\n")
+    place.model.will(DONE)
+    place.keep("command", place.turn("/greet the whole world"))
+    place.keep("command_resumed", place.turn("/no-such-command at all", resume=True))
+
+
+@sample
 def live(place: Place) -> None:
     """A process that stays: initialize, two turns, a turn that fails, one more."""
     place.model.will(
