@@ -20,7 +20,8 @@ class LineDialect:
         lines = data.splitlines()
         whole = [line for line in lines if _LINE.fullmatch(line)]
         prompts = tuple(line[2:-1].decode("utf-8", "replace") for line in whole if line.startswith(b"u"))
-        return Record(prompts=prompts, entries=len(whole), problems=("bad line",) * (len(lines) - len(whole)))
+        entries = tuple(line.decode("utf-8", "replace") for line in whole)
+        return Record(prompts=prompts, entries=entries, problems=("bad line",) * (len(lines) - len(whole)))
 
     def repair(self, data: bytes) -> Repaired:
         changes: list[str] = []

@@ -47,7 +47,7 @@ class FakeRecords:
         self._checked[token] = Checked(
             decision.state,
             tuple(decision.record.prompts),
-            decision.record.entries,
+            len(decision.record.entries),
             decision.notes,
             f"kept/{token}" if decision.data is not None and current is not None else None,
             len(lies),
@@ -72,7 +72,7 @@ class FakeRecords:
             for copy in self.copied[token]
             if hashlib.sha256(copy[: before.size]).hexdigest() == before.digest
         )
-        return Compared(extends(self.dialect, older, current), prompts, "compared line by line")
+        return Compared(extends(self.dialect.read(older), self.dialect.read(current)), prompts, "compared line by line")
 
     def difference(self, session: Session, token: str) -> str:
         if token not in self.replaced:

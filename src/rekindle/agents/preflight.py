@@ -46,7 +46,7 @@ def decide(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[b
         return Decision("repaired", dialect.read(mended.data), mended.data, (*mended.changes, *notes))
     data = b"\n".join(best) + b"\n"
     record = dialect.read(data)
-    lost = record.entries - (dialect.read(mended.data).entries if here else 0)
+    lost = len(record.entries) - (len(dialect.read(mended.data).entries) if here else 0)
     return Decision("restored", record, data, (_what_was_wrong(current, here, lost), *mended.changes, *notes))
 
 

@@ -42,7 +42,7 @@ def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock
         found = Checked(
             state=decision.state,
             prompts=_texts(record.prompts),
-            entries=record.entries,
+            entries=len(record.entries),
             notes=decision.notes,
             kept=original,
             size=len(lies),
@@ -73,7 +73,7 @@ def compare(folder: str, dialect: TranscriptDialect, path: str, before: Checked)
     older = _as_it_was(folder, path, before)
     if older is None:
         return Compared(None, prompts, "the agent's record was rewritten, and what it was is not kept")
-    if extends(dialect, older, current):
+    if extends(dialect.read(older), dialect.read(current)):
         return Compared(True, prompts, "the agent's record was rewritten and has everything that it had")
     return Compared(False, prompts, "the agent's record lacks something that it had")
 
