@@ -47,7 +47,7 @@ def _line(number: int, line: bytes, newline: bytes) -> Line:
     nuls = line.count(0)
     clean = line.replace(b"\0", b"")
     kept = _records(clean)
-    lost = len(clean.strip()) - sum(len(one.data.strip()) for one in kept)
+    lost = len(clean) - sum(len(one.data) for one in kept) if clean.strip() else 0
     wrong = [_number(nuls, "NUL byte")] if nuls else []
     if len(kept) > 1:
         wrong.append(f"{len(kept)} records in one line")

@@ -38,12 +38,13 @@ def slug(path: str) -> str:
     The program counts in units of UTF-16, so a character outside of the basic plane makes two dashes. A long name is
     cut, and a hash of the whole path is put behind it.
     """
-    units = memoryview(path.encode("utf-16-le", "surrogatepass")).cast("H")
+    data = path.encode("utf-16-le", "surrogatepass")
+    units = [low + 256 * high for low, high in zip(data[::2], data[1::2], strict=True)]
     name = re.sub("[^A-Za-z0-9]", "-", "".join(map(chr, units)))
     return name if len(name) <= _LONGEST_SLUG else f"{name[:_LONGEST_SLUG]}-{_hash(units)}"
 
 
-def _hash(units: memoryview[int]) -> str:
+def _hash(units: list[int]) -> str:
     """The size of a number of 32 bits with a sign, in base 36."""
     value = 0
     for unit in units:
