@@ -6,6 +6,7 @@ from typing import Final
 
 from rekindle.agents.claude.dialect import ClaudeDialect
 from rekindle.agents.claude.messages import derived_uuid
+from rekindle.agents.claude.transcript import ClaudeTranscript
 from rekindle.agents.kind import AgentKind, Start
 
 #: Flags that rekindle sets itself: a second opinion about them would open another conversation, or none.
@@ -59,6 +60,7 @@ CLAUDE = AgentKind(
     dialect=ClaudeDialect,
     mint=_mint,
     proof="transcript",
+    transcript=ClaudeTranscript(),
     compact="/compact",
     model=lambda environment: environment.get("ANTHROPIC_MODEL") or "default",
     refused=_refused,
