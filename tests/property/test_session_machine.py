@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rekindle.core.effects import End, Launch, Open, Say
@@ -155,6 +155,21 @@ def test_the_four_cases_of_the_status(facts: list[f.AnyFact], alive: bool, seen:
         assert seen < 10
     elif session.state in TERMINAL:
         assert found.is_resumable == (session.state is not State.COMPLETED)
+
+
+@given(st.lists(FACTS, max_size=25))
+@example(
+    [
+        f.PromptQueued(at=1, prompt="p1", text="do a"),
+        f.LaunchIntended(at=2, attempt=1, generation=1, how="new"),
+        f.Launched(at=3, attempt=1, folder="x", pid=1),
+        f.Opened(at=4, attempt=1, how="new", token="t"),
+    ]
+)
+def test_an_agent_that_gets_a_prompt_next_is_not_said_to_wait_for_one(facts: list[f.AnyFact]) -> None:
+    session = folded(facts)
+    if any(isinstance(effect, Say) for effect in plan(session, 5.0)):
+        assert word(session, alive=True) != "waiting"
 
 
 def test_automatic_restarts_end_when_the_budget_is_spent() -> None:

@@ -53,6 +53,13 @@ def presumed_dead(session: Session) -> Session:
     return evolve(session, Exited(at=session.changed_at, attempt=attempt.number, how_ended="", by_us=by_us))
 
 
+def _is_about_to_work(session: Session) -> bool:
+    """Whether a prompt is on its way to an agent at rest: its state still says that it waits, but it does not."""
+    attempt = session.attempt
+    ready = attempt is not None and attempt.status == "ready" and session.stop_asked is None
+    return ready and session.state is State.WAITING_FOR_INPUT and bool(session.queued)
+
+
 def word(session: Session, *, alive: bool) -> str:
     """The session in one word, for a list."""
     if session.state not in ACTIVE:
@@ -60,6 +67,8 @@ def word(session: Session, *, alive: bool) -> str:
     if alive:
         if any(not asked.answered for asked in session.permissions):
             return "asking"
+        if _is_about_to_work(session):
+            return "working"
         return {State.STARTING: "starting", State.RUNNING: "working", State.WAITING_FOR_INPUT: "waiting"}[session.state]
     session = presumed_dead(session)
     if is_cut(session):
