@@ -7,20 +7,20 @@ SESSIONS/<session>/<attempt>/ is its keeper's folder, SESSIONS/<session>/lock th
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from typing import Literal
 
 from rekindle.adapters.keeper_connection import KeeperConnection
+from rekindle.adapters.keeper_start import start
 from rekindle.keeper import launch, lockfile
-from rekindle.keeper.errors import KeeperError, KeeperGone, LockHeld, Refused, StaleGeneration, StartInDoubt
+from rekindle.keeper.errors import KeeperGone, Refused, StaleGeneration
 from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.processes import is_running, send_signal
 from rekindle.keeper.refusals import Code
-from rekindle.ports.errors import OwnedError, RekindleError
+from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Lost, NoRoomForTurn, Order, Output, Running, Sent
 from rekindle.ports.store import StaleGeneration as StaleWriter
 
@@ -50,10 +50,6 @@ class KeeperProcesses:
 
     async def launch(self, order: Order) -> Running:
         """Start the attempt unless it runs or has run already."""
-        folder = self.folder(order.session, order.attempt)
-        found = self._found(folder)
-        if found is not None:
-            return found
         spec = launch.Spec(
             session=order.session,
             attempt=order.attempt,
@@ -61,25 +57,14 @@ class KeeperProcesses:
             argv=order.argv,
             cwd=order.cwd,
             env=order.env,
-            folder=folder,
+            folder=self.folder(order.session, order.attempt),
             lock=self.lock(order.session),
             socket_dir=self._sockets,
             stamp=stamp(order.session),
             pty=order.pty,
             grace_seconds=self._grace,
         )
-        try:
-            started = await asyncio.to_thread(launch.spawn, spec)
-        except LockHeld as error:
-            raise OwnedError(f"another process holds the session: {error}", "see `rekindle ps`") from error
-        except StartInDoubt as error:
-            found = await self._decided(folder)
-            if found is None:
-                raise RekindleError(str(error), "try again") from error
-            return found
-        except (KeeperError, OSError) as error:
-            raise RekindleError(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
-        return Running(folder, started.identity.agent.pid)
+        return await start(spec)
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:
         """Speak for the session from now on."""
@@ -205,29 +190,14 @@ class KeeperProcesses:
         self._connections[key] = connection
         return connection
 
-    def _found(self, folder: str) -> Running | None:
-        identity = launch.read_identity(folder)
-        if identity is not None and (launch.is_alive(folder) or launch.read_exit(folder) is not None):
-            return Running(folder, identity.agent.pid)
-        return None
-
-    async def _decided(self, folder: str) -> Running | None:
-        for _ in range(100):
-            found = self._found(folder)
-            if found is not None or not launch.is_alive(folder):
-                return found
-            await asyncio.sleep(0.1)
-        return None
-
     def _sweep(self, session: str) -> tuple[str, ...]:
         """End what guard and keeper left behind because both were killed; their lock is ours meanwhile."""
         os.makedirs(os.path.dirname(self.lock(session)), mode=0o700, exist_ok=True)  # somebody may have removed it
-        fd = os.open(self.lock(session), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return tuple(process.comm for process in launch.end_leftovers(stamp(session)))
-        except BlockingIOError:
+        fd = lockfile.take(self.lock(session))
+        if fd is None:
             return ()
+        try:
+            return tuple(process.comm for process in launch.end_leftovers(stamp(session)))
         finally:
             os.close(fd)
 

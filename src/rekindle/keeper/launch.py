@@ -117,8 +117,8 @@ def is_alive(path: str) -> bool:
         return lockfile.is_held(path)
     try:
         lock = read_spec(path).lock
-    except FileNotFoundError:
-        return False
+    except (FileNotFoundError, ValueError, SpecError):
+        return False  # whoever wrote it did not live to write all of it, and no guard can have read it
     holder = lockfile.read_holder(lock)
     same = holder is not None and os.path.realpath(holder.folder) == os.path.realpath(path)
     return same and lockfile.is_held(lock)

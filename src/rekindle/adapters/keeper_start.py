@@ -1,0 +1,70 @@
+"""Starts an attempt under a keeper, or sees the start through that a daemon began who did not live to see its end.
+
+Such a start is in one of four states: its agent runs or has run, it is on record that it never ran, a guard is at work
+on it, or nobody is. Only in the last one it is begun again, and that is decided with the session's lock in hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+
+from rekindle.keeper import launch, lockfile
+from rekindle.keeper.errors import KeeperError, LockHeld, StartInDoubt
+from rekindle.ports.errors import OwnedError, RekindleError
+from rekindle.ports.keepers import Running
+
+_LOOKS, _PAUSE = 100, 0.1
+
+
+async def start(spec: launch.Spec) -> Running:
+    """Returns once the agent runs or has run. Raises RekindleError if it never did."""
+    doubt: KeeperError | None = None
+    for _ in range(_LOOKS):
+        found = _found(spec.folder)
+        if found is not None:
+            return found
+        try:
+            if await asyncio.to_thread(_is_clear, spec):
+                started = await asyncio.to_thread(launch.spawn, spec)
+                return Running(spec.folder, started.identity.agent.pid)
+        except (LockHeld, StartInDoubt) as error:
+            doubt = error
+        except (KeeperError, OSError) as error:
+            raise RekindleError(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
+        await asyncio.sleep(_PAUSE)
+    if isinstance(doubt, StartInDoubt):
+        raise RekindleError(str(doubt), "try again") from doubt
+    owner = launch.owner_pid(spec.lock)
+    raise OwnedError(f"another process holds the session (pid {owner or 'unknown'})", "see `rekindle ps`") from doubt
+
+
+def _found(folder: str) -> Running | None:
+    identity = launch.read_identity(folder)
+    if identity is not None:
+        return Running(folder, identity.agent.pid)
+    record = launch.read_exit(folder)
+    if record is not None:
+        raise RekindleError(f"the agent could not be started: {record.reason}", "see `rekindle doctor`")
+    return None
+
+
+def _is_clear(spec: launch.Spec) -> bool:
+    """Whether nobody is at work on the attempt; what a start left that came to nothing is removed.
+
+    A guard of that start may still come, if it was slow. It finds the lock held, or it holds it and is the one that
+    starts the attempt: ours is then refused, and we look again.
+    """
+    if not os.path.exists(spec.folder):
+        return not lockfile.is_held(spec.lock)
+    lock = lockfile.take(spec.lock)
+    if lock is None:
+        return False
+    try:
+        nothing_came_of_it = launch.read_identity(spec.folder) is None and launch.read_exit(spec.folder) is None
+        if nothing_came_of_it:
+            shutil.rmtree(spec.folder)
+        return nothing_came_of_it
+    finally:
+        os.close(lock)
