@@ -110,8 +110,11 @@ def test_what_was_not_delivered_can_be_told_after_the_keepers_death(bench: Bench
 
 
 def test_a_large_message_arrives_whole_at_a_slow_reader(bench: Bench) -> None:
+    # It reads nothing before it may: once it has all, it ends and its keeper too, who still has something to refuse.
     code = """
-import hashlib, sys
+import hashlib, os, sys, time
+while not os.path.exists("may-read"):
+    time.sleep(0.01)
 total = hashlib.sha256()
 while data := sys.stdin.buffer.raw.read(4099):
     total.update(data)
@@ -127,6 +130,7 @@ print(total.hexdigest(), flush=True)
         with pytest.raises(Refused) as closed:
             client.send("late", b"x")
         assert closed.value.code == "stdin_closed"
+    (Path(session.spec.cwd) / "may-read").touch()
     assert session.ended().code == 0
     assert session.out().decode().strip() == hashlib.sha256(payload).hexdigest()
 
