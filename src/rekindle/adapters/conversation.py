@@ -1,15 +1,17 @@
-"""A session's conversation, read from its spools: over all attempts, and as it grows. Needs no daemon."""
+"""A session's conversation, read from its spools or the vault: over all attempts, and as it grows. Needs no daemon."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from rekindle.adapters import files
 from rekindle.adapters.sql_store.rebuild import SESSION_FILE
+from rekindle.adapters.vault.spools import open_spool
 from rekindle.agents import observation as o
 from rekindle.agents.dialect import Dialect
 from rekindle.agents.framing import Framed, Framer, Line
@@ -24,11 +26,12 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that was said or done."""
+    """One thing that was said or done. `call` tells which tool call a result belongs to."""
 
     kind: Kind
     text: str
     attempt: int
+    call: str = ""
 
 
 class Conversation:
@@ -119,12 +122,12 @@ class _AttemptReader:
 
     def _read(self) -> None:
         try:
-            with open(os.path.join(self._folder, "in"), "rb") as file:
+            with open_spool(self._folder, "in") as file:
                 for record in InputReader(file):
                     if record.n > self._last_record:
                         self._records.append(record)
                         self._last_record = record.n
-            with open(os.path.join(self._folder, "out"), "rb") as file:
+            with open_spool(self._folder, "out") as file:
                 file.seek(self._framer.offset)
                 while block := file.read(_BLOCK):
                     self._lines.extend(self._framer.feed(block))
@@ -145,9 +148,10 @@ class _AttemptReader:
             case o.Said(replay=False):
                 return self._entry("thought" if seen.thought else "said", seen.text)
             case o.ToolStarted(replay=False):
-                return self._entry("tool", seen.title)
+                return self._entry("tool", seen.title, seen.tool_id)
             case o.ToolChanged(replay=False) if seen.status in ("completed", "failed"):
-                return self._entry("tool_done", f"{seen.status}" + (f": {seen.output}" if seen.output else ""))
+                output = f": {seen.output}" if seen.output else ""
+                return self._entry("tool_done", f"{seen.status}{output}", seen.tool_id)
             case o.PlanShown(replay=False):
                 return self._entry("plan", "\n".join(f"[{one.status}] {one.content}" for one in seen.entries))
             case o.PermissionAsked():
@@ -168,5 +172,28 @@ class _AttemptReader:
             case _:
                 return None
 
-    def _entry(self, kind: Kind, text: str) -> Entry:
-        return Entry(kind, text, self._number)
+    def _entry(self, kind: Kind, text: str, call: str = "") -> Entry:
+        return Entry(kind, text, self._number, call)
+
+
+def turns(entries: Iterable[Entry]) -> list[Turn]:
+    """What was said and done, as it is told to an agent that does not remember it."""
+    found: list[Turn] = []
+    names: dict[tuple[int, str], str] = {}
+    speaking = 0  # the attempt whose words come in pieces right now
+    for entry in entries:
+        if entry.kind == "said" and speaking == entry.attempt:
+            found[-1] = Turn("assistant", found[-1].text + entry.text)
+            continue
+        speaking = entry.attempt if entry.kind == "said" else 0
+        match entry.kind:
+            case "prompt":
+                found.append(Turn("user", entry.text))
+            case "said":
+                found.append(Turn("assistant", entry.text))
+            case "tool":
+                names[entry.attempt, entry.call] = entry.text
+                found.append(Turn("tool_call", name=entry.text))
+            case "tool_done":
+                found.append(Turn("tool_result", entry.text, names.get((entry.attempt, entry.call), "")))
+    return found

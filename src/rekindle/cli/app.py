@@ -26,6 +26,8 @@ _COMMANDS = {
     "snapshots": ("snapshots", "snapshots", "List the snapshots of a session's work tree."),
     "restore": ("snapshots", "restore", "Put a snapshot back, here or into a new folder."),
     "diff": ("snapshots", "diff", "What changed between snapshots, or since the last one."),
+    "vault": ("vault", "vault", "Verify the kept copies of conversations; what a pre-flight changed."),
+    "gc": ("gc", "gc", "Give back room that holds nothing but second copies."),
     "serve": ("serve", "serve", "Run the daemon that owns your sessions."),
     "analyze": ("analyze", "analyze", "What a journal says, and what a resume would do."),
     "track": ("track", "track", "Append an event to a feature's journal."),

@@ -14,6 +14,15 @@ _COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at", "if
 
 def rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The sessions, oldest first; none if there is no store yet. Raises sqlite3.Error for a file that is no store."""
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in _select(path, _COLUMNS)]
+
+
+def bodies(path: str | os.PathLike[str]) -> list[str]:
+    """The sessions as the store keeps them, whole, oldest first."""
+    return [str(row[0]) for row in _select(path, ("body",))]
+
+
+def _select(path: str | os.PathLike[str], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
     if not os.path.exists(path):
         return []
     place = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
@@ -22,7 +31,6 @@ def rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     try:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions'").fetchall():
             return []  # the daemon is about to make it
-        found = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM sessions ORDER BY created_at, id")
-        return [dict(zip(_COLUMNS, row, strict=True)) for row in found]
+        return connection.execute(f"SELECT {', '.join(columns)} FROM sessions ORDER BY created_at, id").fetchall()
     finally:
         connection.close()

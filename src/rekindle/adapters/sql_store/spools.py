@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, BinaryIO
 
+from rekindle.adapters.vault.spools import open_spool
 from rekindle.core.session.facts import How
 from rekindle.keeper.input_records import InputReader
-from rekindle.keeper.spec import Layout
 
 _LONGEST_LINE = 64 << 20
 _WORDS = ("agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan")
@@ -55,12 +55,12 @@ def read_conversation(folder: str, attempt: int) -> Conversation:
     found = Conversation()
     requests: dict[str, tuple[str, Turn | None]] = {}
     try:
-        with open(Layout(folder).input, "rb") as file:
+        with open_spool(folder, "in") as file:
             _read_requests(file, attempt, found, requests)
     except OSError as error:
         found.problems.append(f"its input cannot be read: {error.strerror}")
     try:
-        with open(Layout(folder).out, "rb") as file:
+        with open_spool(folder, "out") as file:
             _read_answers(file, found, requests)
     except OSError as error:
         found.problems.append(f"its output cannot be read: {error.strerror}")

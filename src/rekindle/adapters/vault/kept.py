@@ -81,9 +81,9 @@ def listing(vault: str) -> list[Kept]:
     return sorted(found, key=lambda one: one.number)
 
 
-def difference(vault: str, token: str) -> str:
-    """What the last replacement of a token's record changed; empty if there was none."""
-    found = [one for one in listing(vault) if one.note.token == token]
+def difference(vault: str, token: str | None = None) -> str:
+    """What the last replacement (of a token's record, or of any) changed; empty if there was none."""
+    found = [one for one in listing(vault) if token in (None, one.note.token)]
     if not found:
         return ""
     last = found[-1]

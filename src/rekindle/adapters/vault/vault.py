@@ -149,6 +149,11 @@ class Vault:
         finally:
             os.close(fd)
 
+    def copied(self, source: Source) -> int:
+        """How much of the source its newest edition holds."""
+        found = self._of(source).edition
+        return found.size if found is not None else 0
+
     def sync(self) -> None:
         """All copies are on disk when this returns."""
         for watched in self._watched.values():

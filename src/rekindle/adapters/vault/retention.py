@@ -1,0 +1,270 @@
+"""What may go: only what the vault has a whole and checked copy of. Everything else is kept, with the reason.
+
+First a look, which changes nothing; then each thing that may go is looked at once more, with the vault locked, and
+removed. Whatever belongs to an attempt that may still live is never touched (docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rekindle.adapters import files
+from rekindle.adapters.vault import kept as kept_
+from rekindle.adapters.vault.vault import FOLDER, Listed, Source, Vault, copies, editions, spool
+from rekindle.core.session.machine import TERMINAL, Session
+from rekindle.keeper import launch
+from rekindle.ports.errors import OwnedError
+
+DAY = 86400.0
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that may go. `size` is the room that it takes."""
+
+    session: str
+    what: Literal["spool", "edition", "original", "session"]
+    path: str
+    size: int
+    changed_at: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something that is kept, and why."""
+
+    session: str
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Survey:
+    """`total` is the room that all sessions take now."""
+
+    items: tuple[Item, ...]
+    kept: tuple[Remark, ...]
+    total: int
+
+
+_ORDER = ("spool", "edition", "original", "session")
+
+
+def survey(folder: str, sessions: Iterable[Session], now: float, older_than: float | None = None) -> Survey:
+    """Look at all sessions. `older_than` days is needed for originals that were replaced, and for whole sessions."""
+    items: list[Item] = []
+    remarks: list[Remark] = []
+    for session in sessions:
+        own = os.path.join(folder, session.id)
+        if not os.path.isdir(own):
+            continue
+        _spools(own, session, items, remarks)
+        _editions(own, session.id, items, remarks)
+        is_old = older_than is not None and session.changed_at < now - older_than * DAY
+        _originals(own, session.id, None if older_than is None else now - older_than * DAY, items, remarks)
+        if is_old and session.state in TERMINAL:
+            _whole(own, session, items, remarks)
+    items.sort(key=lambda item: (_ORDER.index(item.what), item.changed_at))
+    return Survey(tuple(items), tuple(remarks), room(folder))
+
+
+def complete(folder: str, session: Session) -> None:
+    """Copy what the attempts that are over have said, as far as the vault lacks it. Raises OwnedError or OSError."""
+    own = os.path.join(folder, session.id)
+    over = [attempt.number for attempt in session.attempts if attempt.status == "gone"]
+    sources = [spool(own, number, name) for number in over for name in ("in", "out")]
+    sources = [source for source in sources if os.path.exists(source.path)]
+    if not sources:
+        return
+    with Vault(os.path.join(own, FOLDER), session.id) as vault:
+        for source in sources:
+            vault.copy(source)
+
+
+def enough(found: Survey, quota: int | None) -> list[Item]:
+    """What has to go: all that may or, with a quota, no more than that the rest fits into it."""
+    if quota is None:
+        return list(found.items)
+    chosen: list[Item] = []
+    left = found.total
+    for item in found.items:
+        if left <= quota:
+            break
+        chosen.append(item)
+        left -= item.size
+    return chosen
+
+
+def remove(folder: str, items: Sequence[Item]) -> tuple[list[Item], list[Remark]]:
+    """Remove what may still go. Returns what went, and what did not."""
+    gone: list[Item] = []
+    remarks: list[Remark] = []
+    for item in items:
+        own = os.path.join(folder, item.session)
+        try:
+            with Vault(os.path.join(own, FOLDER), item.session):
+                why = _why_not(own, item)
+                if why is None:
+                    _remove(item)
+        except OwnedError:
+            why = "its vault is in use"
+        except OSError as error:
+            why = f"it could not be removed ({error.strerror})"
+        if why is None:
+            gone.append(item)
+        else:
+            remarks.append(Remark(item.session, item.path, why))
+    return gone, remarks
+
+
+def room(path: str) -> int:
+    """The room that a file, or everything in a folder, takes on the disk."""
+    try:
+        found = os.lstat(path).st_blocks * 512
+    except FileNotFoundError:
+        return 0
+    for place, folders, names in os.walk(path):
+        for name in (*folders, *names):
+            try:
+                found += os.lstat(os.path.join(place, name)).st_blocks * 512
+            except FileNotFoundError:
+                continue
+    return found
+
+
+def _spools(own: str, session: Session, items: list[Item], remarks: list[Remark]) -> None:
+    for attempt in session.attempts:
+        for name in ("out", "in"):
+            source = spool(own, attempt.number, name)
+            if not os.path.exists(source.path):
+                continue
+            why = _spool_stays(own, source, is_over=attempt.status == "gone")
+            if why is None:
+                items.append(_item(session.id, "spool", source.path, "the vault has all of it"))
+            else:
+                remarks.append(Remark(session.id, source.path, why))
+
+
+def _spool_stays(own: str, source: Source, *, is_over: bool) -> str | None:
+    folder = os.path.dirname(source.path)
+    if not is_over or launch.read_exit(folder) is None or launch.is_alive(folder):
+        return "its attempt may still live"
+    listed = editions(os.path.join(own, FOLDER), source.name)
+    copied = listed[-1].read() if listed else None
+    if copied is None or not copied.is_whole:
+        return "the vault has no whole copy of it"
+    return None if files.read(source.path) == copied.data else "the vault's copy is not complete yet"
+
+
+def _editions(own: str, session: str, items: list[Item], remarks: list[Remark]) -> None:
+    for one in editions(os.path.join(own, FOLDER)):
+        why = _edition_stays(one)
+        if why is None:
+            items.append(_item(session, "edition", one.path, "a newer edition has all of it"))
+        elif why:
+            remarks.append(Remark(session, one.path, why))
+
+
+def _edition_stays(one: Listed) -> str | None:
+    """Why it stays; nothing to be said about the newest."""
+    newer = [other for other in editions(os.path.dirname(one.path), one.source) if other.number > one.number]
+    if not newer:
+        return ""
+    copied = one.read()
+    if copied.scan.damage:
+        return "it is damaged, and may hold what no other has"
+    for other in newer:
+        found = other.read()
+        if found.is_whole and copied.data in found.data:
+            return None
+    return "no newer edition has all of it"
+
+
+def _originals(own: str, session: str, before: float | None, items: list[Item], remarks: list[Remark]) -> None:
+    vault = os.path.join(own, FOLDER)
+    for one in kept_.listing(vault):
+        if before is None or one.note.at >= before:
+            continue
+        if _is_contained(vault, one):
+            size = sum(room(path) for path in one.files)
+            why = "an edition has all of it"
+            items.append(Item(session, "original", one.before, size, one.note.at, why))
+        else:
+            remarks.append(Remark(session, one.before, "no edition has all of it"))
+
+
+def _is_contained(vault: str, one: kept_.Kept) -> bool:
+    if not one.note.existed:
+        return True
+    original = files.read(one.before)
+    sources = {listed.source for listed in editions(vault) if listed.source.startswith("transcript-")}
+    return any(original in copy for source in sources for copy in copies(vault, source))
+
+
+def _whole(own: str, session: Session, items: list[Item], remarks: list[Remark]) -> None:
+    why = _session_stays(own, session)
+    if why is None:
+        items.append(_item(session.id, "session", own, f"{session.state}, and it never had a conversation"))
+    else:
+        remarks.append(Remark(session.id, own, why))
+
+
+def _session_stays(own: str, session: Session) -> str | None:
+    if files.is_locked(os.path.join(own, "lock")):
+        return "its agent may still live"
+    if session.token is not None or any(attempt.token is not None for attempt in session.attempts):
+        return "it holds a token"
+    if any(prompt.state != "queued" for prompt in session.prompts) or _has_conversation(own):
+        return "it holds the only copy of a conversation"
+    return None
+
+
+def _has_conversation(own: str) -> bool:
+    if editions(os.path.join(own, FOLDER)):
+        return True
+    found = (os.path.join(own, name, "out") for name in os.listdir(own) if name.isdecimal())
+    return any(os.path.exists(path) and os.path.getsize(path) > 0 for path in found)
+
+
+def _why_not(own: str, item: Item) -> str | None:
+    """The second look, with the vault locked."""
+    vault = os.path.join(own, FOLDER)
+    match item.what:
+        case "spool":
+            folder, name = os.path.split(item.path)
+            return _spool_stays(own, spool(own, int(os.path.basename(folder)), name), is_over=True)
+        case "edition":
+            found = next((one for one in editions(vault) if one.path == item.path), None)
+            return _edition_stays(found) if found is not None else "it is gone already"
+        case "original":
+            original = next((one for one in kept_.listing(vault) if one.before == item.path), None)
+            if original is None:
+                return "it is gone already"
+            return None if _is_contained(vault, original) else "no edition has all of it"
+        case "session":
+            busy = files.is_locked(os.path.join(own, "lock")) or _has_conversation(own)
+            return "it has come to life" if busy else None
+
+
+def _remove(item: Item) -> None:
+    match item.what:
+        case "spool" | "edition":
+            os.unlink(item.path)
+        case "original":
+            stem = item.path.removesuffix(".before")
+            for suffix in (".json", ".after", ".before"):  # the note first: without it the rest is of no check
+                if os.path.exists(stem + suffix):
+                    os.unlink(stem + suffix)
+        case "session":
+            shutil.rmtree(item.path)
+            return
+    files.sync_folder(os.path.dirname(item.path))
+
+
+def _item(session: str, what: Literal["spool", "edition", "session"], path: str, why: str) -> Item:
+    return Item(session, what, path, room(path), os.lstat(path).st_mtime, why)
