@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters.conversation import Entry, turns
+from rekindle.adapters.conversation import Entry, as_turns
 from rekindle.core.session.history import MOST_OF_ALL, TITLE, Turn, request_of, with_history
 
 SOME = [
@@ -89,7 +89,7 @@ def test_turns_are_made_of_what_was_shown() -> None:
         Entry("attempt", "attempt 2", 2),
         Entry("said", "Back.", 2),
     ]
-    assert turns(shown) == [
+    assert as_turns(shown) == [
         Turn("user", "do it"),
         Turn("assistant", "I begin."),
         Turn("tool_call", name="make"),

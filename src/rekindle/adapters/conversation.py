@@ -62,21 +62,8 @@ class Conversation:
 
 
 def turns(folder: str) -> list[Turn]:
-    """A session's conversation as it is told to another one. Thoughts and notes are nobody's words."""
-    found: list[Turn] = []
-    for entry in Conversation(folder).poll():
-        match entry.kind:
-            case "prompt":
-                found.append(Turn("user", entry.text))
-            case "said" if found and found[-1].role == "assistant":
-                found[-1] = Turn("assistant", found[-1].text + entry.text)
-            case "said":
-                found.append(Turn("assistant", entry.text))
-            case "tool":
-                found.append(Turn("tool_call", name=entry.text))
-            case "tool_done":
-                found.append(Turn("tool_result", entry.text))
-    return found
+    """A session's conversation as it is told to an agent that does not remember it."""
+    return as_turns(Conversation(folder).poll())
 
 
 def agent_of(folder: str) -> str:
@@ -176,8 +163,8 @@ class _AttemptReader:
         return Entry(kind, text, self._number, call)
 
 
-def turns(entries: Iterable[Entry]) -> list[Turn]:
-    """What was said and done, as it is told to an agent that does not remember it."""
+def as_turns(entries: Iterable[Entry]) -> list[Turn]:
+    """What was said and done. Thoughts and notes are nobody's words."""
     found: list[Turn] = []
     names: dict[tuple[int, str], str] = {}
     speaking = 0  # the attempt whose words come in pieces right now
