@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from rekindle.adapters.vault import kept, preflight
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
 from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
-from rekindle.agents.transcript import TranscriptDialect
+from rekindle.agents.transcript import NoPlace, TranscriptDialect
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import Checked, Compared, RecordsError
@@ -175,5 +175,8 @@ class VaultRecords:
         dialect = self._dialects.get(session.agent)
         if dialect is None:
             return None
-        path = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
-        return os.path.realpath(path) if path else None
+        try:
+            return os.path.realpath(dialect.place(self._environment(session), os.path.realpath(session.cwd), token))
+        except NoPlace as error:
+            log.warning("%s: its record has no place: %s", session.id, error)
+            return None

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from rekindle.agents import fields
 from rekindle.agents.claude import tools
-from rekindle.agents.claude.transcript_lines import Kept, Line, lines
 from rekindle.agents.claude.transcript_place import place
 from rekindle.agents.dialect import OpenTool
 from rekindle.agents.transcript import Record, Repaired
+from rekindle.agents.transcript_lines import Kept, lines, repaired
 
 #: What the agent writes in the user's name, in records that it does not mark as its own.
 _NOT_TYPED: Final = ("[Request interrupted by user", "<local-command-", "<bash-")
@@ -25,6 +25,8 @@ _COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTA
 _COMMAND_ARGUMENTS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _ITS_OWN: Final = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 _NOBODY: Final = "<synthetic>"
+#: Every record has one of these; no object inside of a record has one of them together with a type.
+_IDENTITIES: Final = ("uuid", "sessionId", "leafUuid", "messageId")
 
 
 class ClaudeTranscript:
@@ -38,7 +40,7 @@ class ClaudeTranscript:
         """What the file tells; a command that a person typed is among the prompts as it was typed."""
         reading = _Reading()
         problems = []
-        for line in lines(data):
+        for line in lines(data, _is_record):
             if line.problem:
                 problems.append(line.problem)
             for kept in line.kept:
@@ -53,9 +55,7 @@ class ClaudeTranscript:
 
     def repair(self, data: bytes) -> Repaired:
         """Whole records, one a line: the agent passes over a line that it cannot read, but glues the next to it."""
-        found = list(lines(data))
-        changes = tuple(f"{line.problem}: {_remedy(line)}" for line in found if line.problem)
-        return Repaired(b"".join(map(_mended, found)), changes) if changes else Repaired(data, ())
+        return repaired(data, _is_record)
 
 
 class _Reading:
@@ -147,11 +147,5 @@ def _typed(words: str) -> str | None:
     return None if words.lstrip().startswith(_NOT_TYPED) or not words else words
 
 
-def _mended(line: Line) -> bytes:
-    return b"".join(kept.data + b"\n" for kept in line.kept) if line.problem else line.raw
-
-
-def _remedy(line: Line) -> str:
-    if not line.kept:
-        return "left out"
-    return "written as a line of its own" if len(line.kept) == 1 else "written as lines of their own"
+def _is_record(found: dict[str, Any]) -> bool:
+    return isinstance(found.get("type"), str) and any(key in found for key in _IDENTITIES)

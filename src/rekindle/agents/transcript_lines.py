@@ -7,15 +7,16 @@ dies leaves NUL bytes. Reading and repairing have to agree on what is left, so b
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
 
 from rekindle.agents.lenient import parse
+from rekindle.agents.transcript import Repaired
 
-#: Every record has one of these; no object inside of a record has one of them together with a type.
-_IDENTITIES: Final = ("uuid", "sessionId", "leafUuid", "messageId")
+#: Whether a whole object that stands in a damaged line is a record: those inside of a torn record are none.
+IsRecord = Callable[[dict[str, Any]], bool]
 _DECODER: Final = json.JSONDecoder()
 
 
@@ -34,19 +35,36 @@ class Line(msgspec.Struct, frozen=True):
     problem: str | None
 
 
-def lines(data: bytes) -> Iterator[Line]:
+def lines(data: bytes, is_record: IsRecord) -> Iterator[Line]:
     """Every line of a file, with what can be read of it."""
     *ended, last = data.split(b"\n")
     for number, line in enumerate(ended, start=1):
-        yield _line(number, line, b"\n")
+        yield _line(number, line, b"\n", is_record)
     if last:
-        yield _line(len(ended) + 1, last, b"")
+        yield _line(len(ended) + 1, last, b"", is_record)
 
 
-def _line(number: int, line: bytes, newline: bytes) -> Line:
+def repaired(data: bytes, is_record: IsRecord) -> Repaired:
+    """Whole records, one a line; what cannot be read is left out."""
+    found = list(lines(data, is_record))
+    changes = tuple(f"{line.problem}: {_remedy(line)}" for line in found if line.problem)
+    return Repaired(b"".join(map(_mended, found)), changes) if changes else Repaired(data, ())
+
+
+def _mended(line: Line) -> bytes:
+    return b"".join(kept.data + b"\n" for kept in line.kept) if line.problem else line.raw
+
+
+def _remedy(line: Line) -> str:
+    if not line.kept:
+        return "left out"
+    return "written as a line of its own" if len(line.kept) == 1 else "written as lines of their own"
+
+
+def _line(number: int, line: bytes, newline: bytes, is_record: IsRecord) -> Line:
     nuls = line.count(0)
     clean = line.replace(b"\0", b"")
-    kept = _records(clean)
+    kept = _records(clean, is_record)
     lost = len(clean) - sum(len(one.data) for one in kept) if clean.strip() else 0
     wrong = [_number(nuls, "NUL byte")] if nuls else []
     if len(kept) > 1:
@@ -69,18 +87,17 @@ def _number(count: int, of: str) -> str:
     return f"{count} {of}{'' if count == 1 else 's'}"
 
 
-def _records(line: bytes) -> tuple[Kept, ...]:
+def _records(line: bytes, is_record: IsRecord) -> tuple[Kept, ...]:
     if not line.strip():
         return ()
     whole = parse(line)
-    return (Kept(line, whole),) if isinstance(whole, dict) else tuple(_glued(line.decode("utf-8", "surrogateescape")))
+    if isinstance(whole, dict):
+        return (Kept(line, whole),)
+    return tuple(one for one in _glued(line.decode("utf-8", "surrogateescape")) if is_record(one.record))
 
 
 def _glued(text: str) -> Iterator[Kept]:
-    """The whole records in a line that is not one.
-
-    The objects inside of a torn record can be whole too: those are passed over, they are no records.
-    """
+    """The whole objects in a line that is not one."""
     at = 0
     while (start := text.find('{"', at)) >= 0:
         try:
@@ -89,6 +106,4 @@ def _glued(text: str) -> Iterator[Kept]:
             at = start + 1
             continue
         data = text[start:at].encode("utf-8", "surrogateescape")
-        record = parse(data)
-        if isinstance(record.get("type"), str) and any(key in record for key in _IDENTITIES):
-            yield Kept(data, record)
+        yield Kept(data, parse(data))
