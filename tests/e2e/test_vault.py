@@ -1,0 +1,84 @@
+"""The vault from the command line: verify, diff, gc. No daemon runs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from rekindle.adapters.sql_store.open import open_store
+from rekindle.adapters.vault import kept
+from rekindle.adapters.vault.vault import editions
+from tests.e2e.conftest import Scratch
+from tests.sessions import folded
+from tests.vault.place import OVER, Place
+
+
+@pytest.fixture
+def place(scratch: Scratch) -> Place:
+    state = scratch.home / ".local" / "state" / "rekindle"
+    state.mkdir(parents=True)
+    made = Place(state)
+    made.spools()
+    made.copy()
+    store = open_store(state / "store.db", now=datetime.now(UTC)).store
+    store.commit(folded(OVER), OVER, generation=9)
+    store.close()
+    return made
+
+
+@pytest.mark.usefixtures("place")
+def test_verify_says_that_all_is_well(scratch: Scratch) -> None:
+    assert "s1: 2 copies, 5000 bytes, whole" in scratch.ok("vault", "verify")
+    assert scratch.json("vault", "verify", "s1")["whole"] is True
+
+
+def test_verify_names_the_place_of_a_flipped_byte(scratch: Scratch, place: Place) -> None:
+    path = Path(next(one.path for one in editions(str(place.vault)) if one.source == "out-1"))
+    data = bytearray(path.read_bytes())
+    data[-2000] ^= 1
+    path.write_bytes(data)
+    done = scratch.run("vault", "verify")
+    assert done.returncode == 1
+    assert str(path) in done.stdout
+    assert "a frame with a wrong checksum" in done.stdout
+    path.write_bytes(b"anything" * 20)
+    assert scratch.run("vault", "verify", "s1", "--json").returncode == 1
+    assert scratch.run("vault", "verify", "nobody").returncode == 2
+
+
+def test_diff_shows_what_a_pre_flight_changed(scratch: Scratch, place: Place) -> None:
+    assert "No pre-flight" in scratch.run("vault", "diff", "s1").stderr
+    note = kept.Note("tok", "/home/me/tok.jsonl", 1.0, True)
+    kept.keep(str(place.vault), note, b"one\nto\x1b[2Jrn", b"one\ntwo\n")
+    told = scratch.ok("vault", "diff", "s1").splitlines()
+    assert "-to\\x1b[2Jrn" in told
+    assert "+two" in told
+
+
+def test_gc_gives_back_what_the_vault_has_and_logs_still_tell_it(scratch: Scratch, place: Place) -> None:
+    before = scratch.ok("logs", "s1")
+    assert "said" in before
+    dry = scratch.json("gc", "--dry-run")
+    assert (place.attempt / "out").exists()
+    done = scratch.json("gc")
+    assert [item["path"] for item in done["removed"]] == [item["path"] for item in dry["removed"]]
+    assert not (place.attempt / "out").exists()
+    assert scratch.ok("logs", "s1") == before
+    assert scratch.json("gc")["removed"] == []
+
+
+@pytest.mark.usefixtures("place")
+def test_gc_with_a_quota_says_when_the_rest_is_needed(scratch: Scratch) -> None:
+    assert scratch.json("gc", "--quota", "1G")["removed"] == []
+    told = scratch.json("gc", "--quota", "1K")
+    assert told["over_quota"] is True
+    assert "all the rest is needed" in scratch.ok("gc", "--quota", "1K")
+    assert scratch.run("gc", "--quota", "lots").returncode == 2
+    assert scratch.run("gc", "--older-than", "-1").returncode == 2
+
+
+def test_with_no_sessions_there_is_nothing_to_do(scratch: Scratch) -> None:
+    assert "0 bytes given back" in scratch.ok("gc")
+    assert "Nothing is kept yet" in scratch.ok("vault", "verify")

@@ -1,0 +1,70 @@
+"""A session's folder as keepers and the vault leave it, for tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rekindle.adapters.vault import retention
+from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import Session
+from rekindle.keeper.outcome import EndedBy, ExitRecord, create_exit_file, write_exit
+from tests.sessions import created, folded
+
+DAYS = 86400.0
+NOW = 1000 * DAYS
+OVER: list[f.AnyFact] = [
+    created(),
+    f.LaunchIntended(at=3.0, attempt=1, generation=1, how="new"),
+    f.Launched(at=4.0, attempt=1, folder="/keep/1", pid=42),
+    f.Opened(at=5.0, attempt=1, how="new", token="tok"),
+    f.Exited(at=10.0, attempt=1, how_ended="exit code 0", by_us=True),
+]
+
+
+class Place:
+    """`folder` becomes the state folder, with one session in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.sessions = folder / "sessions"
+        self.own = self.sessions / "s1"
+        self.attempt = self.own / "1"
+        self.vault = self.own / FOLDER
+        self.record = folder / "record"
+        self.attempt.mkdir(parents=True)
+
+    def spools(self, out: bytes = b"said\n" * 1000, *, ended: bool = True) -> None:
+        (self.attempt / "out").write_bytes(out)
+        (self.attempt / "in").write_bytes(b"")
+        (self.attempt / "spec.json").write_text(_spec(self.attempt))
+        if ended:
+            write_exit(create_exit_file(str(self.attempt)), _EXIT)
+
+    def copy(self) -> None:
+        with Vault(str(self.vault), "s1") as vault:
+            vault.copy(spool(str(self.own), 1, "out"))
+            vault.copy(spool(str(self.own), 1, "in"))
+            vault.copy(transcript(str(self.record)))
+
+    def look(self, session: Session | None = None, older_than: float | None = None) -> retention.Survey:
+        return retention.survey(str(self.sessions), [session or folded(OVER)], NOW, older_than)
+
+    def collect(self, session: Session | None = None, older_than: float | None = None) -> list[retention.Item]:
+        return retention.remove(str(self.sessions), self.look(session, older_than).items)[0]
+
+
+def _spec(folder: Path) -> str:
+    value = {
+        "session": "s1", "attempt": 1, "generation": 1, "argv": ["x"], "cwd": "/", "env": {}, "folder": str(folder),
+        "lock": str(folder.parent / "lock"), "socket_dir": "/tmp", "stamp": "s", "pty": False, "rows": 24, "cols": 80,
+        "grace_seconds": 1.0, "reserve_bytes": 65536, "background": "end", "socket": "",
+    }  # fmt: skip
+    return json.dumps(value)
+
+
+_EXIT = ExitRecord(
+    session="s1", attempt=1, generation=1, ended_by=EndedBy.AGENT, reason="", code=0, signal=None, written_by="keeper",
+    out_size=0, err_size=0, in_size=0, spooled_n=0, started_n=0, delivered_n=0, truncated_out=None, truncated_err=None,
+    swept=(), swept_count=0, left=(), started_at=1.0, ended_at=2.0, boot="b",
+)  # fmt: skip
