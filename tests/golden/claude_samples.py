@@ -1,4 +1,4 @@
-"""The recorded transcripts, by name."""
+"""The recorded streams and transcripts, by name."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Final
 
 _FOLDER: Final = Path(__file__).parent / "claude"
-_SUFFIX: Final = ".transcript.jsonl"
 
-TRANSCRIPTS: Final = {
-    path.name.removesuffix(_SUFFIX): path.read_bytes() for path in sorted(_FOLDER.glob(f"*{_SUFFIX}"))
-}
+
+def _samples(suffix: str) -> dict[str, bytes]:
+    return {path.name.removesuffix(suffix): path.read_bytes() for path in sorted(_FOLDER.glob(f"*{suffix}"))}
+
+
+STREAMS: Final = _samples(".stream.jsonl")
+TRANSCRIPTS: Final = _samples(".transcript.jsonl")

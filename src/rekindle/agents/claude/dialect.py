@@ -2,6 +2,7 @@
 
 One process serves many turns. The agent repeats each prompt with the uuid that we gave it (`--replay-user-messages`),
 so a result counts for a prompt only behind its echo: a turn that the agent began by itself ends nothing of ours.
+A command (`/compact`) is not repeated.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from rekindle.agents.observation import (
     OpenRefused,
     PermissionAsked,
     Retrying,
+    Said,
     TurnFailed,
     TurnFinished,
     Unknown,
@@ -151,7 +153,7 @@ class ClaudeDialect:
             self._asked_for = opening
         elif prompt is not None:
             self._prompt = OurRequest(message_id, "prompt", self.token or "", prompt[0])
-            self._uuid, self._echoed = fields.text(body.get("uuid")), False
+            self._uuid, self._echoed = fields.text(body.get("uuid")), prompt[1].lstrip().startswith("/")
         elif body.get("type") == "control_response":
             name = fields.text(fields.mapping(body.get("response")).get("request_id"))
             self._questions.pop(name, None)
@@ -321,13 +323,15 @@ class ClaudeDialect:
             resets_at=self._told.resets_at,
         )
         self._prompt, self._words, self._told = None, Words(), Told()
-        return [*_context(value), self._ended(turn.prompt_id, value, told, usage)]
+        answer: list[Observation] = [Said(text, thought=False)] if text and value.get("num_turns") == 0 else []
+        failed = value.get("is_error") is True
+        return [*([] if failed else answer), *_context(value), self._ended(turn.prompt_id, value, told, usage)]
 
     def _ended(self, prompt_id: str, value: dict[str, Any], told: Told, usage: Usage) -> Observation:
         subtype = fields.text(value.get("subtype"))
         if subtype in _LIMITS:
             return TurnFinished(prompt_id=prompt_id, stop_reason=_LIMITS[subtype], usage=usage)
-        if prompt_id in self._cancelled and subtype == "error_during_execution":
+        if told.terminal_reason.startswith("aborted") or (prompt_id in self._cancelled and value.get("is_error")):
             return TurnFinished(prompt_id=prompt_id, stop_reason="cancelled", usage=usage)
         if value.get("is_error") is not True:
             reason = fields.text(value.get("stop_reason")) or "end_turn"
