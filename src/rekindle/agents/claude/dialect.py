@@ -322,10 +322,10 @@ class ClaudeDialect:
             retry_seconds=self._told.retry_seconds,
             resets_at=self._told.resets_at,
         )
+        silent = not self._words.said and value.get("num_turns") == 0 and value.get("is_error") is not True
+        answer: list[Observation] = [Said(text, thought=False)] if text and silent else []
         self._prompt, self._words, self._told = None, Words(), Told()
-        answer: list[Observation] = [Said(text, thought=False)] if text and value.get("num_turns") == 0 else []
-        failed = value.get("is_error") is True
-        return [*([] if failed else answer), *_context(value), self._ended(turn.prompt_id, value, told, usage)]
+        return [*answer, *_context(value), self._ended(turn.prompt_id, value, told, usage)]
 
     def _ended(self, prompt_id: str, value: dict[str, Any], told: Told, usage: Usage) -> Observation:
         subtype = fields.text(value.get("subtype"))
