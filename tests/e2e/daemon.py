@@ -22,9 +22,9 @@ BIN = Path(sys.executable).parent
 SECONDS = 60.0
 
 
-def until(condition: Callable[[], Any], what: str = "the condition") -> Any:
+def until(condition: Callable[[], Any], what: str = "the condition", seconds: float = SECONDS) -> Any:
     """Wait until a condition holds, and return what it gave; fail after a minute."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, f"{what} did not come about"
         time.sleep(0.02)
