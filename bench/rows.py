@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import appending, reading, sessions, starting
+from bench import appending, reading, searching, sessions, starting
 from bench.measured import Row
 
 NAIVE = "naive (json.loads, line by line)"
@@ -115,6 +115,16 @@ ROWS: tuple[Row, ...] = (
         what="64 processes append to one journal through the daemon, which syncs once for all that wait.",
         reason="The daemon is one process: parsing requests and writing lines takes it longer than the syncs that it "
         "saves.",
+    ),
+    Row(
+        name="search all conversations",
+        reference="naive (read and decode every spool)",
+        bound="at least",
+        target=500,
+        measure=searching.search,
+        what="A word that one message in some thousands has, in 100 sessions: opening the index, seeing that it is up "
+        "to date, the query and its snippets.",
+        reason=UNKNOWN,
     ),
     Row(
         name="memory of guard and keeper",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,21 +35,25 @@ class Entry:
 
 
 class Conversation:
-    """Reads what is there, and on the next `poll` what has come since."""
+    """Reads what is there, and on the next `poll` what has come since. Attempts in `skip` are not read at all."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, skip: Collection[int] = ()) -> None:
         self._folder = folder
         self._agent = agent_of(folder)
+        self._skip = skip
         self._attempts: dict[int, _AttemptReader] = {}
+
+    @property
+    def ended(self) -> frozenset[int]:
+        """The attempts that were read to their end: nothing will come of them any more."""
+        return frozenset(number for number, reader in self._attempts.items() if reader.ended)
 
     def poll(self) -> list[Entry]:
         """Entries that have not been given out yet, in order."""
         found: list[Entry] = []
-        try:
-            numbers = sorted(int(name) for name in os.listdir(self._folder) if name.isdigit())
-        except FileNotFoundError:
-            return []
-        for number in numbers:
+        for number in attempts_in(self._folder):
+            if number in self._skip:
+                continue
             reader = self._attempts.get(number)
             if reader is None:
                 dialect = AGENTS[self._agent].dialect(number, "", None)
@@ -75,6 +79,38 @@ def agent_of(folder: str) -> str:
     return agent if agent in AGENTS else DEFAULT
 
 
+def attempts_in(folder: str) -> list[int]:
+    """The attempts that a session's folder has something of, oldest first."""
+    try:
+        return sorted(int(name) for name in os.listdir(folder) if name.isascii() and name.isdigit())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much there is of an attempt. As long as it is the same, reading again gives the same. `at`: last written."""
+
+    sizes: tuple[int, ...]
+    at: float
+
+
+def extent(folder: str, attempt: int) -> Extent:
+    """How much there is to read of an attempt now."""
+    sizes: list[int] = []
+    at = 0.0
+    for name in ("in", "out", "exit"):
+        try:
+            status = os.stat(os.path.join(folder, str(attempt), name))
+        except (FileNotFoundError, NotADirectoryError):
+            sizes.append(-1)
+            continue
+        # The file of the exit has its size before it has its content.
+        sizes.append(status.st_mtime_ns if name == "exit" else status.st_size)
+        at = max(at, status.st_mtime)
+    return Extent(tuple(sizes), at)
+
+
 class _AttemptReader:
     def __init__(self, folder: str, number: int, dialect: Dialect) -> None:
         self._folder = folder
@@ -84,10 +120,10 @@ class _AttemptReader:
         self._lines: deque[Framed] = deque()
         self._records: deque[InputRecord] = deque()
         self._last_record = 0
-        self._ended = False
+        self.ended = False
 
     def poll(self) -> list[Entry]:
-        if self._ended:
+        if self.ended:
             return []
         record = launch.read_exit(self._folder)
         self._read()
@@ -100,7 +136,7 @@ class _AttemptReader:
             else:
                 break
         if record is not None:
-            self._ended = True
+            self.ended = True
             cut = self._wire.is_prompting
             how = f"killed by {record.signal}" if record.signal else f"exit {record.code}"
             if cut:

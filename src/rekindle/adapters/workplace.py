@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from rekindle.adapters import files
+from rekindle.adapters import kept_environment
 from rekindle.adapters.callbacks import Callbacks, Refusal
 from rekindle.adapters.conversation import turns
 from rekindle.adapters.keeper_process import stamp
@@ -20,17 +19,6 @@ from rekindle.core.session.facts import Created
 from rekindle.core.session.history import Turn
 from rekindle.core.session.machine import Session
 
-_ENVIRONMENT = "environment.json"
-#: What belongs to the caller's terminal or to an outer agent, and not to the agent that is started.
-_LEFT_OUT = (
-    "REKINDLE_STAMP",
-    "REKINDLE_SID",
-    "REKINDLE_FEATURE",
-    "REKINDLE_AGENT",
-    "_REKINDLE_COMPLETE",
-    "OLDPWD",
-    "PWD",
-)
 _POLL = 0.1
 
 
@@ -46,17 +34,13 @@ class LocalWorkplace:
         """Make a session's folder, with what has to outlive the store."""
         folder = os.path.join(self._sessions, created.session)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        kept = {name: value for name, value in env.items() if name not in _LEFT_OUT}
-        files.replace(os.path.join(folder, _ENVIRONMENT), json.dumps(kept).encode(), mode=0o600, durable=True)
+        kept_environment.write(folder, env)
         write_session_file(Path(folder), created)
 
     def environment(self, session: Session) -> dict[str, str]:
         """The environment that the session was begun in, and what tells its hooks whose they are."""
-        try:
-            kept = json.loads(files.read(os.path.join(self._sessions, session.id, _ENVIRONMENT)))
-        except (OSError, ValueError):
-            kept = dict(os.environ)
-        env = {name: value for name, value in kept.items() if isinstance(name, str) and isinstance(value, str)}
+        kept = kept_environment.read(os.path.join(self._sessions, session.id))
+        env = kept if kept is not None else dict(os.environ)
         env["PWD"] = session.cwd
         env["REKINDLE_SESSION"] = session.id
         if session.feature is not None:

@@ -13,12 +13,13 @@ from rekindle.settings import Settings
 class Places:
     """Paths of one store."""
 
-    __slots__ = ("daemon_lock", "daemon_log", "runtime", "sessions", "socket", "sockets", "state", "store")
+    __slots__ = ("daemon_lock", "daemon_log", "runtime", "search", "sessions", "socket", "sockets", "state", "store")
 
     def __init__(self, settings: Settings) -> None:
         self.state = settings.state_dir
         self.store = os.path.join(settings.state_dir, "store.db")
         self.sessions = os.path.join(settings.state_dir, "sessions")
+        self.search = os.path.join(settings.state_dir, "search.db")
         self.daemon_lock = os.path.join(settings.state_dir, "daemon.lock")
         self.daemon_log = os.path.join(settings.state_dir, "daemon.log")
         name = f"{zlib.crc32(os.fsencode(os.path.realpath(settings.state_dir))):08x}"

@@ -19,6 +19,7 @@ _COMMANDS = {
     "send": ("sessions", "send", "Say something to a session's agent."),
     "attach": ("logs", "attach", "Come back to a session: watch it and talk to it."),
     "logs": ("logs", "logs", "The conversation of a session."),
+    "search": ("search", "search", "Find something in all conversations."),
     "show": ("sessions", "show", "Everything about a session."),
     "stop": ("sessions", "stop", "End a session's agent with its whole process tree."),
     "cancel": ("sessions", "cancel", "End a turn, not the session."),
