@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bench import appending, reading, searching, sessions, starting
+from bench import appending, reading, searching, sessions, snapshotting, starting
 from bench.measured import Row
 
 NAIVE = "naive (json.loads, line by line)"
 NODE = "node (readline, JSON.parse)"
 PLAIN = "open, append, fsync"
 PASS = "python -c pass"
+ADD = "git add -A, git write-tree"
 
 HEADERS = (
     "Splitting the file into lines and decoding their headers takes about half of the time. In a profile, the "
@@ -179,6 +180,33 @@ ROWS: tuple[Row, ...] = (
         target=4.5,
         measure=starting.status,
         what="`rekindle` in a repository with three features of 2,000 lines, seen before, two of them interrupted.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="snapshot of 20,000 files, unchanged",
+        reference=ADD,
+        bound="at most",
+        target=1.5,
+        measure=snapshotting.unchanged,
+        what="A snapshot of a work tree in which nothing has changed since the last one, so that none is made.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="snapshot of 20,000 files, 40 changed",
+        reference=ADD,
+        bound="at most",
+        target=1.5,
+        measure=snapshotting.changed,
+        what="In each of 20 folders one file has changed and one is new. All of it is on the disk before the ref is.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="snapshot of 20,000 files, all new",
+        reference=ADD,
+        bound="at most",
+        target=1.5,
+        measure=snapshotting.first,
+        what="The first snapshot of a repository without a commit.",
         reason=UNKNOWN,
     ),
 )

@@ -33,10 +33,21 @@ class Sizes:
     light: int = 41
     starts: int = 151
     tiny: int = 301
+    files: int = 20_000
 
 
 QUICK = Sizes(
-    long=20_000, short=10_000, tail=100, folders=100, folder_lines=200, appends=640, heavy=2, light=5, starts=5, tiny=21
+    long=20_000,
+    short=10_000,
+    tail=100,
+    folders=100,
+    folder_lines=200,
+    appends=640,
+    heavy=2,
+    light=5,
+    starts=5,
+    tiny=21,
+    files=400,
 )
 
 

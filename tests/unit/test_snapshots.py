@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.git import GitFailed
-from rekindle.adapters.restoring import InTheWay, restore
-from rekindle.adapters.snapshots import NoSuchSnapshot, Snapshot, choose, difference, listing, take
-from rekindle.ports.errors import BadName, NoRepository, UsageError
+from rekindle.adapters.restoring import restore
+from rekindle.adapters.snapshots import Snapshot, choose, difference, listing, take
+from rekindle.ports.errors import BadName, GitFailed, InTheWay, NoRepository, NoSuchSnapshot, UsageError
 
 SESSION = "abcdef0123"
 NOW = 1_700_000_000.0
@@ -72,7 +71,7 @@ def untouched(repo: Path) -> tuple[bytes, str, str, str, bytes, list[str]]:
         refs,
         git(repo, "--no-optional-locks", "status", "--porcelain=v2", "-z", "--branch", check=False),
         (repo / ".git" / "config").read_bytes(),
-        sorted(name for name in os.listdir(repo / ".git") if name not in ("refs", "objects")),
+        sorted(name for name in os.listdir(repo / ".git") if name not in ("refs", "objects", "rekindle")),
     )
 
 
@@ -88,7 +87,8 @@ def test_the_whole_tree_with_untracked_files_is_kept_and_nothing_of_the_users_is
     assert untouched(repo) == before
     assert names(repo, found) == {".gitignore", "staged.txt", "sub/new.txt", "tracked.txt"}
     assert git(repo, "show", f"{found.id}:tracked.txt") == "two\n"
-    assert git(repo, "rev-parse", f"refs/rekindle/{SESSION}").strip() == found.id
+    assert git(repo, "rev-parse", f"refs/rekindle/{SESSION}/00000001").strip() == found.id
+    assert git(repo, "diff", "--name-only", f"{found.id}^!").split() == ["staged.txt", "sub/new.txt", "tracked.txt"]
 
 
 def test_the_message_says_why_who_and_where(repo: Path) -> None:
@@ -100,12 +100,12 @@ def test_the_message_says_why_who_and_where(repo: Path) -> None:
     assert (found.head, found.branch, found.at) == (head, "main", int(NOW))
 
 
-def test_an_unchanged_tree_is_skipped_and_a_changed_one_follows_upon_the_last(repo: Path) -> None:
+def test_an_unchanged_tree_is_skipped_and_a_changed_one_is_the_next(repo: Path) -> None:
     first = taken(repo)
     assert take(str(repo), SESSION, "again", NOW) is None
     (repo / "b.txt").write_text("b")
     second = taken(repo, "turn 2 has ended", NOW + 5)
-    assert git(repo, "rev-parse", f"{second.id}^").strip() == first.id
+    assert (first.number, second.number) == (1, 2)
     assert [one.id for one in listing(str(repo), SESSION)] == [first.id, second.id]
     assert listing(str(repo), SESSION)[1].reason == "turn 2 has ended"
     assert listing(str(repo), "0000000000") == []
@@ -417,10 +417,10 @@ def test_of_many_at_once_all_are_kept_in_one_line(repo: Path) -> None:
 
 def test_a_ref_that_stays_locked_is_told(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rekindle.adapters.snapshots._TRIES", 2)
-    lock = repo / ".git" / "refs" / "rekindle" / f"{SESSION}.lock"
+    lock = repo / ".git" / "refs" / "rekindle" / SESSION / "00000001.lock"
     lock.parent.mkdir(parents=True)
     lock.write_bytes(b"")
-    with pytest.raises(GitFailed, match="could not be moved"):
+    with pytest.raises(GitFailed, match="could not be made"):
         take(str(repo), SESSION, "x", NOW)
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 
-from rekindle.ports.errors import RekindleError
+from rekindle.ports.errors import GitFailed
 
 #: Longer than any honest work on a tree; whoever waits for git waits in a thread.
 SECONDS = 600.0
@@ -20,6 +21,7 @@ _SETTINGS = {
     "core.splitIndex": "false",  # a split index would put its other half beside the user's
     "core.safecrlf": "false",
     "core.quotePath": "true",
+    "core.fsync": "reference,-loose-object",  # new objects are synced together: see `new_objects`
     "gc.auto": "0",
     "maintenance.auto": "false",
     "submodule.recurse": "false",
@@ -28,62 +30,122 @@ _SETTINGS = {
     "log.showSignature": "false",
 }
 
+Done = subprocess.CompletedProcess[bytes]
+Process = subprocess.Popen[bytes]
 
-class GitFailed(RekindleError):
-    """git could not do what it was asked."""
 
-    code = "git"
+class Children:
+    """git processes that are ended together when nobody can wait for them any more. Safe between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[Process] = set()
+        self._ended = False
+
+    def start(self, argv: Sequence[str], env: Mapping[str, str]) -> Process:
+        """Start one more. Raises GitFailed after `end`."""
+        with self._lock:
+            if self._ended:
+                raise GitFailed("git was not started: rekindle is stopping", "it is done at the next start")
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env))
+            self._running.add(process)
+            return process
+
+    def forget(self, process: Process) -> None:
+        """One less; it is killed if it still runs."""
+        with self._lock:
+            self._running.discard(process)
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def end(self) -> None:
+        """Kill those that run, and start no more."""
+        with self._lock:
+            self._ended = True
+            for process in self._running:
+                process.kill()
 
 
 class Git:
-    """git as seen from one folder."""
+    """git as seen from one folder, with variables of our own."""
 
-    def __init__(self, folder: str, index: str | None = None) -> None:
+    def __init__(
+        self, folder: str, children: Children | None = None, variables: Mapping[str, str] | None = None
+    ) -> None:
         self.folder = folder
-        self._index = index
+        self._children = children or Children()
+        self._variables = dict(variables or {})
+
+    def at(self, folder: str) -> Git:
+        """git in another folder, without our variables: it may be another repository."""
+        return Git(folder, self._children)
 
     def with_index(self, index: str) -> Git:
         """The same place with an index file of our own."""
-        return Git(self.folder, index)
+        return self.with_variables(GIT_INDEX_FILE=index)
 
-    def output(self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+    def with_variables(self, **variables: str) -> Git:
+        """The same place with more variables."""
+        return Git(self.folder, self._children, {**self._variables, **variables})
+
+    def output(self, *words: str, stdin: bytes = b"") -> bytes:
         """Standard output of a call that succeeds. Raises GitFailed with git's last words."""
-        done = self.run(*words, stdin=stdin, env=env)
-        if done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            what = said[-1].removeprefix("fatal: ") if said else f"status {done.returncode}"
-            raise GitFailed(f"git {words[0]} in {self.folder}: {what}", "see what `git status` says there")
-        return done.stdout
+        return self._checked(words, self.run(*words, stdin=stdin))
+
+    def outputs(self, *calls: Sequence[str]) -> list[bytes]:
+        """Standard output of calls that only read, all at once."""
+        started: list[Process] = []
+        try:
+            for words in calls:
+                started.append(self._start(words))
+            ended = [self._finish(words, process, b"") for words, process in zip(calls, started, strict=True)]
+        finally:
+            for process in started:
+                self._children.forget(process)
+        return [self._checked(words, done) for words, done in zip(calls, ended, strict=True)]
 
     def line(self, *words: str) -> str | None:
         """One line of output, None where the call fails."""
         done = self.run(*words)
         return os.fsdecode(done.stdout.removesuffix(b"\n")) if done.returncode == 0 else None
 
-    def run(
-        self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[bytes]:
+    def run(self, *words: str, stdin: bytes = b"") -> Done:
         """One call, however it ends."""
-        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        process = self._start(words)
         try:
-            return subprocess.run(
-                ["git", "--literal-pathspecs", *settings, "-C", self.folder, *words],
-                input=stdin,
-                capture_output=True,
-                env=self._environment(env or {}),
-                check=False,
-                timeout=SECONDS,
-            )
+            return self._finish(words, process, stdin)
+        finally:
+            self._children.forget(process)
+
+    def _start(self, words: Sequence[str]) -> Process:
+        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        argv = ["git", "--literal-pathspecs", *settings, "-C", self.folder, *words]
+        try:
+            return self._children.start(argv, self._environment())
         except OSError as error:
             raise GitFailed(f"git cannot be started ({error.strerror})", "install git") from error
+
+    def _finish(self, words: Sequence[str], process: Process, stdin: bytes) -> Done:
+        try:
+            stdout, stderr = process.communicate(stdin, SECONDS)
         except subprocess.TimeoutExpired:
             raise GitFailed(
                 f"git {words[0]} in {self.folder} took longer than {SECONDS:g} s", "is the disk there?"
             ) from None
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
-    def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
+    def _checked(self, words: Sequence[str], done: Done) -> bytes:
+        if done.returncode != 0:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            what = said[-1].removeprefix("fatal: ") if said else f"status {done.returncode}"
+            raise GitFailed(f"git {words[0]} in {self.folder}: {what}", "see what `git status` says there")
+        return done.stdout
+
+    def _environment(self) -> dict[str, str]:
         env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
         env |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
-        if self._index is not None:
-            env["GIT_INDEX_FILE"] = self._index
-        return env | dict(more)
+        return env | self._variables

@@ -17,17 +17,12 @@ from rekindle.adapters.snapshots import (
     Snapshot,
     choose,
     listing,
+    pin,
     relative_paths,
     required,
     take,
 )
-from rekindle.ports.errors import OwnedError, UsageError
-
-
-class InTheWay(OwnedError):
-    """Files that no snapshot has would be lost."""
-
-    code = "in_the_way"
+from rekindle.ports.errors import InTheWay, UsageError
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -44,7 +39,8 @@ def restore(cwd: str, session: str, at: str | None, to: str | None, now: float, 
     wanted = choose(listing(cwd, session), at)
     if to is not None:
         return Restored(wanted, _into_folder(git, wanted, to))
-    take(cwd, session, f"before a restore of {wanted.id[:10]}", now, limit=limit)
+    pin(cwd, session, wanted.id)
+    take(cwd, session, f"before a restore of {wanted.id[:10]}", now, limit=limit, restores=wanted.id)
     before = choose(listing(cwd, session), None)
     _refuse_to_lose(git, before, wanted)
     with work_tree.scratch_index() as index:

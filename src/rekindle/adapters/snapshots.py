@@ -1,6 +1,7 @@
-"""The work-tree time machine: whole work trees as commits on a private ref per session.
+"""The work-tree time machine: whole work trees as commits, each under a private ref of its own.
 
-Index, HEAD, branches, configuration and hooks of the user are never touched, and no snapshot is ever changed.
+Index, HEAD, branches, configuration and hooks of the user are never touched, and no snapshot is ever changed. The
+parent of each is what was checked out: git shows a snapshot as what was not committed, and keeps what it was built upon.
 """
 
 from __future__ import annotations
@@ -8,29 +9,31 @@ from __future__ import annotations
 import json
 
 import msgspec
+from msgspec.structs import replace
 
 from rekindle.adapters import work_tree
-from rekindle.adapters.git import Git, GitFailed
+from rekindle.adapters.git import Children, Git
+from rekindle.adapters.new_objects import made_durable, thrown_away
 from rekindle.core.names import why_not
-from rekindle.ports.errors import BadName, NoRepository, UsageError
+from rekindle.ports.errors import BadName, GitFailed, NoRepository, NoSuchSnapshot
 
 NAMESPACE = "refs/rekindle/"
+#: Below a session's, a second ref to those that do not grow old.
+_PINNED = "pinned/"
 #: A single file above this is left out and named.
 MOST_BYTES = 50 * 1000 * 1000
 _TRIES = 50
+_DIGITS = 8
+_END = b"\0\0\n"
+_FORMAT = "%(refname)%00%(objectname)%00%(committerdate:unix)%00%(tree)%00%(contents)%00%00"
 _IDENTITY = ("rekindle", "rekindle@localhost.invalid")
-
-
-class NoSuchSnapshot(UsageError):
-    """No snapshot is meant by that, or more than one."""
-
-    code = "no_such_snapshot"
 
 
 class Snapshot(msgspec.Struct, frozen=True):
     """One state of a work tree. `id` is a commit; `left_out` names files that it lacks."""
 
     id: str
+    number: int
     session: str
     at: int
     reason: str
@@ -38,40 +41,86 @@ class Snapshot(msgspec.Struct, frozen=True):
     head: str | None = None
     branch: str | None = None
     left_out: tuple[str, ...] = ()
+    #: the snapshot that was put back after this one was taken
+    restores: str | None = None
+    pinned: bool = False
 
 
-def take(cwd: str, session: str, reason: str, now: float, *, limit: int = MOST_BYTES) -> Snapshot | None:
+def take(
+    cwd: str,
+    session: str,
+    reason: str,
+    now: float,
+    *,
+    limit: int = MOST_BYTES,
+    restores: str | None = None,
+    children: Children | None = None,
+) -> Snapshot | None:
     """Keep the work tree that a folder is in. None if nothing has changed, or there is no repository.
 
     May be called by several at once: whoever comes second builds upon the first. Raises RekindleError; may take long.
     """
-    ref = ref_of(session)
-    place = work_tree.find(cwd)
+    namespace = namespace_of(session)
+    place = work_tree.find(cwd, children)
     if place is None:
         return None
-    git, head, branch = place.git, place.head, place.branch
-    tree = work_tree.write(place, limit)
-    left_out = tuple(_shown(one) for one in tree.left_out)
-    message = _message(session, reason, head, branch, left_out)
-    for _ in range(_TRIES):
-        last, _, last_tree = (git.line("for-each-ref", "--format=%(objectname) %(tree)", ref) or "").partition(" ")
-        if last_tree == tree.id:
+    git = place.git
+    last = _newest(git, namespace)
+    with made_durable(git, place.objects) as writing:
+        tree = work_tree.write(replace(place, git=writing), session, limit, last.tree if last else None)
+        wanted = Snapshot(
+            id="",
+            number=0,
+            session=session,
+            at=int(now),
+            reason=" ".join(reason.split()) or "snapshot",
+            tree=tree.id,
+            head=place.head,
+            branch=place.branch,
+            left_out=tuple(_shown(one) for one in tree.left_out),
+            restores=restores,
+        )
+        if last is not None and _is_same(last, wanted):
             return None
-        commit = _commit(git, tree.id, last, message, now)
-        # The old value is checked: of several at once one wins, and the others look again.
-        if git.run("update-ref", "--no-deref", "-m", reason, ref, commit, last).returncode == 0:
-            return Snapshot(commit, session, int(now), reason, tree.id, head, branch, left_out)
-    raise GitFailed(f"{ref} in {git.folder} could not be moved", f"is there a stale {ref}.lock in its git folder?")
+        commit = _commit(writing, wanted)
+    for _ in range(_TRIES):
+        number = last.number + 1 if last is not None else 1
+        ref = f"{namespace}{number:0{_DIGITS}}"
+        # It must be a new one: of several at once one wins, and the others look again.
+        if git.run("update-ref", "--no-deref", ref, commit, "0" * len(commit)).returncode == 0:
+            return replace(wanted, id=commit, number=number)
+        last = _newest(git, namespace)
+        if last is not None and _is_same(last, wanted):
+            return None
+    raise GitFailed(f"{ref} in {git.folder} could not be made", f"is there a stale {ref}.lock in its git folder?")
+
+
+def _is_same(last: Snapshot, wanted: Snapshot) -> bool:
+    return (last.tree, last.head, last.branch) == (wanted.tree, wanted.head, wanted.branch)
 
 
 def listing(cwd: str, session: str) -> list[Snapshot]:
     """All snapshots of a session, oldest first."""
     place = work_tree.find(cwd)
-    ref = ref_of(session)
-    if place is None or place.git.line("rev-parse", "--quiet", "--verify", ref) is None:
-        return []
-    told = place.git.output("log", "-z", "--first-parent", "--encoding=UTF-8", "--format=%H%n%ct%n%T%n%B", ref, "--")
-    return [_parsed(one.decode("utf-8", "replace")) for one in told.split(b"\0") if one][::-1]
+    namespace = namespace_of(session)
+    return known(place.git, namespace) if place is not None else []
+
+
+def known(git: Git, namespace: str) -> list[Snapshot]:
+    """The snapshots below a namespace, oldest first."""
+    told = git.output("for-each-ref", f"--format={_FORMAT}", namespace)
+    found = [_parsed(one) for one in told.split(_END) if one]
+    pins = {snapshot.id for ref, snapshot in found if ref.startswith(namespace + _PINNED)}
+    return [
+        replace(snapshot, pinned=snapshot.id in pins)
+        for ref, snapshot in found
+        if not ref.startswith(namespace + _PINNED)
+    ]
+
+
+def _newest(git: Git, namespace: str) -> Snapshot | None:
+    told = git.output("for-each-ref", f"--format={_FORMAT}", "--sort=-refname", "--count=1", f"{namespace}[0-9]*")
+    return _parsed(told.removesuffix(_END))[1] if told else None
 
 
 def choose(snapshots: list[Snapshot], at: str | None) -> Snapshot:
@@ -94,10 +143,27 @@ def choose(snapshots: list[Snapshot], at: str | None) -> Snapshot:
 def difference(cwd: str, session: str, a: str | None = None, b: str | None = None) -> bytes:
     """What changed from one snapshot to another; without `b`, to the work tree as it is now. As `git diff` tells it."""
     place = required(cwd)
-    known = listing(cwd, session)
-    older = choose(known, a).id
-    newer = choose(known, b).id if b is not None else work_tree.write(place, MOST_BYTES).id
-    return place.git.output("diff", "--no-color", "--no-ext-diff", "--no-textconv", older, newer, "--")
+    found = listing(cwd, session)
+    older = choose(found, a).id
+    with thrown_away(place.git, place.objects) as git:
+        newer = (
+            choose(found, b).id
+            if b is not None
+            else work_tree.write(replace(place, git=git), session, MOST_BYTES, found[-1].tree).id
+        )
+        return git.output("diff", "--no-color", "--no-ext-diff", "--no-textconv", older, newer, "--")
+
+
+def pin(cwd: str, session: str, at: str | None, *, pinned: bool = True) -> Snapshot:
+    """Keep a snapshot for ever, or let it grow old like the others."""
+    git = required(cwd).git
+    wanted = choose(listing(cwd, session), at)
+    ref = f"{namespace_of(session)}{_PINNED}{wanted.number:0{_DIGITS}}"
+    if pinned:
+        git.output("update-ref", "--no-deref", ref, wanted.id)
+    elif wanted.pinned:
+        git.output("update-ref", "--no-deref", "-d", ref)
+    return replace(wanted, pinned=pinned)
 
 
 def required(cwd: str) -> work_tree.Place:
@@ -110,34 +176,39 @@ def required(cwd: str) -> work_tree.Place:
     return place
 
 
-def ref_of(session: str) -> str:
-    """The private ref of a session."""
+def namespace_of(session: str) -> str:
+    """Where the private refs of a session are."""
     problem = why_not(session)
     if problem is not None or not session.isalnum() or not session.isascii():
         raise BadName(f"the session name {session!r} {problem or 'is none'}", "`rekindle ps --all` lists them")
-    return NAMESPACE + session
+    return f"{NAMESPACE}{session}/"
 
 
-def _commit(git: Git, tree: str, parent: str, message: str, now: float) -> str:
+def ref_of(snapshot: Snapshot) -> str:
+    """The private ref of a snapshot."""
+    return f"{namespace_of(snapshot.session)}{snapshot.number:0{_DIGITS}}"
+
+
+def _commit(git: Git, wanted: Snapshot) -> str:
     name, mail = _IDENTITY
-    env = {
-        f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in (("NAME", name), ("EMAIL", mail))
-    }
-    env |= {f"GIT_{who}_DATE": f"@{int(now)} +0000" for who in ("AUTHOR", "COMMITTER")}
-    parents = ("-p", parent) if parent else ()
-    text = message.encode("utf-8", "backslashreplace")
-    return git.output("commit-tree", *parents, tree, stdin=text, env=env).decode().strip()
+    variables = {}
+    for who in ("AUTHOR", "COMMITTER"):
+        variables |= {f"GIT_{who}_NAME": name, f"GIT_{who}_EMAIL": mail, f"GIT_{who}_DATE": f"@{wanted.at} +0000"}
+    parents = ("-p", wanted.head) if wanted.head else ()
+    text = _message(wanted).encode("utf-8", "backslashreplace")
+    return git.with_variables(**variables).output("commit-tree", *parents, wanted.tree, stdin=text).decode().strip()
 
 
-def _message(session: str, reason: str, head: str | None, branch: str | None, left_out: tuple[str, ...]) -> str:
-    subject = " ".join(reason.split()) or "snapshot"
-    told = [subject, "", f"Rekindle-Session: {session}", f"Rekindle-Head: {head or ''}"]
-    told += [f"Rekindle-Branch: {branch or ''}", *(f"Rekindle-Left-Out: {one}" for one in left_out)]
-    return "\n".join(told) + "\n"
+def _message(wanted: Snapshot) -> str:
+    told = [wanted.reason, "", f"Rekindle-Session: {wanted.session}", f"Rekindle-Head: {wanted.head or ''}"]
+    told += [f"Rekindle-Branch: {wanted.branch or ''}"]
+    told += [f"Rekindle-Restores: {wanted.restores}"] if wanted.restores else []
+    return "\n".join((*told, *(f"Rekindle-Left-Out: {one}" for one in wanted.left_out))) + "\n"
 
 
-def _parsed(text: str) -> Snapshot:
-    commit, at, tree, reason, *rest = text.split("\n")
+def _parsed(told: bytes) -> tuple[str, Snapshot]:
+    ref, commit, at, tree, message = told.decode("utf-8", "replace").split("\0")
+    reason, *rest = message.split("\n")
     fields: dict[str, list[str]] = {}
     for line in rest:
         name, colon, value = line.partition(": ")
@@ -147,15 +218,18 @@ def _parsed(text: str) -> Snapshot:
     def one(name: str) -> str | None:
         return next(iter(fields.get(name, [])), None) or None
 
-    return Snapshot(
-        commit,
-        one("Rekindle-Session") or "",
-        int(at),
-        reason,
-        tree,
-        one("Rekindle-Head"),
-        one("Rekindle-Branch"),
-        tuple(fields.get("Rekindle-Left-Out", ())),
+    number = ref.rpartition("/")[2]
+    return ref, Snapshot(
+        id=commit,
+        number=int(number) if number.isdecimal() else 0,
+        session=one("Rekindle-Session") or "",
+        at=int(at),
+        reason=reason,
+        tree=tree,
+        head=one("Rekindle-Head"),
+        branch=one("Rekindle-Branch"),
+        left_out=tuple(fields.get("Rekindle-Left-Out", ())),
+        restores=one("Rekindle-Restores"),
     )
 
 

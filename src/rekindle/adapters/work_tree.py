@@ -1,4 +1,4 @@
-"""The work tree as a git tree object, by way of a temporary index. The user's own index is copied and never written.
+"""The work tree as a git tree object, by way of an index of our own. The user's index is copied and never written.
 
 Only what differs from the index is looked at: one listing, then the changed paths alone, so that a tree of many files
 costs about what `git add -A` costs. A path that git cannot take in is found by halving, and left out by name.
@@ -7,7 +7,6 @@ costs about what `git add -A` costs. A path that git cannot take in is found by 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,11 +15,14 @@ from contextlib import contextmanager
 import msgspec
 
 from rekindle.adapters import repository
-from rekindle.adapters.git import Git, GitFailed
+from rekindle.adapters.git import Children, Git
+from rekindle.adapters.private_index import PrivateIndex, borrowed
+from rekindle.ports.errors import GitFailed
 
-_FRAGMENT = 1 << 20
 #: What HEAD says where refs are kept in tables.
 _NOT_IN_A_FILE = ".invalid"
+#: So many paths git takes in faster by looking for them itself than one by one.
+_MANY = 2000
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -38,15 +40,21 @@ class Tree(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A work tree: git at its top, the user's index, what is checked out (`head` is None before the first commit)."""
+    """A work tree: git at its top, its git folders, what is checked out (`head` is None before the first commit)."""
 
     git: Git
-    index: str
+    common: str
+    git_dir: str
     head: str | None
     branch: str | None
 
+    @property
+    def objects(self) -> str:
+        """Where the repository's objects are."""
+        return os.path.join(self.common, "objects")
 
-def find(cwd: str) -> Place | None:
+
+def find(cwd: str, children: Children | None = None) -> Place | None:
     """The work tree around a folder, even one that is gone. None: no repository, or a bare one."""
     folder = os.path.abspath(cwd)
     while not os.path.isdir(folder):
@@ -54,7 +62,7 @@ def find(cwd: str) -> Place | None:
     found = repository.find(folder)
     if found is None:
         return None
-    done = Git(folder).run("rev-parse", "--show-toplevel", "--quiet", "--verify", "HEAD")
+    done = Git(folder, children).run("rev-parse", "--show-toplevel", "--quiet", "--verify", "HEAD")
     if done.returncode not in (0, 1):
         if b"not a git repository" in done.stderr or b"must be run in a work tree" in done.stderr:
             return None
@@ -62,11 +70,13 @@ def find(cwd: str) -> Place | None:
         raise GitFailed(f"git in {folder}: {said}", "see what `git status` says there")
     told = os.fsdecode(done.stdout.removesuffix(b"\n"))
     top, _, head = told.rpartition("\n") if done.returncode == 0 else (told, "", None)
-    git = Git(top)
+    git = Git(top, children)
     if found.top == top and found.branch != _NOT_IN_A_FILE:
-        return Place(git, os.path.join(found.git_dir, "index"), head, found.branch)
-    index = git.line("rev-parse", "--path-format=absolute", "--git-path", "index")
-    return Place(git, index or "", head, git.line("symbolic-ref", "--quiet", "--short", "HEAD"))
+        return Place(git, found.common, found.git_dir, head, found.branch)
+    git_dir = git.line("rev-parse", "--path-format=absolute", "--git-dir")
+    common = git.line("rev-parse", "--path-format=absolute", "--git-common-dir")
+    branch = git.line("symbolic-ref", "--quiet", "--short", "HEAD")
+    return Place(git, common or found.common, git_dir or found.git_dir, head, branch)
 
 
 @contextmanager
@@ -76,62 +86,90 @@ def scratch_index() -> Iterator[str]:
         yield os.path.join(folder, "index")
 
 
-def write(place: Place, limit: int) -> Tree:
-    """Write the whole work tree, without what git ignores, as a tree object."""
-    with scratch_index() as index:
-        ours = place.git.with_index(index)
-        try:
-            if _copy_index(place.index, index):
-                return _write(ours, limit)
-        except GitFailed:
-            _remove(index)  # damaged, or from a git that ours does not understand: begin with what HEAD has
-        if place.head is not None:
-            ours.output("read-tree", place.head)
-        return _write(ours, limit)
+def write(place: Place, session: str, limit: int, last: str | None) -> Tree:
+    """Write the whole work tree, without what git ignores, as a tree object. `last` is the session's newest one."""
+    sources = [os.path.join(place.git_dir, "index"), os.path.join(place.common, "info", "exclude")]
+    with borrowed(place.git_dir, session, sources) as index:
+        ours = place.git.with_index(index.path)
+        tree = _from_the_last(ours, index, limit, last) or _from_the_users(ours, index, limit)
+        if tree is None:
+            index.discard()
+            if place.head is not None:
+                ours.output("read-tree", place.head)
+            tree = _write(ours, index, _listed(ours), limit)
+        index.keep(tree.id)
+        return tree
 
 
-def _copy_index(source: str, to: str) -> bool:
-    """Copy with the time of change: git takes entries as young as the index for possibly stale."""
+def _from_the_last(ours: Git, index: PrivateIndex, limit: int, last: str | None) -> Tree | None:
+    """By way of the index that the last snapshot left. None without it, or if what is ignored may have changed."""
+    if last is None or not index.recall(last):
+        return None
+    top = os.fsencode(ours.folder)
+    if any(not is_gone(top, path) for path in index.dropped):
+        return None  # git lists what it does not know only if nothing ignores it; the user's index may know it
     try:
-        with open(source, "rb") as theirs, open(to, "wb") as copy:
-            shutil.copyfileobj(theirs, copy, _FRAGMENT)
-            found = os.fstat(theirs.fileno())
-    except FileNotFoundError:
-        return False
-    os.utime(to, ns=(found.st_atime_ns, found.st_mtime_ns))
-    return True
+        listed = _listed(ours)
+        if not listed.tracked and not listed.others:
+            return Tree(last)
+        if any(_is_about_ignoring(path) for path in (*listed.tracked, *listed.others)):
+            return None
+        return _write(ours, index, listed, limit)
+    except GitFailed:
+        return None
 
 
-def _remove(path: str) -> None:
-    if os.path.lexists(path):
-        os.unlink(path)
+def _from_the_users(ours: Git, index: PrivateIndex, limit: int) -> Tree | None:
+    """By way of a copy of the user's index. None without it, or if git does not understand it."""
+    try:
+        return _write(ours, index, _listed(ours), limit) if index.begin_with_the_users() else None
+    except GitFailed:
+        return None
 
 
-def _write(git: Git, limit: int) -> Tree:
-    listed = git.output("ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard")
-    tracked: dict[bytes, None] = {}
-    others: list[bytes] = []
-    for item in listed.split(b"\0"):
-        if item.startswith(b"? "):
-            others.append(item[2:])
-        elif item:
-            tracked[item[2:]] = None
+def _is_about_ignoring(path: bytes) -> bool:
+    return path.rpartition(b"/")[2] == b".gitignore"
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    """What may differ from the index: what it has, and what it has not."""
+
+    tracked: list[bytes]
+    others: list[bytes]
+
+
+def _listed(git: Git) -> _Listed:
+    """Both at once: each has to look at every file or folder."""
+    changed, others = git.outputs(
+        ("diff-files", "-z", "--name-only", "--ignore-submodules=dirty"),
+        ("ls-files", "-z", "--others", "--exclude-standard"),
+    )
+    return _Listed(list(dict.fromkeys(_split(changed))), _split(others))
+
+
+def _split(listed: bytes) -> list[bytes]:
+    return [path for path in listed.split(b"\0") if path]
+
+
+def _write(git: Git, index: PrivateIndex, listed: _Listed, limit: int) -> Tree:
     top = os.fsencode(git.folder)
-    gone = [path for path in tracked if is_gone(top, path)]
+    gone = [path for path in listed.tracked if is_gone(top, path)]
     left_out: list[LeftOut] = []
     wanted: list[bytes] = []
     missing = set(gone)
     # Tracked paths first: a file that became a folder has to leave before what is in the folder can come.
-    for path in (*(path for path in tracked if path not in missing), *others):
+    for path in (*(path for path in listed.tracked if path not in missing), *listed.others):
         why = _why_not(git, top, path, limit)
         if why is None:
             wanted.append(path.removesuffix(b"/"))
         else:
             left_out.append(LeftOut(path, why))
-    _update(git, "--force-remove", gone)
-    left_out += _add(git, wanted)
+    if left_out or len(wanted) < _MANY or git.run("add", "--all").returncode != 0:
+        _update(git, "--force-remove", gone)
+        left_out += _add(git, wanted)
     # What is left out is not in the tree with an older content either: a restore would put that over the newer one.
     _update(git, "--force-remove", [one.path.removesuffix(b"/") for one in left_out])
+    index.dropped += [*gone, *(one.path for one in left_out)]
     return Tree(git.output("write-tree").decode().strip(), tuple(left_out))
 
 
@@ -161,7 +199,7 @@ def _why_not(git: Git, top: bytes, path: bytes, limit: int) -> str | None:
 
 
 def _has_commit(git: Git, path: bytes) -> bool:
-    inner = Git(os.path.join(git.folder, os.fsdecode(path)))
+    inner = git.at(os.path.join(git.folder, os.fsdecode(path)))
     return inner.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}") is not None
 
 

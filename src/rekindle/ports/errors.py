@@ -8,9 +8,14 @@ RekindleError                  1   it failed
 │   ├── NoSuchFeature              no journal of that name
 │   ├── NoOpenRun                  the feature has no run that this event could belong to
 │   ├── BadEvent                   an event that cannot be written
+│   ├── NoSuchSnapshot             no snapshot is meant by that, or more than one
+│   ├── NoWorktree                 a worktree cannot be made as asked
 │   └── JournalTracked             the journal is under version control
 ├── QuestionError              3   a question must be answered and nobody can be asked
 ├── OwnedError                 4   somebody else owns it
+│   └── InTheWay                   files that no snapshot has would be lost
+├── GitFailed                  1   git could not do what it was asked
+├── WorktreeLost               1   the folder of a session is gone and cannot be built again
 └── JournalError               1   the journal could not be written or read
 """
 
@@ -74,6 +79,18 @@ class BadEvent(UsageError):
     code = "bad_event"
 
 
+class NoSuchSnapshot(UsageError):
+    """No snapshot is meant by that, or more than one."""
+
+    code = "no_such_snapshot"
+
+
+class NoWorktree(UsageError):
+    """A worktree cannot be made as asked."""
+
+    code = "no_worktree"
+
+
 class JournalTracked(UsageError):
     """A tracked journal would be rewritten by every checkout."""
 
@@ -92,6 +109,24 @@ class OwnedError(RekindleError):
 
     exit_status = 4
     code = "owned"
+
+
+class InTheWay(OwnedError):
+    """Files that no snapshot has would be lost."""
+
+    code = "in_the_way"
+
+
+class GitFailed(RekindleError):
+    """git could not do what it was asked."""
+
+    code = "git"
+
+
+class WorktreeLost(RekindleError):
+    """The folder of a session is gone and cannot be built again; the message says what a person can do."""
+
+    code = "worktree_lost"
 
 
 class JournalError(RekindleError):
