@@ -18,11 +18,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rekindle.adapters import snapshots
 from rekindle.adapters.keeper_process import KeeperProcesses
 from rekindle.adapters.records import VaultRecords
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.rebuild import put_back, rebuild
+from rekindle.adapters.tree_snapshots import TreeSnapshots
 from rekindle.adapters.workplace import LocalWorkplace
 from rekindle.agents.registry import AGENTS
 from rekindle.api.journals import JournalWriters
@@ -95,7 +95,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
     dialects = {name: kind.transcript for name, kind in AGENTS.items()}
     records = VaultRecords(places.sessions, workplace.environment, dialects)
     supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS, records)
-    time_machine = TimeMachine(supervisor.engine, snapshots.take)
+    time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
     service = Service(supervisor, store, workplace.prepare, AGENTS)
 
     def open_journal(cwd: str, feature: str) -> Journal:
@@ -113,6 +113,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
         asyncio.ensure_future(put_idle_to_sleep(supervisor, _idle_seconds(environment))),
         asyncio.ensure_future(deliver(store, journals)),
         asyncio.ensure_future(time_machine.look_around()),
+        asyncio.ensure_future(time_machine.let_go()),
         asyncio.ensure_future(records.run()),
         asyncio.ensure_future(watch(supervisor)),
     ]

@@ -12,19 +12,29 @@ from collections.abc import Mapping
 from rekindle.ports.errors import UsageError
 
 SYNC_POLICIES = ("always", "batched", "none")
-_KEYS = ("journal_sync", "progress_dir")
+_KEYS = ("journal_sync", "progress_dir", "worktrees_dir")
+_INSIDE = ("progress_dir", "worktrees_dir")
 
 
 class Settings:
     """What the user chose. A plain class, because a dataclass costs the fast paths more than all of their work."""
 
-    __slots__ = ("cache_dir", "journal_sync", "progress_dir", "runtime_dir", "state_dir")
+    __slots__ = ("cache_dir", "journal_sync", "progress_dir", "runtime_dir", "state_dir", "worktrees_dir")
 
     def __init__(
-        self, *, progress_dir: str | None, journal_sync: str | None, cache_dir: str, state_dir: str, runtime_dir: str
+        self,
+        *,
+        progress_dir: str | None,
+        worktrees_dir: str | None,
+        journal_sync: str | None,
+        cache_dir: str,
+        state_dir: str,
+        runtime_dir: str,
     ) -> None:
         #: where the journals are, relative to the main checkout
         self.progress_dir = progress_dir
+        #: where worktrees of sessions are made, relative to the main checkout
+        self.worktrees_dir = worktrees_dir
         #: one sync policy for all events, or None for each type's own
         self.journal_sync = journal_sync
         #: what can be thrown away at any time
@@ -46,18 +56,20 @@ def load(environment: Mapping[str, str], root: str | None) -> Settings:
     for file in files:
         found = _read(file)
         values.update(found)
-        inside = os.path.normpath(found.get("progress_dir", "."))
-        if file is not files[0] and (os.path.isabs(inside) or inside.startswith("..")):
-            raise UsageError(
-                f"{file}: progress_dir leads out of the repository",
-                "a place outside can be set in your own config.toml or in REKINDLE_PROGRESS_DIR",
-            )
+        for key in _INSIDE:
+            inside = os.path.normpath(found.get(key, "."))
+            if file is not files[0] and (os.path.isabs(inside) or inside.startswith("..")):
+                raise UsageError(
+                    f"{file}: {key} leads out of the repository",
+                    f"a place outside can be set in your own config.toml or in REKINDLE_{key.upper()}",
+                )
     for key in _KEYS:
         variable = f"REKINDLE_{key.upper()}"
         if environment.get(variable):
             values[key] = _checked(key, environment[variable], f"the environment variable {variable}")
     return Settings(
         progress_dir=values.get("progress_dir"),
+        worktrees_dir=values.get("worktrees_dir"),
         journal_sync=values.get("journal_sync"),
         cache_dir=os.path.join(environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "rekindle"),
         state_dir=os.path.join(environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"), "rekindle"),

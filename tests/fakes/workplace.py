@@ -20,6 +20,9 @@ class FakeWorkplace:
     def resolve(self, cwd: str, paths: Iterable[str]) -> list[str]:
         return [path if path.startswith("/") else f"{cwd.rstrip('/')}/{path}" for path in paths]
 
+    async def ready(self, session: Session) -> list[str]:
+        return []
+
     async def changed(self, session: Session) -> list[str]:
         return []
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rekindle.adapters.restoring import restore
-from rekindle.adapters.snapshots import Snapshot, choose, difference, listing, take
+from rekindle.adapters.snapshots import MOST_BYTES, Snapshot, choose, difference, listing, take
 from rekindle.ports.errors import BadName, GitFailed, InTheWay, NoRepository, NoSuchSnapshot, UsageError
 
 SESSION = "abcdef0123"
@@ -51,8 +51,8 @@ def repo(tmp_path: Path) -> Path:
     return root
 
 
-def taken(folder: Path, reason: str = "turn 1 has ended", now: float = NOW, **more: int) -> Snapshot:
-    found = take(str(folder), SESSION, reason, now, **more)
+def taken(folder: Path, reason: str = "turn 1 has ended", now: float = NOW, limit: int = MOST_BYTES) -> Snapshot:
+    found = take(str(folder), SESSION, reason, now, limit=limit)
     assert found is not None
     return found
 

@@ -7,25 +7,57 @@ import threading
 from collections.abc import Awaitable, Callable
 
 from rekindle.core.session import facts as f
+from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.runtime.engine import Engine
-from rekindle.runtime.time_machine import Take, TimeMachine
+from rekindle.runtime.time_machine import TimeMachine
 from tests.fakes.store import FakeStore
 
 NAME = "a1"
 
 
-def play(take: Take, story: Callable[[Engine, TimeMachine], Awaitable[None]]) -> Engine:
+Take = Callable[[Session, str, float], object]
+
+
+class FakeSnapshots:
+    """See `rekindle.ports.snapshots.Snapshots`; the marks are in memory."""
+
+    def __init__(self, take: Take, owed: dict[str, str] | None = None) -> None:
+        self.take = take
+        self.marks = dict(owed or {})
+        self.ended = threading.Event()
+        self.thinned: list[str] = []
+
+    def thin(self, session: Session, now: float) -> object:
+        self.thinned.append(session.id)
+        return None
+
+    def owe(self, session: str, reason: str) -> None:
+        self.marks[session] = reason
+
+    def owed(self) -> dict[str, str]:
+        return dict(self.marks)
+
+    def paid(self, session: str) -> None:
+        self.marks.pop(session, None)
+
+    def end(self) -> None:
+        self.ended.set()
+
+
+def play(
+    take: Take | FakeSnapshots, story: Callable[[Engine, TimeMachine], Awaitable[None]], *, grace: float = 30.0
+) -> Engine:
     ticks = iter(range(1, 100_000))
     engine = Engine(FakeStore(), lambda: float(next(ticks)))
     engine.create(f.Created(at=0, session=NAME, agent="fake", cwd="/work", policy="ask"))
 
     async def run() -> None:
-        machine = TimeMachine(engine, take)
+        machine = TimeMachine(engine, take if isinstance(take, FakeSnapshots) else FakeSnapshots(take))
         try:
             await story(engine, machine)
         finally:
-            await machine.close()
+            await machine.close(grace)
 
     asyncio.run(run())
     return engine
@@ -59,7 +91,7 @@ def test_the_end_of_a_turn_and_of_an_agent_are_kept() -> None:
         leave(engine)
         await machine.settle()
 
-    play(lambda cwd, session, reason, _now: seen.append((cwd, session, reason)), story)
+    play(lambda session, reason, _now: seen.append((session.cwd, session.id, reason)), story)
     assert seen == [("/work", NAME, "turn 1 has ended"), ("/work", NAME, "attempt 1 has ended")]
 
 
@@ -67,7 +99,7 @@ def test_the_loop_does_not_wait_and_what_happens_meanwhile_asks_once_more() -> N
     seen: list[str] = []
     go_on = threading.Event()
 
-    def slow(_cwd: str, _session: str, reason: str, _now: float) -> None:
+    def slow(_session: Session, reason: str, _now: float) -> None:
         assert go_on.wait(30)
         seen.append(reason)
 
@@ -87,7 +119,7 @@ def test_the_loop_does_not_wait_and_what_happens_meanwhile_asks_once_more() -> N
 
 
 def test_a_failure_is_told_once() -> None:
-    def broken(_cwd: str, _session: str, _reason: str, _now: float) -> None:
+    def broken(_session: Session, _reason: str, _now: float) -> None:
         raise RekindleError("the disk is full", "make room")
 
     async def story(engine: Engine, machine: TimeMachine) -> None:
@@ -116,5 +148,61 @@ def test_a_turn_that_runs_for_long_is_kept_now_and_then() -> None:
         await asyncio.wait([looking])
 
     seen: list[str] = []
-    play(lambda _cwd, _session, reason, _now: seen.append(reason), story)
+    play(lambda _session, reason, _now: seen.append(reason), story)
     assert set(seen) == {"a turn is running"}
+
+
+def test_a_stop_does_not_wait_for_a_long_one_and_the_next_start_takes_it() -> None:
+    def long(_session: Session, _reason: str, _now: float) -> None:
+        assert first.ended.wait(30)
+        raise RekindleError("git was ended")
+
+    async def one_turn(engine: Engine, _machine: TimeMachine) -> None:
+        begin(engine)
+        turn(engine, "p1")
+        await asyncio.sleep(0)
+
+    first = FakeSnapshots(long)
+    engine = play(first, one_turn, grace=0.0)
+    assert engine.session(NAME).notices == [], "nobody has to know"
+    assert first.marks == {NAME: "turn 1 has ended"}
+
+    async def nothing(_engine: Engine, machine: TimeMachine) -> None:
+        await machine.settle()
+
+    seen: list[str] = []
+    second = FakeSnapshots(lambda _session, reason, _now: seen.append(reason), {**first.marks, "unknown": "x"})
+    play(second, nothing)
+    assert seen == ["turn 1 has ended"]
+    assert second.marks == {"unknown": "x"}
+
+
+def test_what_was_asked_for_meanwhile_is_still_owed() -> None:
+    def ends_just_in_time(_session: Session, reason: str, _now: float) -> None:
+        assert snapshots.ended.wait(30)
+        if reason != "turn 1 has ended":
+            raise RekindleError("git was ended")
+
+    async def story(engine: Engine, _machine: TimeMachine) -> None:
+        begin(engine)
+        turn(engine, "p1")
+        await asyncio.sleep(0)
+        leave(engine)
+
+    snapshots = FakeSnapshots(ends_just_in_time)
+    play(snapshots, story, grace=0.0)
+    assert snapshots.marks == {NAME: "attempt 1 has ended"}
+
+
+def test_old_ones_are_let_go_now_and_then() -> None:
+    async def story(_engine: Engine, machine: TimeMachine) -> None:
+        thinning = asyncio.ensure_future(machine.let_go(0.0, first=0.0))
+        async with asyncio.timeout(30):
+            while len(snapshots.thinned) < 2:
+                await asyncio.sleep(0)
+        thinning.cancel()
+        await asyncio.wait([thinning])
+
+    snapshots = FakeSnapshots(lambda _session, _reason, _now: None)
+    play(snapshots, story)
+    assert set(snapshots.thinned) == {NAME}

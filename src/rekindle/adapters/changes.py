@@ -22,9 +22,9 @@ class Changes(msgspec.Struct, frozen=True):
     lost: list[bytes]
 
 
-def look(cwd: str, session: str) -> Changes | None:
+def look(cwd: str, session: str, within: str | None = None) -> Changes | None:
     """Compare the work tree with the session's last snapshot. None if there is no such thing."""
-    place = work_tree.find(cwd)
+    place = work_tree.find(cwd, within=within)
     found = known(place.git, namespace_of(session)) if place is not None else []
     # Those around a restore show what a person did; the agent has not seen it.
     seen = [one for one in found if one.restores is None]
@@ -41,15 +41,15 @@ def look(cwd: str, session: str) -> Changes | None:
     return Changes(since, place.head, place.branch, changed, gone)
 
 
-def changed_since(cwd: str, session: str) -> list[str]:
+def changed_since(cwd: str, session: str, within: str | None = None) -> list[str]:
     """The files that have changed since the session's agent last saw them, for the message that it is resumed with."""
-    changes = look(cwd, session)
+    changes = look(cwd, session, within)
     return listed(changes.paths) if changes is not None else []
 
 
-def conflict(cwd: str, session: str) -> str | None:
+def conflict(cwd: str, session: str, within: str | None = None) -> str | None:
     """What a person has to know before the agent goes on: its work is not where it was. None if all is well."""
-    changes = look(cwd, session)
+    changes = look(cwd, session, within)
     if changes is None or not changes.lost:
         return None
     since = changes.since

@@ -101,7 +101,7 @@ class Git:
         started: list[Process] = []
         try:
             for words in calls:
-                started.append(self._start(words))
+                started.append(self._start(words))  # noqa: PERF401 those that were started have to be known
             ended = [self._finish(words, process, b"") for words, process in zip(calls, started, strict=True)]
         finally:
             for process in started:

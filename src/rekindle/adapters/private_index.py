@@ -1,7 +1,8 @@
 """The index of its own that a session keeps between snapshots, so that git does not read again what it has read.
 
-It lies in the worktree's git folder, on the disk that the files are on: git tells entries that may be stale by comparing
-the index's time with theirs, and one clock has to have given both. It is always used as a copy, and replaced as a whole.
+It lies in the worktree's git folder, on the disk that the files are on: git tells entries that may be stale by
+comparing the index's time with theirs, and one clock has to have given both. It is always used as a copy, and replaced
+as a whole.
 """
 
 from __future__ import annotations

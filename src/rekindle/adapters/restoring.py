@@ -49,6 +49,7 @@ def restore(cwd: str, session: str, at: str | None, to: str | None, now: float, 
         ours.run("update-index", "-q", "--refresh")
         # git itself refuses, before it touches anything, if a file has changed since the snapshot of a moment ago.
         ours.output("read-tree", "-m", "-u", before.id, wanted.id)
+    take(cwd, session, f"{wanted.id[:10]} was put back", now, limit=limit, restores=wanted.id)
     return Restored(wanted, git.folder, before.id)
 
 

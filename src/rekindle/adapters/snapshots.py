@@ -1,7 +1,7 @@
 """The work-tree time machine: whole work trees as commits, each under a private ref of its own.
 
 Index, HEAD, branches, configuration and hooks of the user are never touched, and no snapshot is ever changed. The
-parent of each is what was checked out: git shows a snapshot as what was not committed, and keeps what it was built upon.
+parent of each is what was checked out: git shows a snapshot as what was not committed, and keeps what it stands upon.
 """
 
 from __future__ import annotations
@@ -54,14 +54,17 @@ def take(
     *,
     limit: int = MOST_BYTES,
     restores: str | None = None,
+    within: str | None = None,
     children: Children | None = None,
 ) -> Snapshot | None:
     """Keep the work tree that a folder is in. None if nothing has changed, or there is no repository.
 
+    With `within`, the work tree that has to be there: the one around it is not kept in its place.
+
     May be called by several at once: whoever comes second builds upon the first. Raises RekindleError; may take long.
     """
     namespace = namespace_of(session)
-    place = work_tree.find(cwd, children)
+    place = work_tree.find(cwd, children, within)
     if place is None:
         return None
     git = place.git
@@ -191,7 +194,7 @@ def ref_of(snapshot: Snapshot) -> str:
 
 def _commit(git: Git, wanted: Snapshot) -> str:
     name, mail = _IDENTITY
-    variables = {}
+    variables: dict[str, str] = {}
     for who in ("AUTHOR", "COMMITTER"):
         variables |= {f"GIT_{who}_NAME": name, f"GIT_{who}_EMAIL": mail, f"GIT_{who}_DATE": f"@{wanted.at} +0000"}
     parents = ("-p", wanted.head) if wanted.head else ()

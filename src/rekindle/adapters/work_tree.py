@@ -54,8 +54,11 @@ class Place(msgspec.Struct, frozen=True):
         return os.path.join(self.common, "objects")
 
 
-def find(cwd: str, children: Children | None = None) -> Place | None:
-    """The work tree around a folder, even one that is gone. None: no repository, or a bare one."""
+def find(cwd: str, children: Children | None = None, within: str | None = None) -> Place | None:
+    """The work tree around a folder, even one that is gone. None: no repository, or a bare one.
+
+    With `within`, a work tree that has that one inside of it is none either: the one that is meant is gone.
+    """
     folder = os.path.abspath(cwd)
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
@@ -70,6 +73,8 @@ def find(cwd: str, children: Children | None = None) -> Place | None:
         raise GitFailed(f"git in {folder}: {said}", "see what `git status` says there")
     told = os.fsdecode(done.stdout.removesuffix(b"\n"))
     top, _, head = told.rpartition("\n") if done.returncode == 0 else (told, "", None)
+    if within is not None and os.path.realpath(within).startswith(os.path.join(os.path.realpath(top), "")):
+        return None
     git = Git(top, children)
     if found.top == top and found.branch != _NOT_IN_A_FILE:
         return Place(git, found.common, found.git_dir, head, found.branch)

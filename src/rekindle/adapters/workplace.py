@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from rekindle.adapters import kept_environment
 from rekindle.adapters.callbacks import Callbacks, Refusal
+from rekindle.adapters.changes import changed_since, conflict
 from rekindle.adapters.conversation import turns
 from rekindle.adapters.keeper_process import stamp
+from rekindle.adapters.rebuilding import Wanted, is_missing, rebuild
 from rekindle.adapters.sql_store.rebuild import write_session_file
 from rekindle.agents.acp import messages
 from rekindle.agents.dialect import Outgoing
@@ -18,6 +21,7 @@ from rekindle.agents.observation import CallbackAsked
 from rekindle.core.session.facts import Created
 from rekindle.core.session.history import Turn
 from rekindle.core.session.machine import Session
+from rekindle.ports.errors import GitFailed
 
 _POLL = 0.1
 
@@ -51,9 +55,26 @@ class LocalWorkplace:
         """Absolute paths, links followed."""
         return [os.path.realpath(os.path.join(cwd, path)) for path in paths]
 
+    async def ready(self, session: Session) -> list[str]:
+        """Build a folder again that is gone, and look for work that is not where the agent left it."""
+        return await asyncio.to_thread(self._ready, session)
+
+    def _ready(self, session: Session) -> list[str]:
+        own = session.worktree if session.branch is not None else None
+        wanted = Wanted(session.id, session.cwd, own, session.branch, session.repository)
+        told = rebuild(wanted) if is_missing(wanted) else []
+        if not told and session.attempts:
+            with contextlib.suppress(GitFailed, OSError):
+                found = conflict(session.cwd, session.id, session.worktree)
+                told += [found] if found is not None else []
+        return told
+
     async def changed(self, session: Session) -> list[str]:
-        """The files that differ from the end of the last turn."""
-        return []
+        """The files that differ from the end of the last turn. None where git cannot tell: the agent looks itself."""
+        try:
+            return await asyncio.to_thread(changed_since, session.cwd, session.id, session.worktree)
+        except (GitFailed, OSError):
+            return []
 
     async def history(self, session: Session) -> list[Turn]:
         """What was said and done, from the spools."""

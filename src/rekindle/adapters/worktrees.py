@@ -26,12 +26,12 @@ class Registered(msgspec.Struct, frozen=True):
 
 
 class Worktree(msgspec.Struct, frozen=True):
-    """A worktree of a session: its top, its branch, the repository's root, the session's folder in it."""
+    """Where a session works: its folder, the work tree around it, the repository. `branch` is of one of its own."""
 
-    path: str
-    branch: str
-    repository: str
     cwd: str
+    path: str | None = None
+    repository: str | None = None
+    branch: str | None = None
     notices: tuple[str, ...] = ()
 
 
@@ -72,7 +72,13 @@ def make(cwd: str, name: str, folder: str | None = None) -> Worktree:
     inner = os.path.join(path, os.path.relpath(os.path.realpath(cwd), repo.top)) if repo.top is not None else path
     inner = os.path.normpath(inner)
     os.makedirs(inner, exist_ok=True)
-    return Worktree(path, branch, repo.root, inner, () if is_there else _notices(git, repo))
+    return Worktree(inner, path, repo.root, branch, () if is_there else _notices(git, repo))
+
+
+def around(cwd: str) -> Worktree:
+    """Where a session works that gets no worktree of its own."""
+    found = repository.find(cwd)
+    return Worktree(cwd) if found is None else Worktree(cwd, found.top, found.root)
 
 
 def _branch(git: Git, name: str) -> str:

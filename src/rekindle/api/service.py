@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from rekindle.adapters import worktrees
 from rekindle.agents.kind import AgentKind
-from rekindle.core.names import why_not
+from rekindle.core.names import feature_of_branch, why_not
 from rekindle.core.session import facts as f
 from rekindle.core.session.limits import reached
 from rekindle.core.session.machine import TERMINAL, Session, State
@@ -74,8 +75,10 @@ class Service:
         model: str | None = None,
         limits: dict[str, Any] | None = None,
         one_shot: bool = False,
+        worktree: str | None = None,
+        worktrees_dir: str | None = None,
     ) -> dict[str, Any]:
-        """Begin a session with its first prompt."""
+        """Begin a session with its first prompt; with `worktree` (a name, or empty) in a worktree of its own."""
         if policy not in POLICIES:
             raise UsageError(f"{policy!r} is no policy", f"it is one of: {', '.join(POLICIES)}")
         if permission not in PERMISSIONS:
@@ -88,11 +91,18 @@ class Service:
             raise UsageError(f"{refused} is not yours to give to {kind.title}", "rekindle sets it; leave it out")
         if not os.path.isdir(cwd):
             raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
+        name = secrets.token_hex(5)
+        place = await asyncio.to_thread(self._place, cwd, name if worktree == "" else worktree, worktrees_dir)
+        if place.branch is not None:
+            feature = feature_of_branch(place.branch) or feature
         created = f.Created(
             at=self._engine.clock(),
-            session=secrets.token_hex(5),
+            session=name,
             agent=agent,
-            cwd=cwd,
+            cwd=place.cwd,
+            repository=place.repository,
+            worktree=place.path,
+            branch=place.branch,
             title=title or prompt.strip().splitlines()[0][:80] if prompt.strip() else title,
             policy=policy,
             permission=permission,
@@ -108,7 +118,8 @@ class Service:
         except OSError as error:
             raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
         self._engine.create(created)
-        facts = [self._prompt(prompt)] if prompt.strip() else []
+        facts: list[f.AnyFact] = [f.Noticed(at=self._engine.clock(), message=one) for one in place.notices]
+        facts += [self._prompt(prompt)] if prompt.strip() else []
         session = await self._supervisor.record(created.session, *facts)
         return self.shown(session)
 
@@ -272,6 +283,9 @@ class Service:
             "agent": session.agent,
             "title": session.title,
             "cwd": session.cwd,
+            "repository": session.repository,
+            "worktree": session.worktree,
+            "branch": session.branch,
             "feature": session.feature,
             "state": session.state.value,
             "task_state": session.task_state.value,
@@ -327,6 +341,19 @@ class Service:
         if given is not None and why_not(given) is not None:
             raise UsageError(f"{given!r} cannot be the id of a prompt", "use letters, digits and dashes")
         return f.PromptQueued(at=self._engine.clock(), prompt=given or secrets.token_hex(4), text=text)
+
+    def _place(self, cwd: str, name: str | None, folder: str | None) -> worktrees.Worktree:
+        """Where a new session works. A worktree that another session's agent works in is not shared."""
+        if name is None:
+            return worktrees.around(cwd)
+        made = worktrees.make(cwd, name, folder)
+        for other in self._engine.sessions():
+            if other.branch is not None and other.worktree == made.path and other.is_up:
+                raise OwnedError(
+                    f"the agent of session {other.id} works in the worktree {made.path}",
+                    "send it a prompt, or choose another name with --worktree=NAME",
+                )
+        return made
 
     def _notify(self, session: Session) -> None:
         for name in (session.id, "*"):

@@ -34,15 +34,15 @@ def to_drop(snapshots: Sequence[Kept], now: float) -> list[int]:
             last_of[width, snapshot.at // width] = position
     dropped = []
     for position, snapshot in enumerate(snapshots):
-        width = _width(now - snapshot.at)
-        if position == 0 or snapshot.pinned or width is None:
+        span = _span(now - snapshot.at)
+        if position == 0 or snapshot.pinned or span is None:
             continue
-        if last_of[width, snapshot.at // width] > position:
+        if last_of[span, snapshot.at // span] > position:
             dropped.append(position)
     return dropped
 
 
-def _width(age: float) -> int | None:
+def _span(age: float) -> int | None:
     """How much time one snapshot stands for at this age; None: all are kept."""
     if age < HOUR:
         return None

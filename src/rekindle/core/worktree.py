@@ -58,9 +58,9 @@ def combine(base: Tree, branch: Tree, snapshot: Tree) -> Combined:
 
 
 def lost(base: str | None, head: str | None, uncommitted: Collection[bytes], changed: Collection[bytes]) -> list[bytes]:
-    """What was not committed when a snapshot was taken at `base`, and is otherwise now that something else is at `head`.
+    """What was not committed when a snapshot was taken at `base`, and is otherwise now that `head` is checked out.
 
-    Without a move of what is checked out, somebody has just edited the files.
+    Without such a move, somebody has just edited the files.
     """
     return sorted(set(uncommitted) & set(changed)) if base != head else []
 

@@ -22,6 +22,13 @@ class Workplace(Protocol):
         """Paths as the agent wrote them, made absolute, links followed."""
         ...
 
+    async def ready(self, session: Session) -> list[str]:
+        """See to it that the session's folder is there before its agent is started, and say what a person should know.
+
+        Raises WorktreeLost if it is gone for good.
+        """
+        ...
+
     async def changed(self, session: Session) -> list[str]:
         """The files that differ from how they were when the session's last turn ended, sorted."""
         ...

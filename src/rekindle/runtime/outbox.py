@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from rekindle.core.session.facts import AnyFact, Exited, Launched, ReceiptWritten
+from rekindle.core.session.facts import AnyFact, Created, Exited, Launched, ReceiptWritten
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import OutboxEntry, Store
@@ -33,7 +33,10 @@ def journal_entries(session: Session, facts: Sequence[AnyFact]) -> list[OutboxEn
     name = f"{session.agent}-{session.id}"
     entries = []
     for fact in facts:
-        if isinstance(fact, Launched):
+        if isinstance(fact, Created) and fact.branch is not None:
+            data = {"path": fact.worktree, "branch": fact.branch, "session": session.id}
+            entries.append(_entry(session, f"{session.id}-worktree", "worktree.created", data))
+        elif isinstance(fact, Launched):
             data = {"name": name, "role": session.title, "task": session.task, "session": session.id}
             entries.append(_entry(session, f"{session.id}-{fact.attempt}-spawned", "agent.spawned", data))
         elif isinstance(fact, Exited):

@@ -176,6 +176,8 @@ class Supervisor:
         attempt = effect.attempt
         try:
             if session.attempt is None or session.attempt.number < attempt:
+                for notice in await self._workplace.ready(session):
+                    self.engine.record(session.id, f.Noticed(at=self.engine.clock(), message=notice))
                 intended = await self._comeback.prepare(session, attempt, self.engine.clock())
                 session = self.engine.record(session.id, intended)
             if session.stop_asked is not None and self._keepers.look(session.id, attempt) == "absent":
@@ -193,8 +195,12 @@ class Supervisor:
             )
             running = await self._keepers.launch(order)
         except RekindleError as error:
-            failed = f.LaunchFailed(at=self.engine.clock(), attempt=attempt, message=error.message)
-            self.engine.record(session.id, failed)
+            now, generation = self.engine.clock(), session.generation + 1
+            # Told again where it was told; else the attempt fails before it was more than wanted.
+            wanted = f.LaunchIntended(
+                at=now, attempt=attempt, generation=generation, how=effect.how, token=effect.token
+            )
+            self.engine.record(session.id, wanted, f.LaunchFailed(at=now, attempt=attempt, message=error.message))
             return
         launched = f.Launched(at=self.engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
         self.engine.record(session.id, launched)

@@ -1,7 +1,7 @@
-"""Has a snapshot taken when a turn or an agent has ended, and now and then during a long turn.
+"""Has a snapshot taken when a turn or an agent has ended, and now and then during a long turn; lets old ones go.
 
 Listens to the engine; the loop never waits for it. At most one snapshot per session is being taken; what
-happens meanwhile asks for one more, not for many.
+happens meanwhile asks for one more, not for many. What a stop or a crash cut off is taken at the next start.
 """
 
 from __future__ import annotations
@@ -9,38 +9,46 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
+from rekindle.ports.snapshots import Snapshots
 from rekindle.ports.store import StaleGeneration
 from rekindle.runtime.engine import Engine
 
 log = logging.getLogger(__name__)
 
 BETWEEN_SECONDS = 180.0
-
-#: (folder, session, reason, now); runs in a thread and may take long.
-Take = Callable[[str, str, str, float], object]
+THINNING_SECONDS = 6 * 3600.0
+#: Whoever stops the daemon waits so long for a snapshot; one that takes longer is taken at the next start.
+GRACE_SECONDS = 2.0
 
 
 class TimeMachine:
     """Belongs to one engine, in its loop."""
 
-    def __init__(self, engine: Engine, take: Take) -> None:
+    def __init__(self, engine: Engine, snapshots: Snapshots) -> None:
         self._engine = engine
-        self._take = take
+        self._snapshots = snapshots
         self._ends = {session.id: _ends(session) for session in engine.sessions()}
         self._wanted: dict[str, str] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._told: set[tuple[str, str]] = set()
+        self._closing = False
         engine.listeners.append(self._changed)
+        for session, reason in snapshots.owed().items():
+            if session in self._ends:
+                self._want(session, reason)
 
-    async def close(self) -> None:
-        """Ask for nothing more, and let those that are being taken end."""
+    async def close(self, grace: float = GRACE_SECONDS) -> None:
+        """Ask for nothing more. Those that are being taken have a moment to end."""
         self._engine.listeners.remove(self._changed)
-        self._wanted.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self.settle()
+        self._closing = True
+        self._snapshots.end()
         await self.settle()
 
     async def settle(self) -> None:
@@ -56,14 +64,29 @@ class TimeMachine:
                 if session.is_up and session.turn is not None and session.id not in self._wanted:
                     self._want(session.id, "a turn is running")
 
+    async def let_go(self, seconds: float = THINNING_SECONDS, first: float = BETWEEN_SECONDS) -> None:
+        """Let go of old ones now and then, for ever, one session after the other."""
+        await asyncio.sleep(first)
+        while True:
+            for session in self._engine.sessions():
+                try:
+                    await asyncio.to_thread(self._snapshots.thin, session, self._engine.clock())
+                except (RekindleError, OSError) as error:
+                    log.warning("%s: its snapshots were not thinned: %s", session.id, error)
+            await asyncio.sleep(seconds)
+
     def _changed(self, session: Session) -> None:
         turns, attempts = _ends(session)
         turns_before, attempts_before = self._ends.get(session.id, (0, 0))
         self._ends[session.id] = (turns, attempts)
         if attempts > attempts_before:
-            self._want(session.id, f"attempt {attempts} has ended")
+            self._owe(session.id, f"attempt {attempts} has ended")
         elif turns > turns_before:
-            self._want(session.id, f"turn {turns} has ended")
+            self._owe(session.id, f"turn {turns} has ended")
+
+    def _owe(self, session: str, reason: str) -> None:
+        self._snapshots.owe(session, reason)
+        self._want(session, reason)
 
     def _want(self, session: str, reason: str) -> None:
         self._wanted[session] = reason
@@ -78,13 +101,16 @@ class TimeMachine:
             self._tasks.pop(session, None)
 
     async def _one(self, session: str, reason: str) -> None:
-        folder = self._engine.session(session).cwd
         try:
-            await asyncio.to_thread(self._take, folder, session, reason, self._engine.clock())
+            await asyncio.to_thread(self._snapshots.take, self._engine.session(session), reason, self._engine.clock())
         except (RekindleError, OSError, ValueError) as error:
+            if self._closing:
+                return
             why = error.message if isinstance(error, RekindleError) else str(error)
             log.warning("%s: no snapshot: %s", session, why)
             self._tell_once(session, f"no snapshot of the work tree could be taken: {why}")
+        if session not in self._wanted:
+            self._snapshots.paid(session)
 
     def _tell_once(self, session: str, message: str) -> None:
         if (session, message) in self._told or message in self._engine.session(session).notices:

@@ -34,11 +34,18 @@ def who() -> str:
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
-@click.argument("prompt")
+@click.argument("prompt", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--agent", default=DEFAULT, show_default=True, type=click.Choice(list(AGENTS)), help="Which agent.")
 @click.option("--detach", "-d", is_flag=True, help="Print the session's id and leave it working.")
 @click.option("--cwd", type=click.Path(), default=".", help="The folder that the agent works in.")
+@click.option(
+    "--worktree",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value="",
+    help="Work in a git worktree of its own, on the branch rekindle/NAME (by default the session's id).",
+)
 @click.option("--task", metavar="ID", help="The task of the feature that it works on.")
 @click.option("--title", default="", help="A name for lists; by default the prompt's first line.")
 @click.option(
@@ -60,11 +67,12 @@ def who() -> str:
 @click.option("--one-shot", is_flag=True, help="End the agent after each turn; the next prompt brings it back.")
 @json_option
 def run(
-    prompt: str,
+    prompt: str | None,
     arguments: tuple[str, ...],
     agent: str,
     detach: bool,
     cwd: str,
+    worktree: str | None,
     task: str | None,
     title: str,
     policy: str,
@@ -81,6 +89,11 @@ def run(
     if arguments and "--" not in sys.argv:
         raise UsageError(
             f"unexpected argument {arguments[0]!r}", "put the prompt in quotes; arguments for the agent go behind --"
+        )
+    if prompt is None:
+        taken = f": {worktree!r} was taken for the name of the worktree" if worktree else ""
+        raise UsageError(
+            f"there is no prompt{taken}", "say what the agent shall do; write --worktree=NAME, or --worktree at the end"
         )
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
@@ -103,6 +116,8 @@ def run(
         model=model,
         limits=limits,
         one_shot=one_shot,
+        worktree=worktree,
+        worktrees_dir=load(os.environ, repo.root if repo is not None else None).worktrees_dir,
     )
     if detach or as_json:
         print_json(session) if as_json else print(session["id"])
@@ -243,6 +258,8 @@ def show(session: str, as_json: bool) -> None:
         f"state     {told['state']}, {told['status']}" + (f": {printable(told['message'])}" if told["message"] else "")
     )
     print(f"folder    {printable(told['cwd'])}")
+    if told["branch"]:
+        print(f"worktree  {printable(told['worktree'])} on {printable(told['branch'])}")
     if told["pid"]:
         print(f"agent     pid {told['pid']}")
     if told["model"]:

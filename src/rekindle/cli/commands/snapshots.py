@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -11,23 +12,30 @@ from typing import Any
 import click
 import msgspec
 
-from rekindle.adapters import restoring
+from rekindle.adapters import files, restoring
 from rekindle.adapters import snapshots as kept
+from rekindle.adapters.sql_store.rebuild import SESSION_FILE
 from rekindle.api.places import Places
 from rekindle.api.service import NoSuchSession
 from rekindle.cli.commands.ps import sessions
 from rekindle.cli.options import complete_sessions, json_option, print_json
 from rekindle.cli.outcome import printable
-from rekindle.ports.errors import OwnedError
+from rekindle.ports.errors import NoWorktree, OwnedError
 from rekindle.settings import load
 
 
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
+@click.option("--pin", metavar="S", help="Keep this one for ever: the beginning of its id, or ~N.")
+@click.option("--unpin", metavar="S", help="Let this one grow old again.")
 @json_option
-def snapshots(session: str, as_json: bool) -> None:
+def snapshots(session: str, pin: str | None, unpin: str | None, as_json: bool) -> None:
     """List the snapshots of SESSION's work tree, oldest first."""
     row = _row(session)
+    if pin is not None:
+        kept.pin(_folder(row), row["id"], pin)
+    if unpin is not None:
+        kept.pin(_folder(row), row["id"], unpin, pinned=False)
     found = kept.listing(_folder(row), row["id"])
     if as_json:
         print_json({"session": row["id"], "snapshots": [msgspec.to_builtins(one) for one in found]})
@@ -37,7 +45,8 @@ def snapshots(session: str, as_json: bool) -> None:
     for one in found:
         when = datetime.fromtimestamp(one.at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         where = one.branch or (f"detached at {one.head[:10]}" if one.head else "no commit yet")
-        print(f"{one.id[:10]}  {when}  {printable(one.reason)}  ({printable(where)})")
+        pinned = ", pinned" if one.pinned else ""
+        print(f"{one.id[:10]}  {when}  {printable(one.reason)}  ({printable(where)}{pinned})")
         for name in one.left_out:
             print(f"{'':12}without {printable(name)}")
 
@@ -58,6 +67,8 @@ def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None
             f"the agent of session {row['id']} works in {row['cwd']}",
             f"stop it first (rekindle stop {row['id']}), or restore to a new folder with --to PATH",
         )
+    if to is None:
+        _require_tree(row, "restore to a new folder with --to PATH")
     done = restoring.restore(_folder(row), row["id"], at, to, time.time())
     if as_json:
         print_json({"session": row["id"], **msgspec.to_builtins(done)})
@@ -76,23 +87,46 @@ def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None
 def diff(session: str, a: str | None, b: str | None) -> None:
     """What changed from snapshot A (by default the last) to snapshot B (by default the work tree as it is)."""
     row = _row(session)
+    if b is None:
+        _require_tree(row, "give two snapshots to compare")
     sys.stdout.buffer.write(kept.difference(_folder(row), row["id"], a, b))
     sys.stdout.buffer.flush()
 
 
 def _row(prefix: str) -> dict[str, Any]:
-    rows = [row for row in sessions(Places(load(os.environ, None))) if prefix and row["id"].startswith(prefix)]
+    places = Places(load(os.environ, None))
+    rows = [row for row in sessions(places) if prefix and row["id"].startswith(prefix)]
     exact = [row for row in rows if row["id"] == prefix] or rows
     if len(exact) == 1:
-        return exact[0]
+        return {**exact[0], **_begun(places, exact[0]["id"])}
     if not exact:
         raise NoSuchSession(f"there is no session {prefix!r}", "`rekindle ps --all` lists them")
     names = ", ".join(row["id"] for row in exact[:5])
     raise NoSuchSession(f"{prefix!r} can mean {len(exact)} sessions: {names}", "give more of the id")
 
 
+def _begun(places: Places, session: str) -> dict[str, str | None]:
+    """Where the session was begun, which a list made without the daemon does not have."""
+    try:
+        found = json.loads(files.read(os.path.join(places.sessions, session, SESSION_FILE)))
+    except (OSError, ValueError):
+        found = {}
+    return {key: found.get(key) for key in ("repository", "worktree")}
+
+
+def _require_tree(row: dict[str, Any], instead: str) -> None:
+    """Whatever lies around a work tree that is gone is not it."""
+    if not os.path.isdir(row["worktree"] or row["cwd"]):
+        raise NoWorktree(
+            f"the work tree {row['worktree'] or row['cwd']} is gone",
+            f"{instead}; `rekindle resume {row['id']}` builds a worktree again",
+        )
+
+
 def _folder(row: dict[str, Any]) -> str:
-    """The session's folder or, where that is gone, the current one: all worktrees of a repository share snapshots."""
-    if not os.path.isdir(row["cwd"]) and kept.listing(os.getcwd(), row["id"]):
-        return os.getcwd()
-    return str(row["cwd"])
+    """The session's folder or, where that is gone, one that shares its snapshots: any worktree of the repository."""
+    if os.path.isdir(row["cwd"]):
+        return str(row["cwd"])
+    if row["repository"] and os.path.isdir(row["repository"]):
+        return str(row["repository"])
+    return os.getcwd() if kept.listing(os.getcwd(), row["id"]) else str(row["cwd"])

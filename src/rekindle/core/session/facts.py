@@ -89,6 +89,10 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
     one_shot: bool = False
     fork_of: str | None = None
     fork_at: str | None = None
+    #: the main checkout, and the work tree that `cwd` is in; `branch` only if the work tree was made for the session
+    repository: str | None = None
+    worktree: str | None = None
+    branch: str | None = None
 
 
 class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):

@@ -156,6 +156,9 @@ class Session(msgspec.Struct, frozen=True):
     one_shot: bool = False
     fork_of: str | None = None
     fork_at: str | None = None
+    repository: str | None = None
+    worktree: str | None = None
+    branch: str | None = None
     state: State = S
     generation: int = 0
     token: str | None = None
@@ -231,6 +234,9 @@ def create(fact: f.Created) -> Session:
         one_shot=fact.one_shot,
         fork_of=fact.fork_of,
         fork_at=fact.fork_at,
+        repository=fact.repository,
+        worktree=fact.worktree,
+        branch=fact.branch,
     )
 
 
