@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test retest lint bench soak lock clean
+.PHONY: help setup demo test test-real agents retest lint bench soak lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -21,8 +21,18 @@ setup: $(STAMP)  ## create .venv with the locked dependencies
 demo: $(STAMP)   ## the main job, shown in a scratch repository
 	@$(BIN)/python -m demo
 
-test: $(STAMP)   ## all tests
-	@$(BIN)/python -m pytest
+test: $(STAMP)   ## all tests but those with real agents
+	@$(BIN)/python -m pytest --ignore tests/real
+
+agents: tests/real/node_modules/.package-lock.json ## the real agents of the tests, from npm, as locked
+
+tests/real/node_modules/.package-lock.json: tests/real/package-lock.json
+	@cd tests/real && npm ci --no-audit --no-fund --loglevel error
+	@touch $@
+
+test-real: $(STAMP) ## the tests with real agents against a mock model; nothing but loopback is reachable
+	-@$(MAKE) --no-print-directory agents
+	@$(BIN)/python -m pytest tests/real
 
 retest: $(STAMP) ## the tests that failed last time, one by one
 	@$(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none

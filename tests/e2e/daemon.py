@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,14 @@ class Machine:
 
     home: Path
     work: Path
+    agent: str = "scripted"
+    #: What the agent needs to find: its keys, its model, its program's folder (`PATH` is put in front).
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def environment(self, **more: str) -> dict[str, str]:
-        path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-        kept = {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8"}
-        return {**kept, "REKINDLE_TEST_RUN": os.environ["REKINDLE_TEST_RUN"], **more}
+        path = os.pathsep.join([*filter(None, [self.variables.get("PATH")]), str(BIN), os.environ["PATH"]])
+        kept = {"HOME": str(self.home), "LANG": "C.UTF-8", "REKINDLE_TEST_RUN": os.environ["REKINDLE_TEST_RUN"]}
+        return {**kept, **self.variables, "PATH": path, **more}
 
     @property
     def places(self) -> Places:
@@ -69,7 +72,7 @@ class Machine:
 
     def begin(self, *script: str, options: tuple[str, ...] = (), arguments: tuple[str, ...] = ()) -> str:
         behind = ("--", *arguments) if arguments else ()
-        return self.ok("run", "--detach", *options, "\n".join(script), *behind).strip()
+        return self.ok("run", "--detach", "--agent", self.agent, *options, "\n".join(script), *behind).strip()
 
     def show(self, session: str) -> Any:
         return self.json("show", session)

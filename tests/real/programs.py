@@ -1,0 +1,31 @@
+"""The real agents as npm installed them, and the one way to say that one is not there."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import pytest
+
+NODE_MODULES = Path(__file__).parent / "node_modules"
+#: Set where the agents were installed: then a test that cannot find one fails.
+REQUIRED = "REKINDLE_REAL_REQUIRED"
+MISSING = "real agent not installed"
+
+_MACHINE = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+#: The native programs, not npm's launchers: killing a launcher may leave the agent behind.
+_NATIVE = {
+    "claude": (f"@anthropic-ai/claude-code-linux-{_MACHINE}/claude",),
+}
+
+
+def program(agent: str) -> Path:
+    """The agent's program. Skips the test, or fails it, if it is not installed."""
+    for candidate in _NATIVE[agent]:
+        if (NODE_MODULES / candidate).is_file():
+            return NODE_MODULES / candidate
+    sentence = f"{MISSING}: {agent} (run `make agents`; it needs npm and its registry)"
+    if os.environ.get(REQUIRED) == "1":
+        pytest.fail(sentence, pytrace=False)
+    pytest.skip(sentence)
