@@ -78,7 +78,6 @@ def claude_environment(scrubbed: dict[str, str], model: ModelServer) -> dict[str
         "ANTHROPIC_BASE_URL": model.url,
         "ANTHROPIC_API_KEY": "fake-key-of-a-test",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "CLAUDE_CODE_MAX_RETRIES": "0",
         "DISABLE_AUTOUPDATER": "1",
     }
 

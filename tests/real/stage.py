@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.daemon import Machine
+from tests.e2e.daemon import Machine, until
 from tests.real.models.server import ModelServer, Request
 from tests.real.models.steps import Gate, Hang, Refuse, Reply, Use
 
@@ -63,12 +63,21 @@ class Stage(ABC):
         """What the model was given as its own words."""
 
     @abstractmethod
+    def has_said(self, session: str, text: str) -> bool:
+        """Whether the agent itself has said it, and not only its prompt."""
+
+    @abstractmethod
     def transcript(self, session: str) -> Path:
         """The agent's own record of the conversation."""
 
     def begin(self, prompt: str, *options: str) -> str:
         """A session that works on its own; every permission is given."""
         return self.machine.begin(prompt, options=("--permission", "all", *options))
+
+    def until_said(self, session: str, text: str) -> None:
+        """Wait until the agent has said it, and is done."""
+        until(lambda: self.has_said(session, text), f"{text!r} from {session}")
+        self.machine.until_status(session, "waiting")
 
     def token(self, session: str) -> str:
         return str(self.machine.show(session)["session"]["token"])
@@ -115,6 +124,9 @@ class ScriptedStage(Stage):
 
     def remembered(self, session: str) -> list[str]:
         return [record["text"] for record in self._records(session) if record["kind"] == "assistant"]
+
+    def has_said(self, session: str, text: str) -> bool:
+        return text in self.remembered(session)
 
     def transcript(self, session: str) -> Path:
         return self.machine.home / ".local/state/rekindle/scripted" / f"{self.token(session)}.jsonl"
@@ -177,6 +189,9 @@ class ClaudeStage(Stage):
 
     def remembered(self, session: str) -> list[str]:
         return self.model.assistant_texts(self.turns(session)[-1])
+
+    def has_said(self, session: str, text: str) -> bool:
+        return text in self.machine.said(session)
 
     def transcript(self, session: str) -> Path:
         [found] = (self.machine.home / ".claude/projects").glob(f"*/{self.token(session)}.jsonl")
