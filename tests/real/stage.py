@@ -204,7 +204,7 @@ class ClaudeStage(Stage):
 
     def _is_new(self, request: Request, name: str) -> bool:
         """Whether the user's last word is the prompt itself, and the model has done nothing about it yet."""
-        last = request.body["messages"][-1]
+        last = [one for one in request.body["messages"] if one["role"] != "system"][-1]
         texts = self.model.user_texts(request)
         return last["role"] == "user" and bool(texts) and texts[-1].startswith(called(name)) and not _is_result(last)
 
