@@ -53,6 +53,10 @@ def snapshots(machine: Machine, session: str) -> list[dict[str, Any]]:
     return list(machine.json("snapshots", session)["snapshots"])
 
 
+def ended(taken: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in taken if "has ended" in one["reason"]]
+
+
 def test_what_a_killed_agent_had_written_is_in_a_snapshot(machine: Machine) -> None:
     before = of_the_user(machine)
     session = machine.begin("write new.txt precious", "stream 4000 0.05 word")
@@ -60,7 +64,7 @@ def test_what_a_killed_agent_had_written_is_in_a_snapshot(machine: Machine) -> N
     status = git(machine, "status", "--porcelain=v2", "-z", "--branch")
     machine.kill(machine.pids(session)["agent"])
     machine.until_status(session, "interrupted")
-    [kept] = until(lambda: snapshots(machine, session), "a snapshot")
+    kept = until(lambda: ended(snapshots(machine, session)), "a snapshot")[0]
     assert git(machine, "show", f"{kept['id']}:new.txt") == "precious"
     assert (kept["reason"], kept["branch"]) == ("attempt 1 has ended", "main")
     assert of_the_user(machine) == before
@@ -86,10 +90,8 @@ def test_every_turn_that_changed_something_has_a_snapshot(machine: Machine) -> N
     session = machine.json("ps")["sessions"][0]["id"]
     machine.ok("send", session, "write b.txt 2", "--follow")
     machine.ok("serve", "--stop")
-    first, second = (
-        set(git(machine, "ls-tree", "--name-only", one["id"]).split()) for one in snapshots(machine, session)
-    )
-    assert (first, second) == ({"a.txt", "tracked.txt"}, {"a.txt", "b.txt", "tracked.txt"})
+    taken = [set(git(machine, "ls-tree", "--name-only", one["id"]).split()) for one in snapshots(machine, session)]
+    assert tuple(taken[-2:]) == ({"a.txt", "tracked.txt"}, {"a.txt", "b.txt", "tracked.txt"})
 
 
 def test_a_live_agents_tree_is_not_restored_under_its_hands(machine: Machine) -> None:
@@ -98,7 +100,7 @@ def test_a_live_agents_tree_is_not_restored_under_its_hands(machine: Machine) ->
     refused = machine.run("restore", session)
     assert (refused.returncode, "stop it first" in refused.stderr) == (4, True)
     assert machine.run("snapshots", "nosuch").returncode == 2
-    assert machine.ok("snapshots", session).startswith("No snapshots.")
+    assert "has ended" not in machine.ok("snapshots", session)
 
 
 def test_an_agent_outside_of_a_repository_has_no_snapshots_and_no_complaint(machine: Machine) -> None:

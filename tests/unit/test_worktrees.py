@@ -105,7 +105,7 @@ def test_what_cannot_be_made_is_refused_with_what_to_do(repo: Path, tmp_path: Pa
         with pytest.raises(NoWorktree, match="no commit"):
             make(str(place), "x")
     git(repo, "worktree", "add", "-q", "-b", "rekindle/taken", str(tmp_path / "elsewhere"))
-    with pytest.raises(NoWorktree, match="checked out in .*elsewhere"):
+    with pytest.raises(NoWorktree, match=r"checked out in .*elsewhere"):
         make(str(repo), "taken")
     git(repo, "branch", "topic/y")
     (repo / ".worktrees" / "full").mkdir(parents=True)

@@ -22,15 +22,15 @@ class Changes(msgspec.Struct, frozen=True):
     lost: list[bytes]
 
 
-def look(cwd: str, session: str, within: str | None = None) -> Changes | None:
-    """Compare the work tree with the session's last snapshot. None if there is no such thing."""
+def look(cwd: str, session: str, within: str | None = None, until: float | None = None) -> Changes | None:
+    """Compare the work tree with the session's last snapshot, or the last one of that time. None if there is none."""
     place = work_tree.find(cwd, within=within)
     found = known(place.git, namespace_of(session)) if place is not None else []
     # Those around a restore show what a person did; the agent has not seen it.
     seen = [one for one in found if one.restores is None]
     if place is None or not seen:
         return None
-    since = seen[-1]
+    since = next((one for one in reversed(seen) if until is None or one.at <= until), seen[0])
     with thrown_away(place.git, place.objects) as git:
         tree = work_tree.write(replace(place, git=git), session, MOST_BYTES, found[-1].tree)
         left_out = {one.path for one in tree.left_out}
@@ -41,9 +41,9 @@ def look(cwd: str, session: str, within: str | None = None) -> Changes | None:
     return Changes(since, place.head, place.branch, changed, gone)
 
 
-def changed_since(cwd: str, session: str, within: str | None = None) -> list[str]:
-    """The files that have changed since the session's agent last saw them, for the message that it is resumed with."""
-    changes = look(cwd, session, within)
+def changed_since(cwd: str, session: str, within: str | None = None, until: float | None = None) -> list[str]:
+    """The files that have changed since then (the agent's cut turn began), for the message that it is resumed with."""
+    changes = look(cwd, session, within, until)
     return listed(changes.paths) if changes is not None else []
 
 

@@ -71,8 +71,10 @@ class LocalWorkplace:
 
     async def changed(self, session: Session) -> list[str]:
         """The files that differ from the end of the last turn. None where git cannot tell: the agent looks itself."""
+        turn = session.turn
+        until = turn.sent_at if turn is not None and turn.state == "cut" else None
         try:
-            return await asyncio.to_thread(changed_since, session.cwd, session.id, session.worktree)
+            return await asyncio.to_thread(changed_since, session.cwd, session.id, session.worktree, until)
         except (GitFailed, OSError):
             return []
 

@@ -32,6 +32,7 @@ class TimeMachine:
         self._engine = engine
         self._snapshots = snapshots
         self._ends = {session.id: _ends(session) for session in engine.sessions()}
+        self._begun = set(self._ends)
         self._wanted: dict[str, str] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._told: set[tuple[str, str]] = set()
@@ -79,6 +80,10 @@ class TimeMachine:
         turns, attempts = _ends(session)
         turns_before, attempts_before = self._ends.get(session.id, (0, 0))
         self._ends[session.id] = (turns, attempts)
+        if session.id not in self._begun and session.is_up:
+            self._begun.add(session.id)
+            if attempts == 0:
+                self._owe(session.id, "the session begins")
         if attempts > attempts_before:
             self._owe(session.id, f"attempt {attempts} has ended")
         elif turns > turns_before:
