@@ -7,6 +7,7 @@ dies leaves NUL bytes. Reading and repairing have to agree on what is left, so b
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from rekindle.agents.transcript import Repaired
 
 #: Whether a whole object that stands in a damaged line is a record: those inside of a torn record are none.
 IsRecord = Callable[[dict[str, Any]], bool]
+_START: Final = re.compile(r'\{"[A-Za-z]\w*":')
+_MOST_FAILURES: Final = 1000  # more beginnings without an end than any tear leaves: the line was made to be slow
 _DECODER: Final = json.JSONDecoder()
 
 
@@ -98,12 +101,15 @@ def _records(line: bytes, is_record: IsRecord) -> tuple[Kept, ...]:
 
 def _glued(text: str) -> Iterator[Kept]:
     """The whole objects in a line that is not one."""
-    at = 0
-    while (start := text.find('{"', at)) >= 0:
+    at = failures = 0
+    while failures < _MOST_FAILURES and (found := _START.search(text, at)):
         try:
-            _, at = _DECODER.raw_decode(text, start)
+            _, at = _DECODER.raw_decode(text, found.start())
         except (ValueError, RecursionError):
-            at = start + 1
+            at = found.start() + 1
+            failures += 1
             continue
-        data = text[start:at].encode("utf-8", "surrogateescape")
-        yield Kept(data, parse(data))
+        data = text[found.start() : at].encode("utf-8", "surrogateescape")
+        record = parse(data)
+        if isinstance(record, dict):  # not if it is nested too deep
+            yield Kept(data, record)
