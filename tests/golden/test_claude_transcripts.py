@@ -97,6 +97,25 @@ def test_another_conversation_does_not_extend_this_one() -> None:
     assert not extends(DIALECT.read(TRANSCRIPTS["plain"]), DIALECT.read(TRANSCRIPTS["live"]))
 
 
+def test_a_tool_call_is_not_open_any_more_when_the_conversation_has_gone_on_without_it() -> None:
+    resumed = TRANSCRIPTS["killed_in_bash_resumed"]
+    up_to_the_prompt = resumed[: resumed.rindex(b"\n", 0, resumed.index(b"I start again.")) + 1]
+    record = DIALECT.read(up_to_the_prompt)
+    assert record.prompts[-1] == "Go on, please."
+    assert record.open_tools == ()
+
+
+def test_a_person_may_type_what_the_agent_writes_in_a_persons_name() -> None:
+    data = TRANSCRIPTS["plain"].replace(b"Say hello.", b"[Request interrupted by user] is what I see.")
+    assert DIALECT.read(data).prompts == ("[Request interrupted by user] is what I see.",)
+
+
+def test_what_an_agent_of_the_agents_was_told_and_said_is_not_part_of_the_conversation() -> None:
+    record = DIALECT.read(TRANSCRIPTS["killed_in_bash"].replace(b'"isSidechain":false', b'"isSidechain":true'))
+    assert (record.prompts, record.said, record.open_tools) == ((), "", ())
+    assert record.entries == DIALECT.read(TRANSCRIPTS["killed_in_bash"]).entries
+
+
 def test_a_line_that_the_agent_glued_to_a_torn_one_is_told_and_mended() -> None:
     data = TRANSCRIPTS["torn_resumed"]
     torn = len(TRANSCRIPTS["torn"].split(b"\n")[-1])
