@@ -132,7 +132,8 @@ class ScriptedStage(Stage):
         return self.machine.home / ".local/state/rekindle/scripted" / f"{self.token(session)}.jsonl"
 
     def _records(self, session: str) -> list[dict[str, Any]]:
-        lines = self.transcript(session).read_bytes().splitlines()
+        transcript = self.transcript(session)
+        lines = transcript.read_bytes().splitlines() if transcript.exists() else []
         return [record for line in lines if isinstance(record := _parsed(line), dict)]
 
 
@@ -206,7 +207,9 @@ class ClaudeStage(Stage):
         """Whether the user's last word is the prompt itself, and the model has done nothing about it yet."""
         last = [one for one in request.body["messages"] if one["role"] != "system"][-1]
         texts = self.model.user_texts(request)
-        return last["role"] == "user" and bool(texts) and texts[-1].startswith(called(name)) and not _is_result(last)
+        lines = texts[-1].splitlines() if texts else []
+        asks = bool(lines) and called(name) in (lines[0], lines[-1])  # behind a history it comes last
+        return last["role"] == "user" and asks and not _is_result(last)
 
 
 def _is_result(message: Any) -> bool:
