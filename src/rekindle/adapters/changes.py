@@ -41,10 +41,13 @@ def look(cwd: str, session: str, within: str | None = None, until: float | None 
     return Changes(since, place.head, place.branch, changed, gone)
 
 
-def changed_since(cwd: str, session: str, within: str | None = None, until: float | None = None) -> list[str]:
-    """The files that have changed since then (the agent's cut turn began), for the message that it is resumed with."""
+def changed_since(cwd: str, session: str, within: str | None = None, until: float | None = None) -> list[str] | None:
+    """The files that have changed since then (the agent's cut turn began), for the message that it is resumed with.
+
+    None where no snapshot tells.
+    """
     changes = look(cwd, session, within, until)
-    return listed(changes.paths) if changes is not None else []
+    return listed(changes.paths) if changes is not None else None
 
 
 def conflict(cwd: str, session: str, within: str | None = None) -> str | None:

@@ -189,7 +189,7 @@ class _AttemptReader:
                 told = f"{seen.why}: the agent tries again in {seen.seconds:g} s ({seen.attempt} of {seen.of})"
                 return self._entry("note", told)
             case o.Compacted():
-                return self._entry("note", f"the agent has shortened its conversation ({seen.why or 'by itself'})")
+                return self._entry("note", f"the agent has compacted its conversation ({seen.why or 'by itself'})")
             case o.Noise():
                 return self._entry("note", f"{seen.reason}: {seen.excerpt}")
             case _:

@@ -14,6 +14,7 @@ from rekindle.adapters.changes import changed_since, conflict
 from rekindle.adapters.conversation import turns
 from rekindle.adapters.keeper_process import stamp
 from rekindle.adapters.rebuilding import Wanted, is_missing, rebuild
+from rekindle.adapters.recent import recently_written
 from rekindle.adapters.sql_store.rebuild import write_session_file
 from rekindle.agents.acp import messages
 from rekindle.agents.dialect import Outgoing
@@ -74,9 +75,12 @@ class LocalWorkplace:
         turn = session.turn
         until = turn.sent_at if turn is not None and turn.state == "cut" else None
         try:
-            return await asyncio.to_thread(changed_since, session.cwd, session.id, session.worktree, until)
+            found = await asyncio.to_thread(changed_since, session.cwd, session.id, session.worktree, until)
         except (GitFailed, OSError):
-            return []
+            found = None
+        if found is None and until is not None:
+            return await asyncio.to_thread(recently_written, session.cwd, until)
+        return found or []
 
     async def history(self, session: Session) -> list[Turn]:
         """What was said and done, from the spools."""

@@ -6,10 +6,17 @@ import sys
 
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.kind import AgentKind, Start
+from rekindle.agents.scripted_transcript import ScriptedTranscript
 
 
 def _argv(start: Start) -> tuple[str, ...]:
     return (sys.executable, "-m", "rekindle.scripted", *start.arguments)
 
 
-SCRIPTED = AgentKind(name="scripted", title="Scripted agent (built in)", argv=_argv, dialect=AcpDialect)
+SCRIPTED = AgentKind(
+    name="scripted",
+    title="Scripted agent (built in)",
+    argv=_argv,
+    dialect=AcpDialect,
+    transcript=ScriptedTranscript(),
+)

@@ -172,6 +172,8 @@ class Service:
             raise OwnedError(
                 f"session {found.id} has an agent: {who} (pid {attempt.pid or '?'})", "attach to it, or --kill it"
             )
+        if found.resume_asked is not None:
+            raise OwnedError(f"session {found.id} is being brought back by {found.resume_asked}", "wait for it")
         asked = f.ResumeAsked(at=self._engine.clock(), by=by, limits=wanted)
         work = asyncio.ensure_future(self._supervisor.record(found.id, asked))
         await asyncio.shield(work)

@@ -354,7 +354,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.Compared():
             return _attempt(session, lambda a: replace(a, compared=True))
         case f.Compacted():
-            told = f"the agent has shortened its conversation ({fact.why or 'by itself'})"
+            told = f"the agent has compacted its conversation, and remembers a summary ({fact.why or 'by itself'})"
             return (
                 session if session.notices[-1:] == [told] else replace(session, notices=[*session.notices[-19:], told])
             )
@@ -370,7 +370,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return _prompt(session, fact.prompt, state="began")
         case f.TurnFinished():
             done = _prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=fact.usage)
-            done = replace(_nothing_asked(done), budget=FULL_BUDGET, message="", cancel_asked=None)
+            done = replace(_nothing_asked(done), budget=FULL_BUDGET, message="", cancel_asked=None, retry_at=None)
             return _used(replace(done, patience=PATIENCE, fresh_starts=0), fact.usage)
         case f.TurnFailed():
             told = f"{fact.error}: {fact.message}"
@@ -444,8 +444,8 @@ def _refused(session: Session, fact: f.OpenRefused) -> Session:
     is_lost = fact.problem == "unknown_session"
     lost = [*session.lost, token] if is_lost and token is not None else session.lost
     held = fact.problem in ("unknown_session", "unsupported") and not nothing_ever_ran(session)
-    if session.policy == "continue" and session.fresh_starts == 0:
-        held = False
+    if session.queued or (session.policy == "continue" and session.fresh_starts == 0):
+        held = False  # somebody wants it to go on: a new conversation is told the history of this one
     message = fact.message
     if is_lost and held:
         message = f"{fact.message}; the next prompt begins a new conversation, which is told the history of this one"
@@ -463,13 +463,24 @@ def _try_later(session: Session, fact: f.TurnFailed) -> Session:
         shorten = Prompt(f"{failed.id}+c{nth}", session.compact, fact.at, by="rekindle")
         go_on = Prompt(f"{failed.id}+d{nth}", compacted_prompt(failed.text), fact.at, by="rekindle")
         return replace(_queued_first(_queued_first(session, go_on), shorten), patience=session.patience - 1)
+    if fact.error == "context_overflow" and session.token is not None and session.fresh_starts == 0:
+        return _begin_anew(session, failed, fact.at)
     when = retry_at(fact, session.patience)
     if when is None:
         return session
     text = failed.text if failed.by == "rekindle" else retry_prompt(fact, failed.text)
     again = Prompt(f"{failed.id.partition('+r')[0]}+r{nth}", text, fact.at, by="rekindle", after=when)
     told = f"{session.message}; it goes on by itself in {max(1, round(when - fact.at))} s"
-    return replace(_queued_first(session, again), patience=session.patience - 1, message=told, retry_at=None)
+    return replace(_queued_first(session, again), patience=session.patience - 1, message=told, retry_at=when)
+
+
+def _begin_anew(session: Session, failed: Prompt, at: float) -> Session:
+    """Give a conversation up that is too long for the model, for a new one that is told the history of it."""
+    assert session.token is not None
+    told = Prompt(f"{failed.id}+n{len(session.attempts)}", compacted_prompt(failed.text), at, by="rekindle")
+    why = "the conversation has become too long for the model"
+    ended = _attempt(_queued_first(session, told), lambda a: replace(a, given_up=why))
+    return replace(ended, token=None, lost=[*session.lost, session.token], message=why)
 
 
 def _used(session: Session, usage: Usage | None) -> Session:

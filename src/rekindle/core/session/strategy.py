@@ -37,7 +37,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def candidates(session: Session) -> list[str]:
-    """The conversations that can be resumed, best first."""
+    """The conversations that can be resumed, best first. None where the newest was given up: its history is told."""
     if session.token is None or not session.can_load:
         return []
     earlier = [one.token for one in reversed(session.attempts) if one.token is not None and one.opened]
@@ -81,4 +81,7 @@ def _barred(session: Session, now: float) -> str | None:
 def _why_none(session: Session) -> str:
     if not session.can_load:
         return "the agent cannot load a conversation"
+    given_up = session.attempts[-1].given_up if session.attempts else ""
+    if given_up and session.token is None:
+        return given_up
     return "the agent has lost the conversation"
