@@ -237,7 +237,9 @@ def test_a_conversation_that_the_agent_has_lost_is_never_passed_off_as_the_same(
     machine.until_said(session, "begin")
     machine.kill(machine.pids(session)["agent"])
     machine.until_status(session, "interrupted")
+    machine.ok("serve", "--stop")
     shutil.rmtree(machine.home / ".local" / "state" / "rekindle" / "scripted")
+    shutil.rmtree(Path(machine.places.sessions, session, "vault"))
     told = json.loads(machine.run("resume", session, "--json").stdout)
     assert told["receipt"] is None
     assert told["state"] == "WAITING_FOR_INPUT"

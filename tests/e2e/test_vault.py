@@ -1,7 +1,10 @@
-"""The vault from the command line: verify, diff, gc. No daemon runs."""
+"""The vault from the command line: verify, diff, gc with no daemon; and records that were harmed while nobody ran."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,8 +12,9 @@ import pytest
 
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.adapters.vault import kept
-from rekindle.adapters.vault.vault import editions
+from rekindle.adapters.vault.vault import FOLDER, copies, editions, transcript
 from tests.e2e.conftest import Scratch
+from tests.e2e.daemon import Machine, until
 from tests.sessions import folded
 from tests.vault.place import OVER, Place
 
@@ -82,3 +86,35 @@ def test_gc_with_a_quota_says_when_the_rest_is_needed(scratch: Scratch) -> None:
 def test_with_no_sessions_there_is_nothing_to_do(scratch: Scratch) -> None:
     assert "0 bytes given back" in scratch.ok("gc")
     assert "Nothing is kept yet" in scratch.ok("vault", "verify")
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
+        made = Machine(Path(folder, "home"), Path(folder, "work"))
+        made.home.mkdir()
+        made.work.mkdir()
+        yield made
+        made.clean_up()
+
+
+@pytest.mark.parametrize("harm", ["deleted", "shortened", "wiped", "torn"])
+def test_an_agent_whose_record_was_harmed_goes_on_in_the_same_conversation(machine: Machine, harm: str) -> None:
+    session = machine.begin("say the beginning", "stream 400 0.05 word", "say the end")
+    machine.until_said(session, "word3")
+    machine.kill(machine.pids(session)["agent"])
+    machine.until_status(session, "interrupted")
+    record = next((machine.home / ".local" / "state" / "rekindle" / "scripted").glob("*.jsonl"))
+    data = record.read_bytes()
+    vault = Path(machine.places.sessions, session, FOLDER)
+    until(lambda: data in copies(str(vault), transcript(str(record)).name), "a copy of the record")
+    if harm == "deleted":
+        shutil.rmtree(record.parent)
+    else:
+        record.write_bytes({"shortened": data[:150], "wiped": bytes(len(data)), "torn": data + b'{"kind":'}[harm])
+    assert "the same conversation" in machine.ok("resume", session)
+    machine.until_said(session, "was started, its outcome is unknown")
+    assert record.read_bytes().startswith(data)
+    assert machine.show(session)["receipt"]["kind"] == "same"
+    assert machine.ok("vault", "diff", session).startswith("---")
+    assert "whole" in machine.ok("vault", "verify", session)

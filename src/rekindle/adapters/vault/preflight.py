@@ -59,7 +59,10 @@ def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock
 def compare(folder: str, dialect: TranscriptDialect, path: str, before: Checked) -> Compared:
     """See `rekindle.ports.records.Records.compare`."""
     path = os.path.realpath(path)
-    current = _current(path)
+    try:
+        current = _current(path)
+    except OSError as error:
+        return Compared(None, (), f"the agent's record cannot be read ({error.strerror})")
     if before.state in ("missing", "unsupported"):
         prompts = _texts(dialect.read(current).prompts) if current is not None else ()
         return Compared(None, prompts, "there was no record to go on from")
