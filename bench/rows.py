@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import appending, reading, searching, sessions, snapshotting, starting
+from bench import appending, reading, searching, sessions, snapshotting, starting, tailing
 from bench.measured import Row
 
 NAIVE = "naive (json.loads, line by line)"
@@ -143,6 +143,25 @@ ROWS: tuple[Row, ...] = (
         target=5,
         measure=sessions.recovery,
         what="From the start of the daemon's process to its first answer, which lists all sessions.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="follow 500 growing records: how late",
+        reference="a bare watch",
+        bound="at most",
+        target=1.15,
+        measure=tailing.lateness,
+        what="500 records grow by 100 lines a second in all: the 99th percentile of how late a line is in its vault. "
+        "The reference is the same watch (watchfiles, debounce 50 ms, step 10 ms), which only looks at the size.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="follow 500 growing records: processor",
+        reference="a bare watch",
+        bound="at most",
+        target=3.3,
+        measure=tailing.processor,
+        what="The same: the share of a core that following and copying take.",
         reason=UNKNOWN,
     ),
     Row(

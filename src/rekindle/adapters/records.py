@@ -120,6 +120,11 @@ class VaultRecords:
         """Where a session's vault is."""
         return os.path.join(self._sessions, session, FOLDER)
 
+    def copied(self, path: str) -> int:
+        """How much of a record that is followed is in its vault."""
+        vault = self._open.get(self._followed.get(path, ""))
+        return vault.copied(transcript(path)) if vault is not None else 0
+
     def _copy(self, session: Session) -> None:
         own = os.path.join(self._sessions, session.id)
         tokens = {session.token, *(attempt.token for attempt in session.attempts)}
