@@ -48,6 +48,7 @@ class VaultRecords:
         self._open: dict[str, Vault] = {}
         self._followed: dict[str, str] = {}  # path -> session
         self._paths: dict[str, str] = {}  # session -> path
+        self._told: set[tuple[str, str]] = set()
 
     async def run(self) -> None:
         """Follow what is to be followed, for ever."""
@@ -126,14 +127,11 @@ class VaultRecords:
         return vault.copied(transcript(path)) if vault is not None else 0
 
     def _copy(self, session: Session) -> None:
-        own = os.path.join(self._sessions, session.id)
         tokens = {session.token, *(attempt.token for attempt in session.attempts)}
         places = [self._place(session, token) for token in tokens if token]
         try:
             with self._vault(session.id) as vault:
-                for attempt in session.attempts:
-                    for name in ("in", "out"):
-                        vault.copy(spool(own, attempt.number, name))
+                self._copy_spools(vault, session.id)
                 for path in places:
                     if path is not None:
                         vault.copy(transcript(path), thorough=True)
@@ -145,7 +143,7 @@ class VaultRecords:
             ) from error
 
     def _changed(self, paths: list[str], thorough: bool) -> None:
-        """In the follower's thread. A copy that fails now is tried again at the next look."""
+        """In the follower's thread. A copy that fails now is tried again at the next look, and told once."""
         for path in paths:
             session = self._followed.get(path)
             if session is None:
@@ -154,9 +152,18 @@ class VaultRecords:
                 with self._vault(session, patience=0.0) as vault:
                     vault.copy(transcript(path), thorough=thorough)
                     if thorough:
+                        self._copy_spools(vault, session)
                         vault.sync()
             except (OSError, RekindleError) as error:
-                log.warning("%s: %s", session, error)
+                if (session, str(error)) not in self._told:
+                    self._told.add((session, str(error)))
+                    log.warning("%s: %s", session, error)
+
+    def _copy_spools(self, vault: Vault, session: str) -> None:
+        own = os.path.join(self._sessions, session)
+        for number in sorted(int(name) for name in os.listdir(own) if name.isascii() and name.isdigit()):
+            for name in ("in", "out"):
+                vault.copy(spool(own, number, name))
 
     @contextmanager
     def _vault(self, session: str, *, patience: float = _PATIENCE) -> Iterator[Vault]:
