@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from rekindle.adapters.vault import edition
 from rekindle.adapters.vault.edition import System
 from rekindle.adapters.vault.vault import Source, Vault, copies, editions, transcript
+from rekindle.core.vault import frames
 from rekindle.ports.errors import OwnedError
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +109,32 @@ def test_a_change_in_the_middle_that_the_quick_look_misses_is_seen_by_the_thorou
         assert place.kept() == [data + b"more"]
         vault.copy(place.source, thorough=True)
     assert place.kept() == [data + b"more", changed]
+
+
+def test_a_replaced_source_is_compared_in_full(place: Place) -> None:
+    edge = edition.EDGE
+    data = bytes(edge) + b"middle" + bytes(edge)
+    place.file.write_bytes(data)
+    with place.open() as vault:
+        vault.copy(place.source)
+        other = place.file.with_name("other")
+        other.write_bytes(data.replace(b"middle", b"MIDDLE"))
+        other.replace(place.file)
+        vault.copy(place.source)
+    assert place.kept() == [data, data.replace(b"middle", b"MIDDLE")]
+
+
+def test_a_long_torn_end_is_cut_off_by_a_short_frame(place: Place) -> None:
+    place.file.write_bytes(b"one")
+    place.copy()
+    (only,) = editions(str(place.vault))
+    torn = frames.encode(frames.Frame(frames.Kind.BYTES, 0, "x", 3, bytes(5000)), frames.START)[:3000]
+    with open(only.path, "ab") as file:
+        file.write(torn)
+    place.file.write_bytes(b"one, two")
+    place.copy()
+    found = only.read()
+    assert (found.data, found.is_whole, found.scan.torn) == (b"one, two", True, None)
 
 
 def test_two_writers_are_not_let_in(place: Place) -> None:

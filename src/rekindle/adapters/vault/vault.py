@@ -174,7 +174,7 @@ class Vault:
         known = watched.edition
         # A file that was put in the place of another may well begin in the same way: then the edition goes on.
         in_full = thorough or watched.look[0] != status.st_ino
-        if known is None or known.is_sealed or status.st_size < known.size or not known.continues(fd, thorough=in_full):
+        if known is None or known.is_sealed or not known.continues(fd, thorough=in_full):
             known = watched.edition = self._begin(source)
         copied = 0
         while block := _blocks(fd, known.size):
