@@ -281,14 +281,14 @@ class Supervisor:
         facts: list[f.AnyFact] = [opened] if opened is not None else []
         facts += talk.catch_up(self._keepers.sent(session, talk.attempt))
         state = self.engine.record(session, *facts) if facts else self.engine.session(session)
-        self.engine.record(session, talk.ended(ended, state))
-        self._talks.pop(session, None)
-        self._performed.pop(session, None)
-        self._records.unfollow(session)
         try:
-            await self._records.copy(self.engine.session(session))
+            await self._records.copy(state)
         except RekindleError as error:
             self.engine.record(session, f.Noticed(at=self.engine.clock(), message=error.message))
+        self._records.unfollow(session)
+        self.engine.record(session, talk.ended(ended, self.engine.session(session)))
+        self._talks.pop(session, None)
+        self._performed.pop(session, None)
 
     async def _settle(self, session: str, talk: Talk) -> None:
         """Wait until the agent has shown what it remembers, then say that the conversation is open."""
@@ -299,7 +299,8 @@ class Supervisor:
                 await asyncio.sleep(self._settle_seconds)
         opened = talk.opened()
         if opened is not None and self._talks.get(session) is talk:
-            await self.record(session, opened)
+            state = await self.record(session, opened)
+            self._records.follow(state, opened.token)
 
     def _may_compare(self, session: Session, talk: Talk, facts: list[f.AnyFact]) -> bool:
         """Whether the agent has just worked for the first time since it came back: its record shows how it goes on."""
