@@ -85,13 +85,13 @@ def take(
         )
         if last is not None and _is_same(last, wanted):
             return None
-        commit = _commit(writing, wanted)
+        made = commit(writing, wanted)
     for _ in range(_TRIES):
         number = last.number + 1 if last is not None else 1
         ref = f"{namespace}{number:0{_DIGITS}}"
         # It must be a new one: of several at once one wins, and the others look again.
-        if git.run("update-ref", "--no-deref", ref, commit, "0" * len(commit)).returncode == 0:
-            return replace(wanted, id=commit, number=number)
+        if git.run("update-ref", "--no-deref", ref, made, "0" * len(made)).returncode == 0:
+            return replace(wanted, id=made, number=number)
         last = _newest(git, namespace)
         if last is not None and _is_same(last, wanted):
             return None
@@ -192,7 +192,8 @@ def ref_of(snapshot: Snapshot) -> str:
     return f"{namespace_of(snapshot.session)}{snapshot.number:0{_DIGITS}}"
 
 
-def _commit(git: Git, wanted: Snapshot) -> str:
+def commit(git: Git, wanted: Snapshot) -> str:
+    """Write a snapshot's commit, and nothing that refers to it."""
     name, mail = _IDENTITY
     variables: dict[str, str] = {}
     for who in ("AUTHOR", "COMMITTER"):

@@ -8,21 +8,22 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from rekindle.adapters import kept_environment
+from rekindle.adapters import files, kept_environment
 from rekindle.adapters.callbacks import Callbacks, Refusal
 from rekindle.adapters.changes import changed_since, conflict
 from rekindle.adapters.conversation import turns
 from rekindle.adapters.keeper_process import stamp
 from rekindle.adapters.rebuilding import Wanted, is_missing, rebuild
 from rekindle.adapters.recent import recently_written
-from rekindle.adapters.sql_store.rebuild import write_session_file
+from rekindle.adapters.sql_store.rebuild import IMPORTED_FILE, read_imported, write_session_file
 from rekindle.agents.acp import messages
 from rekindle.agents.dialect import Outgoing
 from rekindle.agents.observation import CallbackAsked
-from rekindle.core.session.facts import Created
+from rekindle.core.moving import is_id
+from rekindle.core.session.facts import AnyFact, Created
 from rekindle.core.session.history import Turn
 from rekindle.core.session.machine import Session
-from rekindle.ports.errors import GitFailed
+from rekindle.ports.errors import GitFailed, OwnedError, UsageError
 
 _POLL = 0.1
 
@@ -41,6 +42,25 @@ class LocalWorkplace:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         kept_environment.write(folder, env)
         write_session_file(Path(folder), created)
+
+    def take_over(self, session: str, staged: str, env: dict[str, str]) -> list[AnyFact]:
+        """Make a folder that was imported the session's own, and return the facts that it came with.
+
+        A folder that a crashed import left goes out with the one that takes its place.
+        """
+        facts = read_imported(Path(staged))
+        if not facts or not isinstance(facts[0], Created) or facts[0].session != session or not is_id(session):
+            raise UsageError(f"{staged} holds no session {session}", "import its archive again")
+        folder = os.path.join(self._sessions, session)
+        kept_environment.write(staged, env)
+        write_session_file(Path(staged), facts[0])
+        if os.path.exists(os.path.join(folder, IMPORTED_FILE)):
+            os.rename(folder, f"{staged}.before")
+        if os.path.exists(folder):
+            raise OwnedError(f"there is a folder {folder} already", "look at it before you remove it")
+        os.rename(staged, folder)
+        files.sync_folder(self._sessions)
+        return facts
 
     def environment(self, session: Session) -> dict[str, str]:
         """The environment that the session was begun in, and what tells its hooks whose they are."""

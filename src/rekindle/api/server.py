@@ -39,6 +39,7 @@ class Server:
         self._operations: dict[str, Callable[..., Awaitable[Answer]]] = {
             "ping": self._ping,
             "run": service.run,
+            "adopt": service.adopt,
             "send": service.send,
             "resume": service.resume,
             "resume_all": service.resume_all,

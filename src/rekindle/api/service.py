@@ -50,7 +50,9 @@ class Service:
         store: Store,
         prepare: Callable[[f.Created, dict[str, str]], None],
         kinds: Mapping[str, AgentKind],
+        take_over: Callable[[str, str, dict[str, str]], list[f.AnyFact]],
     ) -> None:
+        self._take_over = take_over
         self._kinds = kinds
         self._supervisor = supervisor
         self._engine = supervisor.engine
@@ -122,6 +124,22 @@ class Service:
         facts += [self._prompt(prompt)] if prompt.strip() else []
         session = await self._supervisor.record(created.session, *facts)
         return self.shown(session)
+
+    async def adopt(self, *, session: str, staged: str, env: dict[str, str]) -> dict[str, Any]:
+        """Take over a session that was imported: its folder lies ready, with its facts in it."""
+        if any(known.id == session for known in self._engine.sessions()):
+            raise OwnedError(
+                f"there is a session {session} here already",
+                "--as-new gives the imported one a new id",
+                code="session_exists",
+            )
+        try:
+            facts = self._take_over(session, staged, env)
+        except OSError as error:
+            raise RekindleError(
+                f"the session could not be placed ({error.strerror})", "check room and rights"
+            ) from error
+        return self.shown(self._engine.adopt(facts))
 
     async def send(self, session: str, text: str, prompt_id: str | None = None) -> dict[str, Any]:
         """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s.

@@ -29,6 +29,8 @@ _COMMANDS = {
     "diff": ("snapshots", "diff", "What changed between snapshots, or since the last one."),
     "vault": ("vault", "vault", "Verify the kept copies of conversations; what a pre-flight changed."),
     "gc": ("gc", "gc", "Give back room that holds nothing but second copies."),
+    "export": ("export", "export", "Write a session into one file, for another machine."),
+    "import": ("import_", "import_", "Put an exported session in place here."),
     "serve": ("serve", "serve", "Run the daemon that owns your sessions."),
     "analyze": ("analyze", "analyze", "What a journal says, and what a resume would do."),
     "track": ("track", "track", "Append an event to a feature's journal."),

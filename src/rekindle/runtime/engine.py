@@ -36,6 +36,18 @@ class Engine:
         """Begin a session."""
         return self._commit(None, [fact])
 
+    def adopt(self, facts: Sequence[AnyFact]) -> Session:
+        """Take in a session with its past. What journals were told of it they were told elsewhere."""
+        now: Session | None = None
+        for fact in facts:
+            now = evolve(now, fact)
+        assert now is not None
+        self._store.commit(now, facts, generation=now.generation)
+        self._sessions[now.id] = now
+        for listener in self.listeners:
+            listener(now)
+        return now
+
     def record(
         self,
         session: str,

@@ -78,7 +78,8 @@ class TimeMachine:
 
     def _changed(self, session: Session) -> None:
         turns, attempts = _ends(session)
-        turns_before, attempts_before = self._ends.get(session.id, (0, 0))
+        # A session that comes with a past has its snapshots already.
+        turns_before, attempts_before = self._ends.get(session.id, (turns, attempts))
         self._ends[session.id] = (turns, attempts)
         if session.id not in self._begun and session.is_up:
             self._begun.add(session.id)

@@ -75,12 +75,12 @@ class SearchIndex:
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
-            connection.execute("PRAGMA journal_mode = WAL").close()
             connection.execute("PRAGMA synchronous = OFF").close()  # it can be made again
             [version] = connection.execute("PRAGMA user_version").fetchone()
             if version == VERSION:
                 return connection
             if version == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchall():
+                connection.execute("PRAGMA journal_mode = WAL").close()
                 connection.execute("BEGIN")
                 for statement in SCHEMA:
                     connection.execute(statement)

@@ -25,12 +25,27 @@ def bodies(path: str | os.PathLike[str]) -> list[str]:
 def _select(path: str | os.PathLike[str], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
     if not os.path.exists(path):
         return []
-    place = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection = sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=5.0)
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    connection = _open(path)
     try:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions'").fetchall():
             return []  # the daemon is about to make it
         return connection.execute(f"SELECT {', '.join(columns)} FROM sessions ORDER BY created_at, id").fetchall()
     finally:
         connection.close()
+
+
+def facts(path: str | os.PathLike[str], session: str) -> list[str]:
+    """The facts of a session as JSON texts, oldest first. Raises sqlite3.Error."""
+    connection = _open(path)
+    try:
+        found = connection.execute("SELECT body FROM facts WHERE session = ? ORDER BY seq", (session,))
+        return [str(body) for (body,) in found]
+    finally:
+        connection.close()
+
+
+def _open(path: str | os.PathLike[str]) -> sqlite3.Connection:
+    place = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection = sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=5.0)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return connection

@@ -26,6 +26,8 @@ from rekindle.keeper.spec import Layout, Spec, read_spec
 from rekindle.ports.store import Store
 
 SESSION_FILE = "session.json"
+#: The facts that a session from another machine came with.
+IMPORTED_FILE = "imported.jsonl"
 
 _NEVER_TOLD = (
     "No file tells: prompts that were queued and not sent yet, answers to permission requests, receipts, "
@@ -98,6 +100,10 @@ def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:
         rebuilt.report.append(f"Session {name} is left out: {created}.{''.join(alive)}")
         return
     facts: list[AnyFact] = [created]
+    imported = read_imported(folder)
+    if imported:
+        facts = imported
+        attempts = [one for one in attempts if one.number > _last_attempt(imported)]
     _infer_tokens(name, attempts, rebuilt.report)
     texts: dict[str, str] = {}
     for index, one in enumerate(attempts):
@@ -109,6 +115,21 @@ def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:
         session = evolve(session, fact)
     assert session is not None
     rebuilt.sessions.append(RebuiltSession(session, facts))
+
+
+def read_imported(folder: Path) -> list[AnyFact]:
+    """The facts that a session came with from another machine; none if it was begun here, or they cannot be read."""
+    try:
+        return [
+            decode_fact(line.decode("utf-8", "surrogatepass"))
+            for line in files.read(folder / IMPORTED_FILE).splitlines()
+        ]
+    except (OSError, Unreadable, UnicodeDecodeError):
+        return []
+
+
+def _last_attempt(facts: list[AnyFact]) -> int:
+    return max((fact.attempt for fact in facts if isinstance(fact, f.LaunchIntended)), default=0)
 
 
 def _created(folder: Path) -> Created | str:

@@ -1,0 +1,1 @@
+"""Sessions as archives: written on one machine, put in place on another."""

@@ -1,0 +1,99 @@
+"""A session's folder, file by file, as it goes into an archive: without environments, locks and sockets, and masked.
+
+The vault is a second copy of what is taken, so only what is nowhere else is taken from it, in its place.
+Every kind of file is masked in its own way, so that what reads it on the other machine still can.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rekindle.adapters import files, kept_environment
+from rekindle.adapters.conversation import attempts_in
+from rekindle.adapters.vault.spools import kept_spool
+from rekindle.core.masking import Masker
+from rekindle.keeper.input_records import InputReader
+
+#: Slots with a checksum: numbers, pids and times, nothing that anybody said.
+_SLOTS = ("exit", "identity", "progress", "seen")
+_NOT_TAKEN = (kept_environment.NAME, "lock", "vault", "snapshot.owed")
+_JSON_LINES = ("out", "session.json")
+
+
+def collected(folder: str, masker: Masker | None, left_out: list[str]) -> Iterator[tuple[str, bytes]]:
+    """Relative paths and contents, in order. Without a masker they are as they are. `left_out` is added to."""
+    for path in sorted({*_files(folder), *_kept(folder)}):
+        name = os.path.basename(path)
+        try:
+            data = _read(folder, path)
+        except FileNotFoundError:
+            continue  # a live session's files come and go
+        except OSError as error:
+            left_out.append(f"{path}: {error.strerror}")
+            continue
+        if name == "spec.json":
+            data = _without_environment(data)
+        if masker is not None and name in _SLOTS:
+            if masker.data(data) != data:
+                left_out.append(f"{path}: it holds a secret")
+                continue
+        elif masker is not None:
+            data = masked(name, data, masker)
+        yield path, data
+
+
+def masked(name: str, data: bytes, masker: Masker) -> bytes:
+    """A file's content without its secrets."""
+    if name == "in":
+        return _masked_input(data, masker)
+    return masker.lines(data) if name in _JSON_LINES or name.endswith((".json", ".jsonl")) else masker.data(data)
+
+
+def _files(folder: str) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in _NOT_TAKEN]
+        for name in names:
+            path = os.path.join(place, name)
+            is_ours = name not in _NOT_TAKEN and not name.endswith((".tmp", ".sock"))
+            if is_ours and stat.S_ISREG(os.lstat(path).st_mode):
+                yield os.path.relpath(path, folder)
+
+
+def _kept(folder: str) -> Iterator[str]:
+    """Spools that were given back, and that the vault has."""
+    for attempt in attempts_in(folder):
+        for name in ("in", "out"):
+            path = os.path.join(str(attempt), name)
+            if not os.path.exists(os.path.join(folder, path)):
+                yield path
+
+
+def _read(folder: str, path: str) -> bytes:
+    try:
+        return files.read(os.path.join(folder, path))
+    except FileNotFoundError:
+        place, name = os.path.split(os.path.join(folder, path))
+        kept = kept_spool(place, name) if name in ("in", "out") else None
+        if kept is None:
+            raise
+        return kept
+
+
+def _without_environment(data: bytes) -> bytes:
+    """A spec holds the whole environment of its agent, which stays here whatever is asked for."""
+    try:
+        spec = json.loads(data)
+        return json.dumps({**spec, "env": {}}).encode()
+    except (ValueError, TypeError):
+        return b"{}"
+
+
+def _masked_input(data: bytes, masker: Masker) -> bytes:
+    """The input spool, record by record; what is torn at its end is not taken."""
+    reader = InputReader(io.BytesIO(data))
+    return b"".join(replace(record, payload=masker.lines(record.payload)).encode() for record in reader)

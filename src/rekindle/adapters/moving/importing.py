@@ -1,0 +1,161 @@
+"""Puts a session from an archive in place on this machine: all of it or nothing.
+
+First everything is checked and unpacked beside the sessions; then snapshots and the agent's record are put where they
+belong; last the daemon takes the session over. Whatever fails takes back what was done before it, and importing again
+after a crash finds what is there and goes on.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from rekindle.adapters import files
+from rekindle.adapters.moving import archive, bundle
+from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
+from rekindle.adapters.sql_store.rebuild import IMPORTED_FILE
+from rekindle.adapters.sql_store.spools import read_conversation
+from rekindle.agents.places import record_place
+from rekindle.core.moving import FACTS, FOLDER, SNAPSHOTS, TRANSCRIPT, Manifest, at_rest, folded, moved
+from rekindle.core.session.facts import AnyFact, Cut
+from rekindle.core.session.machine import Session
+from rekindle.keeper.input_records import InputReader
+from rekindle.ports.errors import OwnedError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a session is to live, and under which id; `token` is a new name for the agent's conversation, or None.
+
+    `sessions` is the folder of all sessions, `environment` that of the agent from now on.
+    """
+
+    sessions: str
+    session: str
+    cwd: str
+    environment: Mapping[str, str]
+    token: str | None = None
+
+
+@dataclass(frozen=True)
+class Imported:
+    """`notes` are sentences about what could not be put in place."""
+
+    manifest: Manifest
+    notes: list[str]
+
+
+def put_in_place(
+    path: str, choose: Callable[[Manifest], Place], take_over: Callable[[Place, str], None], staging: str, now: float
+) -> Imported:
+    """Import an archive. `choose` says where to (or refuses), `take_over` has the daemon take the staged folder.
+
+    Raises RekindleError and OSError; then nothing of it is left here.
+    """
+    os.makedirs(staging, mode=0o700, exist_ok=True)
+    notes: list[str] = []
+    with ExitStack() as undo:
+        stage = undo.enter_context(
+            tempfile.TemporaryDirectory(prefix="import-", dir=staging, ignore_cleanup_errors=True)
+        )
+        manifest = archive.unpack(path, stage)
+        place = choose(manifest)
+        folder = os.path.join(stage, FOLDER.rstrip("/"))
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if place.token is not None and manifest.token is not None:
+            _rename_conversation(stage, folder, manifest.token, place.token)
+        session = _write_facts(stage, folder, place, now)
+        with ExitStack() as taken_back:
+            _snapshots(stage, folder, manifest, place, notes, taken_back)
+            _record(stage, place, session, notes, taken_back)
+            take_over(place, folder)
+            taken_back.pop_all()
+    return Imported(manifest, notes)
+
+
+def _rename_conversation(stage: str, folder: str, old: str, new: str) -> None:
+    """Give the agent's conversation another name everywhere, so that two sessions never share a record."""
+    attempts = [os.path.join(folder, name) for name in os.listdir(folder) if name.isdigit()]
+    for path in (
+        os.path.join(stage, FACTS),
+        os.path.join(stage, TRANSCRIPT),
+        *(os.path.join(at, "out") for at in attempts),
+    ):
+        if os.path.exists(path):
+            files.replace(path, files.read(path).replace(old.encode(), new.encode()), mode=0o600)
+    for path in (os.path.join(at, "in") for at in attempts):
+        if os.path.exists(path):
+            reader = InputReader(io.BytesIO(files.read(path)))
+            renamed = [replace(one, payload=one.payload.replace(old.encode(), new.encode())) for one in reader]
+            files.replace(path, b"".join(one.encode() for one in renamed), mode=0o600)
+
+
+def _write_facts(stage: str, folder: str, place: Place, now: float) -> Session:
+    facts = _facts(os.path.join(stage, FACTS))
+    kept = moved(facts, session=place.session, cwd=place.cwd, folder=os.path.join(place.sessions, place.session))
+    session = folded(kept)
+    if session is None:
+        raise archive.BadArchive("the archive's facts do not begin with a session", "write it again")
+    kept += at_rest(session, now, _cut(folder, session))
+    data = b"".join(encode_fact(fact).encode("utf-8", "surrogatepass") + b"\n" for fact in kept)
+    files.replace(os.path.join(folder, IMPORTED_FILE), data, mode=0o600, durable=True)
+    return session
+
+
+def _facts(path: str) -> list[AnyFact]:
+    try:
+        return [decode_fact(line.decode("utf-8", "surrogatepass")) for line in files.read(path).splitlines()]
+    except (Unreadable, UnicodeDecodeError) as error:
+        raise archive.BadArchive(f"the archive's facts cannot be read: {error}", "use a newer rekindle") from error
+
+
+def _cut(folder: str, session: Session) -> Cut:
+    """What was going on in the agent that was left behind, if a turn was."""
+    turn, attempt = session.turn, session.attempt
+    if turn is None or attempt is None:
+        return Cut()
+    talk = read_conversation(os.path.join(folder, str(attempt.number)), attempt.number)
+    open_turn = next((one for one in talk.turns if one.answer is None), None)
+    if open_turn is None:
+        return Cut(delivered="yes")
+    return Cut(said=open_turn.said[-4000:], tools=list(open_turn.tools.values()), delivered="yes")
+
+
+def _snapshots(
+    stage: str, folder: str, manifest: Manifest, place: Place, notes: list[str], taken_back: ExitStack
+) -> None:
+    packed = os.path.join(stage, SNAPSHOTS)
+    if not os.path.exists(packed):
+        return
+    taken_back.callback(bundle.forget, place.cwd, bundle.fetch(place.cwd, packed, manifest.session, place.session))
+    if bundle.is_outside(place.cwd):
+        shutil.move(packed, os.path.join(folder, SNAPSHOTS))
+        notes.append(f"{place.cwd} is in no git repository, so its snapshots wait in the session's folder as a bundle")
+
+
+def _record(stage: str, place: Place, session: Session, notes: list[str], taken_back: ExitStack) -> None:
+    packed = os.path.join(stage, TRANSCRIPT)
+    if not os.path.exists(packed) or session.token is None:
+        return
+    target = record_place(session.agent, place.environment, place.cwd, session.token)
+    if target is None:
+        notes.append(f"where {session.agent} keeps its records is not known, so the agent will not remember")
+        return
+    data = files.read(packed)
+    try:
+        there = files.read(target)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        files.replace(target, data, mode=0o600, durable=True)
+        taken_back.callback(os.unlink, target)
+        return
+    if there != data:
+        raise OwnedError(
+            f"{target} is there already and says something else",
+            "the agent on this machine has gone on with it; keep that",
+        )

@@ -1,0 +1,130 @@
+"""A session that moves to another machine: what its archive says of itself, and what its facts become there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from posixpath import join
+
+import msgspec
+from msgspec.structs import replace
+
+from rekindle.core.names import why_not
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import AnyFact, Cut
+from rekindle.core.session.machine import Session, evolve
+
+FORMAT = "rekindle session"
+VERSION = 1
+#: The names of what an archive holds, beside the files of the session's folder.
+MANIFEST, FACTS, TRANSCRIPT, SNAPSHOTS, FOLDER = (
+    "manifest.json",
+    "facts.jsonl",
+    "transcript",
+    "snapshots.bundle",
+    "session/",
+)
+MOST_MEMBERS = 100_000
+MOST_BYTES = 16 << 30
+LARGEST_MANIFEST = 64 << 20
+_DEEPEST = 6
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A file in the archive."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """The first file of an archive. `masked` counts by label; `masked_files` are files of snapshots."""
+
+    format: str
+    version: int
+    session: str
+    agent: str
+    title: str
+    cwd: str
+    token: str | None
+    status: str
+    with_secrets: bool
+    members: list[Member]
+    masked: dict[str, int]
+    masked_files: list[str]
+    left_out: list[str]
+    environment: list[str]
+    counts: dict[str, int]
+
+
+def why_not_member(path: str) -> str | None:
+    """Why a path cannot be a member's, as the end of a sentence; None if it can. None of them leads anywhere else."""
+    if path in (FACTS, TRANSCRIPT, SNAPSHOTS):
+        return None
+    if not path.startswith(FOLDER):
+        return "is none that an archive has"
+    parts = path.removeprefix(FOLDER).split("/")
+    if len(parts) > _DEEPEST:
+        return "lies too deep"
+    return next((problem for part in parts if (problem := why_not(part)) is not None), None)
+
+
+def why_not_manifest(manifest: Manifest) -> str | None:
+    """What is wrong with a manifest; None if nothing is."""
+    names = [member.path for member in manifest.members]
+    if len(names) > MOST_MEMBERS or sum(member.size for member in manifest.members) > MOST_BYTES:
+        return f"it is too large ({len(names)} files)"
+    if any(member.size < 0 for member in manifest.members):
+        return "a size is below 0"
+    if len(set(names)) != len(names):
+        return "it names a file twice"
+    if not is_id(manifest.session):
+        return f"{manifest.session!r} is no session's id"
+    for name in names:
+        if (problem := why_not_member(name)) is not None:
+            return f"the path {name!r} {problem}"
+    return None if FACTS in names else "it has no facts"
+
+
+def is_id(session: str) -> bool:
+    """Whether a text can be a session's id: it becomes the name of a folder and of a ref."""
+    return session.isascii() and session.isalnum() and len(session) <= 40
+
+
+def moved(facts: Sequence[AnyFact], *, session: str, cwd: str, folder: str) -> list[AnyFact]:
+    """The same facts for another place. Nothing starts there by itself: a person says when."""
+    found: list[AnyFact] = []
+    for fact in facts:
+        if isinstance(fact, f.Created):
+            policy = "ask" if fact.policy == "continue" else fact.policy
+            fact = replace(fact, session=session, cwd=cwd, policy=policy, repository=None, worktree=None, branch=None)
+        elif isinstance(fact, f.Launched):
+            fact = replace(fact, folder=join(folder, str(fact.attempt)))
+        found.append(fact)
+    return found
+
+
+def at_rest(session: Session, now: float, cut: Cut) -> list[AnyFact]:
+    """What has to be added because the agent stayed behind: `cut` is what was going on, if a turn was."""
+    attempt = session.attempt
+    if attempt is None or attempt.status == "gone":
+        return []
+    how = "it was left behind on another machine"
+    if attempt.status == "launching":
+        return [f.LaunchFailed(at=now, attempt=attempt.number, message=how)]
+    if session.turn is not None:
+        return [f.Exited(at=now, attempt=attempt.number, how_ended=how, by_us=False, cut=cut)]
+    return [
+        f.StopAsked(at=now, by="import", to="asleep"),
+        f.Exited(at=now, attempt=attempt.number, how_ended=how, by_us=True),
+    ]
+
+
+def folded(facts: Sequence[AnyFact]) -> Session | None:
+    """Where facts lead; None if they are not those of a session."""
+    if not facts or not isinstance(facts[0], f.Created):
+        return None
+    session: Session | None = None
+    for fact in facts:
+        session = evolve(session, fact)
+    return session
