@@ -129,6 +129,20 @@ def test_secrets_stay_behind_unless_they_are_asked_for(machines: tuple[Machine, 
     assert SECRET.encode() not in whole["session/1/spec.json"] or b'"env": {}' in whole["session/1/spec.json"]
 
 
+def test_what_only_the_vault_has_is_found_and_goes_along(machines: tuple[Machine, Machine]) -> None:
+    here, there = machines
+    here.ok("run", "say my favourite bird is the albatross")
+    [row] = here.json("ps")["sessions"]
+    here.ok("serve", "--stop")
+    here.ok("gc")
+    assert not Path(here.folder(row["id"]), "out").exists()
+    assert [one["kind"] for one in here.json("search", "albatross")["hits"]] == ["said", "prompt"]
+    archive = exported(here, row["id"])
+    assert b"albatross" in contents(archive)["session/1/out"]
+    there.ok("import", str(archive))
+    assert "albatross" in there.said(row["id"])
+
+
 def test_an_id_that_is_here_is_refused_and_a_new_one_has_a_conversation_of_its_own(
     machines: tuple[Machine, Machine],
 ) -> None:

@@ -8,6 +8,7 @@ after a crash finds what is there and goes on.
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import tempfile
@@ -80,19 +81,15 @@ def put_in_place(
 
 def _rename_conversation(stage: str, folder: str, old: str, new: str) -> None:
     """Give the agent's conversation another name everywhere, so that two sessions never share a record."""
+    before, after = json.dumps(old).encode(), json.dumps(new).encode()  # as a whole text of JSON, nowhere else
     attempts = [os.path.join(folder, name) for name in os.listdir(folder) if name.isdigit()]
-    for path in (
-        os.path.join(stage, FACTS),
-        os.path.join(stage, TRANSCRIPT),
-        *(os.path.join(at, "out") for at in attempts),
-    ):
-        if os.path.exists(path):
-            files.replace(path, files.read(path).replace(old.encode(), new.encode()), mode=0o600)
-    for path in (os.path.join(at, "in") for at in attempts):
-        if os.path.exists(path):
-            reader = InputReader(io.BytesIO(files.read(path)))
-            renamed = [replace(one, payload=one.payload.replace(old.encode(), new.encode())) for one in reader]
-            files.replace(path, b"".join(one.encode() for one in renamed), mode=0o600)
+    lines = [os.path.join(stage, FACTS), os.path.join(stage, TRANSCRIPT), *(os.path.join(at, "out") for at in attempts)]
+    for path in filter(os.path.exists, lines):
+        files.replace(path, files.read(path).replace(before, after), mode=0o600)
+    for path in filter(os.path.exists, (os.path.join(at, "in") for at in attempts)):
+        reader = InputReader(io.BytesIO(files.read(path)))
+        renamed = (replace(one, payload=one.payload.replace(before, after)) for one in reader)
+        files.replace(path, b"".join(one.encode() for one in renamed), mode=0o600)
 
 
 def _write_facts(stage: str, folder: str, place: Place, now: float) -> Session:

@@ -1,0 +1,149 @@
+"""Sessions that move: what their facts become, which paths an archive may have, and that a failure leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rekindle.adapters import snapshots
+from rekindle.adapters.moving.export import export
+from rekindle.adapters.moving.importing import Place, put_in_place
+from rekindle.adapters.sql_store.codec import encode_fact
+from rekindle.adapters.sql_store.rebuild import rebuild, write_session_file
+from rekindle.core.moving import FOLDER, Manifest, at_rest, folded, is_id, moved, why_not_member
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import AnyFact, Cut
+from rekindle.ports.errors import OwnedError, RekindleError
+from tests.sessions import a_life
+
+LIFE = a_life("s1")
+
+
+@given(st.integers(1, len(LIFE)))
+def test_wherever_a_session_is_cut_it_is_at_rest_on_the_other_machine(length: int) -> None:
+    before = folded(LIFE[:length])
+    assert before is not None
+    facts = moved(LIFE[:length], session="s2", cwd="/there", folder="/state/s2")
+    arrived = folded(facts)
+    assert arrived is not None
+    rest = at_rest(arrived, 99.0, Cut(said="half"))
+    after = folded([*facts, *rest])
+    assert after is not None
+    assert not after.is_up
+    assert (after.id, after.cwd, after.token, len(after.prompts)) == ("s2", "/there", before.token, len(before.prompts))
+    assert all(attempt.folder in ("", f"/state/s2/{attempt.number}") for attempt in after.attempts)
+    assert at_rest(after, 100.0, Cut()) == []
+    if before.is_up and before.turn is not None and before.attempt and before.attempt.status != "launching":
+        assert after.turn is not None and after.turn.state == "cut"
+
+
+def test_nothing_starts_by_itself_after_a_move() -> None:
+    created = f.Created(at=1.0, session="s1", agent="scripted", cwd="/w", policy="continue", worktree="/w", branch="b")
+    [found] = moved([created], session="s1", cwd="/there", folder="/x")
+    assert isinstance(found, f.Created)
+    assert (found.policy, found.worktree, found.branch) == ("ask", None, None)
+
+
+@given(st.text(max_size=30) | st.lists(st.sampled_from(["session", "/", "..", ".", "a", "\\", "\0", "-"])).map("".join))
+def test_no_path_of_an_archive_leads_out_of_its_folder(text: str) -> None:
+    for path in (text, FOLDER + text):
+        if why_not_member(path) is None:
+            place = os.path.normpath(os.path.join("/stage", *path.split("/")))
+            assert place == f"/stage/{path}"
+
+
+@given(st.text(max_size=45))
+def test_an_id_can_be_a_folder_and_a_ref(text: str) -> None:
+    if is_id(text):
+        assert text.isalnum() and "/" not in text and snapshots.namespace_of(text) == f"refs/rekindle/{text}/"
+
+
+class Ground:
+    """A session's folder, a repository with a snapshot, and an agent's record."""
+
+    def __init__(self, folder: Path) -> None:
+        self.repo, self.home, self.sessions = folder / "repo", folder / "agent", folder / "sessions"
+        self.archive = folder / "a.tar.gz"
+        self.environment = {"REKINDLE_SCRIPTED_HOME": str(self.home), "HOME": str(folder)}
+        for one in (self.repo, self.home, self.sessions / "s1"):
+            one.mkdir(parents=True)
+        self.git("init", "-q", "-b", "main")
+        (self.repo / "a.txt").write_text("not committed")
+        self.facts: list[AnyFact] = [f.Created(at=1.0, session="s1", agent="scripted", cwd=str(self.repo)), *LIFE[1:]]
+        write_session_file(self.sessions / "s1", f.Created(at=1.0, session="s1", agent="scripted", cwd=str(self.repo)))
+        session = folded(self.facts)
+        assert session is not None and session.token is not None
+        self.record = self.home / f"{session.token}.jsonl"
+        self.record.write_text('{"kind":"user","text":"do it"}\n')
+        assert snapshots.take(str(self.repo), "s1", "turn 1 has ended", 1.0) is not None
+
+    def git(self, *words: str) -> str:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
+        done = subprocess.run(
+            ["git", *words], cwd=self.repo, env=environment, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    def export(self) -> Manifest:
+        texts = [encode_fact(fact) for fact in self.facts]
+        folder = str(self.sessions / "s1")
+        return export(folder, texts, str(self.archive), self.environment, with_secrets=False).manifest
+
+    def place(self, session: str, token: str | None = None) -> Place:
+        return Place(str(self.sessions), session, str(self.repo), self.environment, token)
+
+
+def test_an_import_that_fails_at_its_end_leaves_nothing(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    manifest = ground.export()
+    assert (manifest.counts["snapshots"], manifest.status) == (1, "failed")
+    staging = tmp_path / "imports"
+    refs, files = ground.git("for-each-ref"), sorted(ground.home.iterdir())
+
+    def refuse(_: Place, folder: str) -> None:
+        assert (Path(folder) / "imported.jsonl").exists()
+        assert len(list(ground.home.iterdir())) == 2
+        assert "refs/rekindle/s9/" in ground.git("for-each-ref")
+        raise OwnedError("somebody was quicker")
+
+    with pytest.raises(OwnedError):
+        put_in_place(str(ground.archive), lambda _: ground.place("s9", "new-token"), refuse, str(staging), 5.0)
+    assert ground.git("for-each-ref") == refs
+    assert sorted(ground.home.iterdir()) == files
+    assert list(staging.iterdir()) == []
+
+
+def test_a_record_that_says_something_else_is_never_overwritten(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    ground.export()
+    ground.record.write_text('{"kind":"user","text":"it has gone on"}\n')
+    with pytest.raises(RekindleError, match="says something else"):
+        put_in_place(str(ground.archive), lambda _: ground.place("s9"), lambda *_: None, str(tmp_path / "i"), 5.0)
+    assert "gone on" in ground.record.read_text()
+    assert "refs/rekindle/s9/" not in ground.git("for-each-ref")
+
+
+def test_an_imported_session_can_be_rebuilt_from_its_folder(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    ground.export()
+
+    def keep(place: Place, folder: str) -> None:
+        os.rename(folder, ground.sessions / place.session)
+        created = json.loads((ground.sessions / "s9" / "imported.jsonl").read_bytes().splitlines()[0])
+        assert (created["session"], created["cwd"]) == ("s9", str(ground.repo))
+        write_session_file(
+            ground.sessions / "s9", f.Created(at=1.0, session="s9", agent="scripted", cwd=created["cwd"])
+        )
+
+    put_in_place(str(ground.archive), lambda _: ground.place("s9", "new-token"), keep, str(tmp_path / "i"), 5.0)
+    [one] = rebuild(ground.sessions, known={"s1"}).sessions
+    before = folded(ground.facts)
+    assert before is not None
+    assert (one.session.id, one.session.token) == ("s9", "new-token")
+    assert [prompt.text for prompt in one.session.prompts] == [prompt.text for prompt in before.prompts]
