@@ -108,6 +108,13 @@ def test_what_is_no_secret_stays_as_it_was(text: str) -> None:
     assert not masker.counts
 
 
+def test_a_value_behind_half_an_escape_leaves_no_half_escape() -> None:
+    """In JSON the text is a line's end and something else; in a shell script it may be the value."""
+    masker = Masker({"SOME_TOKEN": "nXYZabcd1"})
+    assert json.loads(masker.text('"a\\nXYZabcd1"')) == "a[masked:SOME_TOKEN]"
+    assert json.loads(masker.text('"a\\\\nXYZabcd1"')) == "a\\[masked:SOME_TOKEN]"
+
+
 PIECES = st.sampled_from(
     [
         *SAMPLES.values(),
@@ -203,9 +210,10 @@ def test_any_repetition_takes_time_in_proportion_to_its_length(piece: str, glue:
     assert seconds(30_000) < 60 * max(short, 0.002)
 
 
-@pytest.mark.parametrize(
-    "piece", ["\\", "a", "-", "=", ":", "eyJ", "token=", "token=a1", "-----BEGIN ", "://a", "[", "KEY"]
-)
+LONG = ["\\", "a", "-", "=", ":", "eyJ", "token=", "token=a1", "-----BEGIN ", "://a", "[", "KEY", *SAMPLES.values()]
+
+
+@pytest.mark.parametrize("piece", LONG)
 @pytest.mark.parametrize("end", ["", "(", '"', "@", "\\", "["])
 def test_a_long_run_of_one_piece_takes_seconds_at_most(piece: str, end: str) -> None:
     text = piece * (300_000 // len(piece)) + end
