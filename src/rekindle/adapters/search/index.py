@@ -116,13 +116,19 @@ def _search(
     connection: sqlite3.Connection, query: str, sessions: Collection[str] | None, limit: int, order: Order
 ) -> list[Hit]:
     chosen = "" if sessions is None else f" AND a.session IN ({', '.join('?' * len(sessions))})"
-    found = connection.execute(
-        "SELECT a.session, a.number, kind, snippet(documents, 0, ?, ?, '…', ?)"
-        " FROM documents JOIN attempts a ON a.key = documents.rowid >> 24"
-        f" WHERE documents MATCH ?{chosen} ORDER BY {_ORDERS[order]} LIMIT ?",
-        (OPEN, CLOSE, _SNIPPET_WORDS, query, *(sessions or ()), limit),
+    joined = "FROM documents JOIN attempts a ON a.key = documents.rowid >> 24 WHERE documents MATCH ?"
+    ordered = connection.execute(
+        f"SELECT documents.rowid {joined}{chosen} ORDER BY {_ORDERS[order]} LIMIT ?", (query, *(sessions or ()), limit)
     )
-    return [hit(*row) for row in found]
+    rows = [row for (row,) in ordered]
+    # Snippets only of those that are shown: to make one, its text is read and taken apart.
+    shown = connection.execute(
+        f"SELECT documents.rowid, a.session, a.number, kind, snippet(documents, 0, ?, ?, '…', ?) {joined}"
+        f" AND documents.rowid IN ({', '.join(map(str, rows))})",
+        (OPEN, CLOSE, _SNIPPET_WORDS, query),
+    )
+    found = {row: hit(*columns) for row, *columns in shown}
+    return [found[row] for row in rows if row in found]
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
