@@ -79,13 +79,13 @@ def test_a_conversation_goes_on_on_another_machine(machines: tuple[Machine, Mach
     assert there.show(session)["cwd"] == str(there.work)
     assert "albatross" in there.said(session)
     assert [one["session"] for one in there.json("search", "albatross", "--limit", "1")["hits"]] == [session]
+    [*_, last] = there.json("snapshots", session)["snapshots"]
     assert "the same conversation" in there.ok("resume", session)
     there.ok("send", session, "recall", "--follow")
     assert 'I have seen: ["say my favourite bird is the albatross' in there.said(session)
 
     there.ok("stop", session, "--sleep")
-    [first, *_] = there.json("snapshots", session)["snapshots"]
-    there.ok("restore", session, "--at", first["id"], "--to", str(there.work.parent / "back"))
+    there.ok("restore", session, "--at", last["id"], "--to", str(there.work.parent / "back"))
     assert (there.work.parent / "back" / "notes.txt").read_text() == "precious"
     assert here.status(session) == "asleep"
 
