@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from rekindle.adapters.git import Children
 from rekindle.adapters.restoring import restore
-from rekindle.adapters.snapshots import MOST_BYTES, Snapshot, choose, difference, listing, take
+from rekindle.adapters.snapshots import MOST_BYTES, Snapshot, choose, difference, listing, pin, take
 from rekindle.ports.errors import BadName, GitFailed, InTheWay, NoRepository, NoSuchSnapshot, UsageError
 
 SESSION = "abcdef0123"
@@ -530,3 +531,110 @@ def test_a_tree_of_20000_files(repo: Path) -> None:
         for file in range(100):
             (folder / f"f{file}").write_bytes(b"x")
     assert len(names(repo, taken(repo))) == 20_002
+
+
+def of(repo: Path, content: str, name: str = "f.txt") -> Snapshot | None:
+    (repo / name).write_text(content)
+    return take(str(repo), SESSION, content, NOW)
+
+
+def _ignore_in_a_file(repo: Path) -> None:
+    (repo / ".gitignore").write_text("*.log\nbuild/\ngenerated\n")
+
+
+def _ignore_in_the_exclude_file(repo: Path) -> None:
+    (repo / ".git" / "info" / "exclude").write_text("generated\n")
+
+
+def _ignore_below(repo: Path) -> None:
+    (repo / "sub" / ".gitignore").write_text("generated\n")
+
+
+@pytest.mark.parametrize("ignore", [_ignore_in_a_file, _ignore_in_the_exclude_file, _ignore_below])
+def test_what_is_ignored_later_is_in_no_later_snapshot(repo: Path, ignore: Callable[[Path], None]) -> None:
+    (repo / "sub").mkdir()
+    (repo / "sub" / "generated").write_text("x")
+    assert "sub/generated" in names(repo, taken(repo))
+    (repo / "b.txt").write_text("b")
+    assert "sub/generated" in names(repo, taken(repo)), "from the index that the first one left"
+    ignore(repo)
+    (repo / "c.txt").write_text("c")
+    assert names(repo, taken(repo)) & {"sub/generated", "b.txt", "c.txt"} == {"b.txt", "c.txt"}
+
+
+def test_what_is_ignored_and_added_by_force_later_is_in_the_next(repo: Path) -> None:
+    (repo / "kept.log").write_text("1")
+    assert "kept.log" not in names(repo, taken(repo))
+    git(repo, "add", "-f", "kept.log")
+    assert "kept.log" in names(repo, taken(repo))
+    (repo / "kept.log").unlink()
+    assert "kept.log" not in names(repo, taken(repo))
+    (repo / "kept.log").write_text("again")
+    assert "kept.log" in names(repo, taken(repo))
+
+
+def test_a_change_in_the_same_tick_as_the_last_snapshot_is_seen(repo: Path) -> None:
+    """The session's own index is as young as its entries; git must not trust them."""
+    git(repo, "config", "core.trustctime", "false")
+    git(repo, "config", "core.checkStat", "minimal")
+    for content in ("one", "two", "six", "ten"):
+        assert of(repo, content) is not None
+    assert of(repo, "ten") is None
+    stamp = (repo / "f.txt").stat().st_mtime_ns
+    assert of(repo, "ten") is None, "the entries are settled now, or still in doubt; either is right"
+    (repo / "f.txt").write_text("two")
+    os.utime(repo / "f.txt", ns=(stamp, stamp + 3_000_000_000))
+    assert take(str(repo), SESSION, "x", NOW) is not None
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", b"DIRC\0\0\0\2" + bytes(40)])
+def test_a_damaged_index_of_our_own_does_not_matter(repo: Path, damage: bytes) -> None:
+    taken(repo)
+    index = repo / ".git" / "rekindle" / f"index-{SESSION}"
+    found = index.stat()
+    index.write_bytes(damage.ljust(found.st_size, b"\0"))
+    os.utime(index, ns=(found.st_atime_ns, found.st_mtime_ns))
+    (repo / "new.txt").write_text("new")
+    assert names(repo, taken(repo)) == {".gitignore", "new.txt", "tracked.txt"}
+
+
+def test_snapshots_that_were_removed_by_hand_are_not_counted_on(repo: Path) -> None:
+    (repo / "new.txt").write_text("new")
+    first = taken(repo)
+    git(repo, "update-ref", "-d", f"refs/rekindle/{SESSION}/00000001")
+    git(repo, "reflog", "expire", "--expire=now", "--all")
+    git(repo, "gc", "-q", "--prune=now")
+    again = taken(repo)
+    assert (again.tree, git(repo, "show", f"{again.id}:new.txt")) == (first.tree, "new")
+
+
+def test_git_is_ended_at_once_and_what_it_did_leaves_no_trace(repo: Path, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    (repo / ".gitattributes").write_text("slow filter=slow\n")
+    (repo / "slow").write_text("x")
+    git(repo, "config", "filter.slow.clean", f"touch '{started}'; exec sleep 60")
+    children = Children()
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(take, str(repo), SESSION, "x", NOW, children=children)
+        while not started.exists() and not work.done():
+            os.sched_yield()
+        children.end()
+        with pytest.raises(GitFailed):
+            work.result(20)
+    assert listing(str(repo), SESSION) == []
+    assert [name for name in os.listdir(repo / ".git" / "objects") if name.startswith("tmp_")] == []
+    with pytest.raises(GitFailed, match="stopping"):
+        take(str(repo), SESSION, "x", NOW, children=children)
+
+
+def test_pinned_ones_and_those_that_were_put_back_are_marked(repo: Path) -> None:
+    first = taken(repo)
+    assert of(repo, "1") is not None
+    third = of(repo, "2")
+    assert third is not None
+    pin(str(repo), SESSION, third.id)
+    restore(str(repo), SESSION, first.id, None, NOW)
+    known = {one.reason: one.pinned for one in listing(str(repo), SESSION)}
+    assert known == {"turn 1 has ended": True, "1": False, "2": True, f"{first.id[:10]} was put back": False}
+    assert pin(str(repo), SESSION, third.id, pinned=False).pinned is False
+    assert [one.pinned for one in listing(str(repo), SESSION)] == [True, False, False, False]

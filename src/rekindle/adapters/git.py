@@ -5,7 +5,9 @@ What a call may change is up to its arguments; of itself it takes no lock of the
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -48,7 +50,7 @@ class Children:
             if self._ended:
                 raise GitFailed("git was not started: rekindle is stopping", "it is done at the next start")
             pipe = subprocess.PIPE
-            process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env))
+            process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env), process_group=0)
             self._running.add(process)
             return process
 
@@ -56,7 +58,7 @@ class Children:
         """One less; it is killed if it still runs."""
         with self._lock:
             self._running.discard(process)
-        process.kill()
+            _kill(process)
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
@@ -67,7 +69,14 @@ class Children:
         with self._lock:
             self._ended = True
             for process in self._running:
-                process.kill()
+                _kill(process)
+
+
+def _kill(process: Process) -> None:
+    """End a process with its group: filters and the like have git's pipes open. Nothing if it has been waited for."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 class Git:

@@ -94,7 +94,8 @@ class Service:
         if not os.path.isdir(cwd):
             raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
         name = secrets.token_hex(5)
-        place = await asyncio.to_thread(self._place, cwd, name if worktree == "" else worktree, worktrees_dir)
+        place = await asyncio.to_thread(_place, cwd, name if worktree == "" else worktree, worktrees_dir)
+        self._refuse_to_share(place)
         if place.branch is not None:
             feature = feature_of_branch(place.branch) or feature
         created = f.Created(
@@ -362,24 +363,24 @@ class Service:
             raise UsageError(f"{given!r} cannot be the id of a prompt", "use letters, digits and dashes")
         return f.PromptQueued(at=self._engine.clock(), prompt=given or secrets.token_hex(4), text=text)
 
-    def _place(self, cwd: str, name: str | None, folder: str | None) -> worktrees.Worktree:
-        """Where a new session works. A worktree that another session's agent works in is not shared."""
-        if name is None:
-            return worktrees.around(cwd)
-        made = worktrees.make(cwd, name, folder)
+    def _refuse_to_share(self, place: worktrees.Worktree) -> None:
         for other in self._engine.sessions():
-            if other.branch is not None and other.worktree == made.path and other.is_up:
+            if place.branch is not None and other.worktree == place.path and other.is_up:
                 raise OwnedError(
-                    f"the agent of session {other.id} works in the worktree {made.path}",
+                    f"the agent of session {other.id} works in the worktree {place.path}",
                     "send it a prompt, or choose another name with --worktree=NAME",
                 )
-        return made
 
     def _notify(self, session: Session) -> None:
         for name in (session.id, "*"):
             event = self._changed.get(name)
             if event is not None:
                 event.set()
+
+
+def _place(cwd: str, name: str | None, folder: str | None) -> worktrees.Worktree:
+    """Where a new session works: in a worktree of that name or, without one, where it was begun."""
+    return worktrees.around(cwd) if name is None else worktrees.make(cwd, name, folder)
 
 
 def _rests(session: Session) -> bool:
