@@ -58,6 +58,21 @@ def test_it_agrees_with_git(places: dict[str, Path]) -> None:
         common = git(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
         assert os.path.realpath(found.common) == os.path.realpath(common), name
         assert (found.branch or "") == git(place, "branch", "--show-current"), name
+        assert found.head in (None, git(place, "rev-parse", "HEAD")), name
+
+
+def test_what_is_checked_out_is_read_from_a_file_and_never_guessed(places: dict[str, Path]) -> None:
+    main = places["main"]
+    commit = git(main, "rev-parse", "HEAD")
+    for name in ("main", "worktree", "detached"):
+        assert getattr(repository.find(str(places[name])), "head", None) == commit, name
+    git(main, "pack-refs", "--all")
+    found = repository.find(str(main))
+    assert found is not None
+    assert found.head is None
+    git(main, "symbolic-ref", "refs/heads/link", "refs/heads/feature/auth")
+    git(main, "symbolic-ref", "HEAD", "refs/heads/link")
+    assert found.head is None
 
 
 def test_every_worktree_has_the_same_root(places: dict[str, Path]) -> None:

@@ -39,6 +39,14 @@ class Repository:
         return head.removeprefix("ref: refs/heads/")
 
     @property
+    def head(self) -> str | None:
+        """The commit that is checked out here, where a file says so; None: git has to be asked."""
+        branch = self.branch
+        place = os.path.join(self.common, "refs", "heads", branch) if branch else os.path.join(self.git_dir, "HEAD")
+        found = _first_line(place) or ""
+        return found if len(found) in (40, 64) and not set(found) - set("0123456789abcdef") else None
+
+    @property
     def feature(self) -> str | None:
         """The feature that the branch names."""
         branch = self.branch
@@ -66,9 +74,14 @@ class Repository:
         return os.path.normpath(os.path.join(self.root, configured or PROGRESS))
 
 
+def is_overridden() -> bool:
+    """Whether variables of the caller's tell git where its repository is."""
+    return any(os.environ.get(name) for name in _OVERRIDES)
+
+
 def find(start: str) -> Repository | None:
     """The repository that `start` is in, or None."""
-    if any(os.environ.get(name) for name in _OVERRIDES):
+    if is_overridden():
         return _ask_git(start)
     folder = os.path.realpath(start)
     while True:

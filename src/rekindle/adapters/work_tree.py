@@ -65,6 +65,11 @@ def find(cwd: str, children: Children | None = None, within: str | None = None) 
     found = repository.find(folder)
     if found is None:
         return None
+    if found.top is not None and found.branch != _NOT_IN_A_FILE and not repository.is_overridden():
+        if _is_inside(within, found.top):
+            return None
+        if (head := found.head) is not None:
+            return Place(Git(found.top, children), found.common, found.git_dir, head, found.branch)
     done = Git(folder, children).run("rev-parse", "--show-toplevel", "--quiet", "--verify", "HEAD")
     if done.returncode not in (0, 1):
         if b"not a git repository" in done.stderr or b"must be run in a work tree" in done.stderr:
@@ -72,16 +77,20 @@ def find(cwd: str, children: Children | None = None, within: str | None = None) 
         said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
         raise GitFailed(f"git in {folder}: {said}", "see what `git status` says there")
     told = os.fsdecode(done.stdout.removesuffix(b"\n"))
-    top, _, head = told.rpartition("\n") if done.returncode == 0 else (told, "", None)
-    if within is not None and os.path.realpath(within).startswith(os.path.join(os.path.realpath(top), "")):
+    top, _, commit = told.rpartition("\n") if done.returncode == 0 else (told, "", None)
+    if _is_inside(within, top):
         return None
     git = Git(top, children)
     if found.top == top and found.branch != _NOT_IN_A_FILE:
-        return Place(git, found.common, found.git_dir, head, found.branch)
+        return Place(git, found.common, found.git_dir, commit, found.branch)
     git_dir = git.line("rev-parse", "--path-format=absolute", "--git-dir")
     common = git.line("rev-parse", "--path-format=absolute", "--git-common-dir")
     branch = git.line("symbolic-ref", "--quiet", "--short", "HEAD")
-    return Place(git, common or found.common, git_dir or found.git_dir, head, branch)
+    return Place(git, common or found.common, git_dir or found.git_dir, commit, branch)
+
+
+def _is_inside(folder: str | None, top: str) -> bool:
+    return folder is not None and os.path.realpath(folder).startswith(os.path.join(os.path.realpath(top), ""))
 
 
 @contextmanager
