@@ -23,7 +23,7 @@ _SETTINGS = {
     "core.splitIndex": "false",  # a split index would put its other half beside the user's
     "core.safecrlf": "false",
     "core.quotePath": "true",
-    "core.fsync": "reference,-loose-object",  # new objects are synced together: see `new_objects`
+    "core.fsync": "reference,-loose-object",  # new objects are synced together: see `make_durable`
     "gc.auto": "0",
     "maintenance.auto": "false",
     "submodule.recurse": "false",

@@ -1,8 +1,4 @@
-"""Makes new git objects durable before anything refers to them, without a sync of its own for each.
-
-git writes them into a folder apart, which its clean-up knows by its name and takes away if we do not live to use it.
-They are synced there together, and moved to the others. A power cut leaves all of them or a folder of rubbish.
-"""
+"""New git objects: either on the disk before anything refers to them, and synced together, or not kept at all."""
 
 from __future__ import annotations
 
@@ -14,68 +10,53 @@ from contextlib import contextmanager
 
 from rekindle.adapters.git import Git
 
+#: git's clean-up knows such folders by their names, and takes them away if we do not live to do it.
 _PREFIX = "tmp_objdir-rekindle-"
 #: Many threads that wait for the disk share its journal's commits.
 _THREADS = 16
 #: Above this, one sync of everything is cheaper.
 _MANY = 1000
+_REPOSITORY_INSIDE = b"160000"
 
 
 @contextmanager
 def thrown_away(git: Git, objects: str) -> Iterator[Git]:
     """A git whose new objects are gone when the block ends."""
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=objects, ignore_cleanup_errors=True) as apart:
-        yield _apart(git, objects, apart)
+        yield git.with_variables(GIT_OBJECT_DIRECTORY=apart, GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(objects))
 
 
-@contextmanager
-def made_durable(git: Git, objects: str) -> Iterator[Git]:
-    """A git whose new objects are among the repository's when the block ends well."""
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=objects, ignore_cleanup_errors=True) as apart:
-        yield _apart(git, objects, apart)
-        _move_in(apart, objects)
+def make_durable(git: Git, objects: str, since: str | None, tree: str, *more: str) -> None:
+    """Have everything on the disk that a tree has and `since` has not, and more objects beside it.
+
+    Whoever wrote them: a file that the user has staged is in git's hands, but perhaps not on the disk. Objects that
+    are in packs are there already.
+    """
+    names = [*_new(git, since, tree), tree, *more]
+    files = [path for path in (os.path.join(objects, name[:2], name[2:]) for name in names) if os.path.exists(path)]
+    if len(files) > _MANY:
+        os.sync()
+    elif files:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(_sync, files))
+            list(pool.map(_sync, {os.path.dirname(path) for path in files} | {objects}))
 
 
-def _apart(git: Git, objects: str, folder: str) -> Git:
-    return git.with_variables(GIT_OBJECT_DIRECTORY=folder, GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(objects))
+def _new(git: Git, since: str | None, tree: str) -> list[str]:
+    """The names of files and folders in a tree that another has not."""
+    if since is None:
+        listed = git.output("ls-tree", "-r", "-t", "-z", "--full-tree", tree).split(b"\0")
+        entries = [(mode, name) for mode, _, name in (line.partition(b"\t")[0].split() for line in listed if line)]
+    else:
+        told = git.output("diff-tree", "-r", "-t", "-z", "--raw", "--no-abbrev", "--no-renames", since, tree)
+        lines = [line.split() for line in told.split(b"\0")[::2] if line]
+        entries = [(mode, name) for _, mode, _, name, _ in lines]
+    return [name.decode() for mode, name in entries if mode != _REPOSITORY_INSIDE and name.strip(b"0")]
 
 
 def _quoted(path: str) -> str:
     """As git reads a list of paths: colons divide it, unless quoted."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-
-def _move_in(apart: str, objects: str) -> None:
-    found = [
-        os.path.relpath(os.path.join(folder, name), apart) for folder, _, names in os.walk(apart) for name in names
-    ]
-    if not found:
-        return
-    if len(found) > _MANY:
-        os.sync()
-    else:
-        _sync_all([os.path.join(apart, name) for name in found])
-    for entry in list(os.scandir(apart)):
-        _move(entry, os.path.join(objects, entry.name))
-    _sync_all([os.path.join(objects, name) for name in {os.path.dirname(name) for name in found}] + [objects])
-
-
-def _move(folder: os.DirEntry[str], to: str) -> None:
-    """Move a folder of objects: as a whole if it is the first of its name."""
-    try:
-        os.rename(folder.path, to)
-        return
-    except OSError:  # there is one, and perhaps only now
-        pass
-    for name in sorted(os.listdir(folder.path), key=lambda one: (one.endswith(".idx"), one)):
-        target = os.path.join(to, name)
-        if not os.path.exists(target):  # a pack counts once its index is there, which is why that comes last
-            os.rename(os.path.join(folder.path, name), target)
-
-
-def _sync_all(paths: list[str]) -> None:
-    with ThreadPoolExecutor(min(_THREADS, len(paths))) as pool:
-        list(pool.map(_sync, paths))
 
 
 def _sync(path: str) -> None:

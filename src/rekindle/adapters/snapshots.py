@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rekindle.adapters import work_tree
 from rekindle.adapters.git import Children, Git
-from rekindle.adapters.new_objects import made_durable, thrown_away
+from rekindle.adapters.new_objects import make_durable, thrown_away
 from rekindle.core.names import why_not
 from rekindle.ports.errors import BadName, GitFailed, NoRepository, NoSuchSnapshot
 
@@ -69,23 +69,23 @@ def take(
         return None
     git = place.git
     last = _newest(git, namespace)
-    with made_durable(git, place.objects) as writing:
-        tree = work_tree.write(replace(place, git=writing), session, limit, last.tree if last else None)
-        wanted = Snapshot(
-            id="",
-            number=0,
-            session=session,
-            at=int(now),
-            reason=" ".join(reason.split()) or "snapshot",
-            tree=tree.id,
-            head=place.head,
-            branch=place.branch,
-            left_out=tuple(_shown(one) for one in tree.left_out),
-            restores=restores,
-        )
-        if last is not None and _is_same(last, wanted):
-            return None
-        made = commit(writing, wanted)
+    tree = work_tree.write(place, session, limit, last.tree if last is not None else None)
+    wanted = Snapshot(
+        id="",
+        number=0,
+        session=session,
+        at=int(now),
+        reason=" ".join(reason.split()) or "snapshot",
+        tree=tree.id,
+        head=place.head,
+        branch=place.branch,
+        left_out=tuple(_shown(one) for one in tree.left_out),
+        restores=restores,
+    )
+    if last is not None and _is_same(last, wanted):
+        return None
+    made = commit(git, wanted)
+    make_durable(git, place.objects, last.tree if last is not None else None, tree.id, made)
     for _ in range(_TRIES):
         number = last.number + 1 if last is not None else 1
         ref = f"{namespace}{number:0{_DIGITS}}"
