@@ -95,6 +95,15 @@ class Qa(msgspec.Struct, frozen=True):
 
     result: str
     round: int | None
+    issues: list[Any] = []
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """What was decided about an earlier interruption when this run began."""
+
+    choice: str
+    tasks: list[str] = []
+    instructions: str = ""
 
 
 class Branch(msgspec.Struct):
@@ -125,6 +134,7 @@ class Work(msgspec.Struct):
     issues: list[Issue] = []
     warnings: list[Issue] = []
     decided: list[tuple[str, int]] = []
+    choices: list[Choice] = []
 
 
 _encode_work = msgspec.msgpack.Encoder().encode
@@ -278,12 +288,18 @@ def _decided(run: RunState, event: Event) -> None:
             sid, seq = item.get("sid"), _whole(item.get("seq"))
             if isinstance(sid, str) and seq is not None:
                 run.work.decided.append((sid, seq))
+    tasks = event.data.get("tasks")
+    named = [name for one in (tasks if isinstance(tasks, list) else []) if (name := ev.task_id(one)) is not None]
+    told = ev.text(event.data.get("instructions")) or ""
+    run.work.choices.append(Choice(ev.text(event.data.get("choice")) or "", named, told))
 
 
 def _qa(run: RunState, event: Event) -> None:
     found = ev.task_of(event.data)
     if found is not None:
-        run.work.qa[found] = Qa(event.type.removeprefix("qa."), _whole(event.data.get("round")))
+        issues = event.data.get("issues")
+        said = issues if isinstance(issues, list) else []
+        run.work.qa[found] = Qa(event.type.removeprefix("qa."), _whole(event.data.get("round")), said)
 
 
 def _branch(run: RunState, event: Event) -> None:
@@ -291,6 +307,8 @@ def _branch(run: RunState, event: Event) -> None:
     if name:
         branch = run.work.branches.setdefault(name, Branch())
         branch.merged = event.type == "branch.merged"
+        task = ev.task_of(event.data)
+        branch.task = task if task is not None else branch.task
 
 
 def _worktree(run: RunState, event: Event) -> None:

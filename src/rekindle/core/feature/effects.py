@@ -1,0 +1,186 @@
+"""Every action that a feature's run can ask of the world, as data. All of them may be done twice without harm.
+
+What an effect makes is named after its feature, task and round, or stamped so that git shows it: a run that was cut
+after doing something and before writing it down finds it done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class MakeFeature:
+    """Make the feature's branch."""
+
+    task: str = ""
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """Make a task's branch and worktree, whichever is missing."""
+
+    task: str
+    branch: str
+    session: str
+
+
+@dataclass(frozen=True)
+class Say:
+    """Have an agent work: begin its session where there is none, and put the prompt to it (once, by its id)."""
+
+    task: str
+    session: str
+    role: Literal["work", "review", "merge"]
+    agent: str
+    prompt: str
+    text: str
+    round: int
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class Revive:
+    """Bring back an agent that ended in the middle of its turn."""
+
+    task: str
+    session: str
+
+
+@dataclass(frozen=True)
+class Rest:
+    """End the process of an agent that has finished; its conversation is kept."""
+
+    task: str
+    session: str
+
+
+@dataclass(frozen=True)
+class Commit:
+    """Commit what a task's agent has left uncommitted."""
+
+    task: str
+    branch: str
+    round: int
+
+
+@dataclass(frozen=True)
+class RunChecks:
+    """Run a task's own commands in its worktree."""
+
+    task: str
+    round: int
+    tip: str
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReadVerdict:
+    """Read what the reviewer has said."""
+
+    task: str
+    session: str
+    round: int
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Write down how a round of quality assurance ended. No issues: it passed, and git remembers which commit."""
+
+    task: str
+    round: int
+    tip: str
+    issues: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Merge a task's branch into the feature's, or finish a merge whose conflicts are resolved."""
+
+    task: str
+    branch: str
+    tip: str
+    epoch: str
+
+
+@dataclass(frozen=True)
+class Settle:
+    """A task is merged: write down what is not written yet, and clear away what git says may go."""
+
+    task: str
+    branch: str
+
+
+@dataclass(frozen=True)
+class Fail:
+    """A task has failed for good."""
+
+    task: str
+    error: str
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A task cannot go on before a person has done something."""
+
+    task: str
+    problem: str
+    is_blocker: bool = False
+
+
+@dataclass(frozen=True)
+class CheckWave:
+    """Run the plan's commands on the feature's whole tree."""
+
+    wave: int
+    tip: str
+    commands: tuple[str, ...]
+    task: str = ""
+
+
+@dataclass(frozen=True)
+class MarkWave:
+    """Write the checkpoint behind a wave; 0 is the beginning."""
+
+    wave: int
+    task: str = ""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Look again at this wall-clock time."""
+
+    task: str
+    until: float
+
+
+@dataclass(frozen=True)
+class Finish:
+    """End the run."""
+
+    reason: Literal["completed", "error"]
+    message: str = ""
+    task: str = ""
+
+
+Effect = (
+    MakeFeature
+    | Prepare
+    | Say
+    | Revive
+    | Rest
+    | Commit
+    | RunChecks
+    | ReadVerdict
+    | Judge
+    | Merge
+    | Settle
+    | Fail
+    | Block
+    | CheckWave
+    | MarkWave
+    | Wait
+    | Finish
+)

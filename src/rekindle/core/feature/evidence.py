@@ -1,0 +1,74 @@
+"""What was observed, as data: git's side of a feature, its sessions, and what this run has found out by itself."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+#: How a session's work on one prompt stands.
+Phase = Literal["absent", "unsaid", "working", "asking", "cut", "failed", "stopped", "done"]
+
+
+class WorkTree(msgspec.Struct, frozen=True):
+    """A worktree of ours."""
+
+    path: str
+    branch: str | None = None
+    uncommitted: bool = False
+    locked: bool = False
+
+
+class WorkBranch(msgspec.Struct, frozen=True):
+    """A branch `work/F/…`. `elsewhere` is a checkout of it that is not ours."""
+
+    name: str
+    tip: str
+    commits: int = 0
+    merged: bool = False
+    elsewhere: str | None = None
+
+
+class Merging(msgspec.Struct, frozen=True):
+    """A merge that is under way in the integration worktree."""
+
+    branch_tip: str
+    conflicts: tuple[str, ...] = ()
+
+
+class GitEvidence(msgspec.Struct, frozen=True):
+    """Git's word on a feature. `merges` are (task, epoch) of the merge commits that carry our trailer."""
+
+    tip: str | None = None
+    elsewhere: str | None = None
+    branches: dict[str, WorkBranch] = {}
+    trees: dict[str, WorkTree] = {}
+    merges: frozenset[tuple[str, str]] = frozenset()
+    checked: dict[str, str] = {}
+    merging: Merging | None = None
+    last_merge: str | None = None
+    rewritten: bool = False
+
+
+class Talk(msgspec.Struct, frozen=True):
+    """A session as far as one prompt of it is concerned. `up`: its agent has a process."""
+
+    session: str
+    phase: Phase = "absent"
+    up: bool = False
+    message: str = ""
+    retry_at: float | None = None
+    tries: int = 0
+    rounds: int = 0
+    fresh: bool = False
+
+
+class Memory(msgspec.Struct):
+    """What this run has found out and nobody else has to remember: losing it costs a repetition of a check."""
+
+    problems: dict[str, str] = {}
+    revived: dict[str, int] = {}
+    checks: dict[tuple[str, int, str], tuple[str, ...]] = {}
+    verdicts: dict[tuple[str, int], tuple[str, ...]] = {}
+    waves: dict[tuple[int, str], tuple[str, ...]] = {}
+    settled: set[str] = set()

@@ -1,0 +1,51 @@
+"""Names that are derived and never random, so that what a cut run has made is found again by the next one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+#: Folders beside those of the tasks; no task can be called so, because no name begins with a dot.
+INTEGRATION = ".integration"
+SHARED = ".work"
+_UNFIT = re.compile(r"[^A-Za-z0-9._+=-]+|\.\.+|\.lock\Z|\.\Z")
+
+
+def branch_word(name: str) -> str:
+    """A name as a part of a branch's name; one that git would refuse is changed, and marked so that it stays unique."""
+    word = _UNFIT.sub("-", name)
+    return word if word == name else f"{word.strip('-') or 'x'}-{_digest(name)[:6]}"
+
+
+def feature_branch(feature: str) -> str:
+    """The branch that a feature's work comes together on."""
+    return f"feature/{branch_word(feature)}"
+
+
+def work_branch(feature: str, task: str) -> str:
+    """The branch of one task."""
+    return f"work/{branch_word(feature)}/{branch_word(task)}"
+
+
+def session_id(repository: str, feature: str, epoch: str, task: str, role: str) -> str:
+    """The session for a task: `role` says what for. A task that is started over (a new epoch) has a new one."""
+    return _digest("\0".join((repository, feature, epoch, task, role)))[:10]
+
+
+def checked_ref(feature: str, task: str) -> str:
+    """Where git remembers which commit of a task passed quality assurance."""
+    return f"refs/rekindle/checked/{branch_word(feature)}/{branch_word(task)}"
+
+
+def merged_ref(feature: str) -> str:
+    """Where git remembers the feature branch as our last merge left it."""
+    return f"refs/rekindle/merged/{branch_word(feature)}"
+
+
+def kept_ref(feature: str, epoch: str, branch: str) -> str:
+    """Where the old tip of a branch is kept that is made anew."""
+    return f"refs/rekindle/kept/{branch_word(feature)}/{epoch}/{branch}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

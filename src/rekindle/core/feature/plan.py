@@ -1,0 +1,184 @@
+"""The plan of a feature as a typed value: tasks, waves, dependencies, and what each says about the other.
+
+A task may *need* another one (without it there is nothing to build on) or merely come *after* it. Waves follow from
+dependencies and, where only waves are given, an order follows from them. How a plan is written down is the business of
+plan_file.py (TOML) and plan_event.py (the journal).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import msgspec
+from msgspec.structs import replace
+
+Waves = tuple[tuple[str, ...], ...]
+Edges = dict[str, tuple[str, ...]]
+
+
+class BadPlan(ValueError):
+    """This cannot be a plan. Says what is wrong, naming the tasks, and what would be right."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One unit of work. `checks` are commands (words, no shell); `review` is what its reviewer is asked."""
+
+    id: str
+    summary: str = ""
+    prompt: str = ""
+    agent: str = ""
+    files: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    reviewer: str = ""
+    review: str = ""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Tasks in waves. `lint` and `checks` are run on the whole tree at the end of each wave."""
+
+    tasks: tuple[Task, ...]
+    waves: Waves
+    needs: Edges = {}
+    after: Edges = {}
+    lint: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+
+    def task(self, name: str) -> Task:
+        """One task. KeyError if there is none."""
+        return next(task for task in self.tasks if task.id == name)
+
+    def blocked_by(self, name: str) -> tuple[str, ...]:
+        """Everything that has to be settled before this task."""
+        return tuple(dict.fromkeys((*self.needs.get(name, ()), *self.after.get(name, ()))))
+
+
+def arrange(
+    tasks: Sequence[Task],
+    *,
+    needs: Edges,
+    after: Edges,
+    waves: Waves | None,
+    lint: Sequence[str] = (),
+    checks: Sequence[str] = (),
+) -> Plan:
+    """A plan out of its parts, with what one part says about the other. Raises BadPlan that names what is wrong."""
+    names = [task.id for task in tasks]
+    if not names:
+        raise BadPlan("the plan has no tasks", "give it at least one")
+    twice = _first_repeated(names)
+    if twice is not None:
+        raise BadPlan(f"two tasks are called {twice!r}", "give each an id of its own")
+    for kind in (needs, after):
+        for name, others in kind.items():
+            _check_known(name, others, set(names))
+    derived = _levels(names, _joined(needs, after))
+    if waves is not None:
+        _check_waves(waves, names, _joined(needs, after))
+        if not needs and not after:
+            after = {name: earlier for earlier, wave in pairwise(waves) for name in wave if earlier}
+    return Plan(tuple(tasks), waves if waves is not None else derived, needs, after, tuple(lint), tuple(checks))
+
+
+def _first_repeated(names: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def _check_known(name: str, others: Iterable[str], known: set[str]) -> None:
+    for other in (name, *others):
+        if other not in known:
+            where = f"task {name!r} waits for" if other != name else "dependencies are given for"
+            raise BadPlan(
+                f"{where} {other!r}, which is no task of the plan", f"the tasks are: {', '.join(sorted(known))}"
+            )
+
+
+def _joined(needs: Edges, after: Edges) -> Edges:
+    return {name: (*needs.get(name, ()), *after.get(name, ())) for name in {**needs, **after}}
+
+
+def _levels(names: Sequence[str], edges: Mapping[str, Sequence[str]]) -> Waves:
+    """Each task in the first wave in which nothing that it waits for is left. Order inside a wave: the plan's."""
+    left = list(names)
+    done: set[str] = set()
+    waves: list[tuple[str, ...]] = []
+    while left:
+        wave = tuple(name for name in left if done.issuperset(edges.get(name, ())))
+        if not wave:
+            raise BadPlan(
+                f"tasks wait for one another: {' -> '.join(_cycle(left, edges))}", "take one of these dependencies out"
+            )
+        waves.append(wave)
+        done.update(wave)
+        left = [name for name in left if name not in done]
+    return tuple(waves)
+
+
+def _cycle(left: Sequence[str], edges: Mapping[str, Sequence[str]]) -> list[str]:
+    """A cycle among tasks each of which waits for another of them."""
+    among = set(left)
+    path = [left[0]]
+    while path[-1] not in path[:-1]:
+        path.append(next(name for name in edges[path[-1]] if name in among))
+    return path[path.index(path[-1]) :]
+
+
+def _check_waves(waves: Waves, names: Sequence[str], edges: Mapping[str, Sequence[str]]) -> None:
+    listed = [name for wave in waves for name in wave]
+    twice = _first_repeated(listed)
+    if twice is not None:
+        raise BadPlan(f"task {twice!r} is in two waves", "list it once")
+    if unknown := sorted(set(listed) - set(names)):
+        raise BadPlan(
+            f"a wave lists {unknown[0]!r}, which is no task of the plan", f"the tasks are: {', '.join(names)}"
+        )
+    if missing := [name for name in names if name not in set(listed)]:
+        raise BadPlan(f"task {missing[0]!r} is in no wave", "list it in one, or leave the waves out")
+    number = {name: index for index, wave in enumerate(waves, start=1) for name in wave}
+    for name, others in edges.items():
+        for other in others:
+            if number[other] >= number[name]:
+                raise BadPlan(
+                    f"task {name!r} of wave {number[name]} waits for {other!r} of wave {number[other]}",
+                    "what it waits for belongs into an earlier wave",
+                )
+
+
+@dataclass(frozen=True)
+class Skipping:
+    """What follows from leaving tasks out: the plan without them, and who cannot run any more (and why)."""
+
+    plan: Plan
+    dropped: tuple[tuple[str, str], ...]
+    cannot_run: dict[str, str]
+
+
+def skip(plan: Plan, skipped: Iterable[str], done: Iterable[str] = ()) -> Skipping:
+    """Leave tasks out. A task that merely came after one of them goes on; one that needs it cannot run.
+
+    `done` are tasks whose work is in the feature's branch: whoever needs them has what is needed.
+    """
+    out = set(skipped)
+    finished = set(done)
+    cannot: dict[str, str] = {}
+    for wave in plan.waves:
+        for name in wave:
+            missing = next(
+                (other for other in plan.needs.get(name, ()) if other in out and other not in finished), None
+            )
+            if missing is not None and name not in out and name not in finished:
+                out.add(name)
+                cannot[name] = missing
+    dropped = tuple((name, other) for name, others in plan.after.items() for other in others if other in out)
+    after = {name: kept for name, others in plan.after.items() if (kept := tuple(o for o in others if o not in out))}
+    return Skipping(replace(plan, after=after), dropped, cannot)

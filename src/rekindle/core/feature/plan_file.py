@@ -1,0 +1,148 @@
+"""The plan as a person writes it: TOML. Every complaint names the file, the key and, where it is known, the line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from typing import Literal
+
+import msgspec
+
+from rekindle.core.feature.plan import BadPlan, Plan, Task, Waves, arrange
+from rekindle.core.names import why_not
+
+Mode = Literal["strict", "standard", "fast"]
+MODES: tuple[Mode, ...] = ("strict", "standard", "fast")
+_HEADER = re.compile(r"^\s*\[\[\s*tasks?\s*\]\]", re.MULTILINE)
+
+
+class _Task(msgspec.Struct, forbid_unknown_fields=True):
+    id: str | int
+    summary: str = ""
+    prompt: str = ""
+    agent: str = ""
+    files: list[str] = []
+    checks: list[str] = []
+    needs: list[str | int] = []
+    after: list[str | int] = []
+    wave: int | None = None
+    reviewer: str = ""
+    review: str = ""
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    feature: str
+    task: list[_Task]
+    mode: Mode = "standard"
+    jobs: int = 4
+    base: str = ""
+    agent: str = ""
+    reviewer: str = ""
+    review: str = ""
+    lint: list[str] = []
+    checks: list[str] = []
+    waves: list[list[str | int]] | None = None
+
+
+class PlanFile(msgspec.Struct, frozen=True):
+    """What a plan file says: the plan, and how it is to be run."""
+
+    feature: str
+    plan: Plan
+    mode: Mode = "standard"
+    jobs: int = 4
+    base: str = ""
+
+
+def parse(content: bytes, name: str) -> PlanFile:
+    """Read a plan file. `name` is what complaints call it."""
+    try:
+        text = content.decode("utf-8")
+        table = tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadPlan(f"{name}: is no TOML ({error})", "mend it; docs/features.md shows a plan") from error
+    if "tasks" in table and "task" not in table:
+        table["task"] = table.pop("tasks")
+    try:
+        given = msgspec.convert(table, _File)
+    except msgspec.ValidationError as error:
+        raise BadPlan(f"{name}{_place(str(error), text)}: {error}", "docs/features.md lists the keys") from error
+    for number, task in enumerate(given.task):
+        _check_task(task, f"{name}{_line(number, text)}")
+    if why_not(given.feature) is not None:
+        raise BadPlan(
+            f"{name}: feature {given.feature!r} {why_not(given.feature)}", "use letters, digits, dashes and dots"
+        )
+    if given.jobs < 1:
+        raise BadPlan(f"{name}: jobs is {given.jobs}", "at least one task at a time has to run")
+    _check_commands((*given.lint, *given.checks), name)
+    try:
+        plan = _plan(given)
+    except BadPlan as error:
+        raise BadPlan(f"{name}: {error.message}", error.hint) from error
+    return PlanFile(given.feature, plan, given.mode, given.jobs, given.base)
+
+
+def _plan(given: _File) -> Plan:
+    tasks = [
+        Task(
+            str(one.id),
+            one.summary or (one.prompt.strip().splitlines() or [""])[0][:80],
+            one.prompt,
+            one.agent or given.agent,
+            tuple(one.files),
+            tuple(one.checks),
+            one.reviewer or given.reviewer,
+            one.review or given.review,
+        )
+        for one in given.task
+    ]
+    needs = {str(one.id): tuple(map(str, one.needs)) for one in given.task if one.needs}
+    after = {str(one.id): tuple(map(str, one.after)) for one in given.task if one.after}
+    return arrange(tasks, needs=needs, after=after, waves=_waves(given), lint=given.lint, checks=given.checks)
+
+
+def _waves(given: _File) -> Waves | None:
+    if given.waves is not None:
+        return tuple(tuple(map(str, wave)) for wave in given.waves)
+    numbered = {one.wave for one in given.task}
+    if numbered == {None}:
+        return None
+    if None in numbered:
+        without = next(str(one.id) for one in given.task if one.wave is None)
+        raise BadPlan(f"task {without!r} has no wave, others have", "give every task one, or none")
+    order = sorted(number for number in numbered if number is not None)
+    return tuple(tuple(str(one.id) for one in given.task if one.wave == number) for number in order)
+
+
+def _check_task(task: _Task, place: str) -> None:
+    problem = why_not(str(task.id))
+    if problem is not None:
+        raise BadPlan(f"{place}: the task id {str(task.id)[:40]!r} {problem}", "use letters, digits, dashes and dots")
+    if not task.prompt.strip() and not task.summary.strip():
+        raise BadPlan(f"{place}: task {task.id!r} has neither prompt nor summary", "say what its agent shall do")
+    _check_commands(task.checks, place)
+
+
+def _check_commands(commands: list[str] | tuple[str, ...], place: str) -> None:
+    for command in commands:
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise BadPlan(
+                f"{place}: the check {command!r} cannot be read ({error})", "quote it as in a shell"
+            ) from error
+        if not words:
+            raise BadPlan(f"{place}: a check is empty", "give a command, or take it out")
+
+
+def _place(complaint: str, text: str) -> str:
+    """Where a complaint about `$.task[N]…` belongs."""
+    found = re.search(r"\$\.task\[(\d+)\]", complaint)
+    return _line(int(found.group(1)), text) if found else ""
+
+
+def _line(task: int, text: str) -> str:
+    headers = [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)]
+    return f", line {headers[task]}" if task < len(headers) else ""

@@ -1,0 +1,87 @@
+"""How far each task of a plan has come, by the journal: the runs of a lineage, with the decisions between them.
+
+A decision to start a task over (a new *epoch*) makes everything that was said of it before void, so that its old
+failure, checks and merge do not count for the new work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from rekindle.core.feature.naming import work_branch
+from rekindle.core.feature.plan import Plan
+from rekindle.core.journal.run import PENDING, Qa, RunState
+
+#: The answers to the questions of a resume that change what becomes of tasks.
+START_OVER = "A"
+SKIP = "B"
+INSTRUCT = "C"
+
+
+class Progress(msgspec.Struct):
+    """A task as the journal knows it. `told` is the run in which a person gave instructions for it."""
+
+    epoch: str
+    branch: str
+    status: str = PENDING
+    merged: bool = False
+    has_branch: bool = False
+    qa: Qa | None = None
+    rounds_before: int = 0
+    told: str = ""
+    instructions: str = ""
+
+
+def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Progress]:
+    """Fold the runs of a lineage, oldest first."""
+    root = runs[0].sid if runs else ""
+    found = {task.id: Progress(root, work_branch(feature, task.id)) for task in plan.tasks}
+    for run in runs:
+        for choice in run.work.choices:
+            for name in choice.tasks:
+                if name in found:
+                    found[name] = _decided(found[name], run.sid, feature, name, choice.choice, choice.instructions)
+        for name, task in run.work.tasks.items():
+            if name in found and task.status is not None:
+                found[name].status = task.status
+        for branch, known in run.work.branches.items():
+            if known.task in found:
+                one = found[str(known.task)]
+                one.branch, one.has_branch = branch, True
+                one.merged = known.merged if known.merged is not None else one.merged
+        for name, qa in run.work.qa.items():
+            if name in found:
+                found[name].qa = qa
+    _merged_by_name(found, runs)
+    return found
+
+
+def _decided(before: Progress, sid: str, feature: str, name: str, choice: str, instructions: str) -> Progress:
+    if choice == START_OVER:
+        return Progress(sid, work_branch(feature, name))
+    if choice == INSTRUCT:
+        rounds = (before.qa.round or 0) if before.qa is not None else 0
+        return Progress(
+            before.epoch,
+            before.branch,
+            has_branch=before.has_branch,
+            merged=before.merged,
+            rounds_before=rounds,
+            told=sid,
+            instructions=instructions,
+        )
+    return before
+
+
+def _merged_by_name(found: dict[str, Progress], runs: Sequence[RunState]) -> None:
+    """Branches that no event has tied to a task count for the task that they are named after, in its own epoch."""
+    order = {run.sid: place for place, run in enumerate(runs)}
+    by_branch = {one.branch: one for one in found.values()}
+    for run in runs:
+        for branch, known in run.work.branches.items():
+            one = by_branch.get(branch)
+            if one is not None and known.task is None and order[run.sid] >= order.get(one.epoch, 0):
+                one.has_branch = True
+                one.merged = known.merged if known.merged is not None else one.merged

@@ -1,0 +1,50 @@
+"""How a session stands, as far as one of the prompts that a feature's run has put to it is concerned."""
+
+from __future__ import annotations
+
+from rekindle.core.feature.evidence import Phase, Talk
+from rekindle.core.session.machine import Prompt, Session, State
+from rekindle.core.session.plan import wants_agent
+
+
+def prompt_id(round_: int, told: str = "", attempt: int = 0) -> str:
+    """The id of a work prompt: the same round never asks twice, a further try of it has an id of its own."""
+    again = f"~{attempt}" if attempt else ""
+    return f"{told + '.' if told else ''}round-{round_}{again}"
+
+
+def talk(session_id: str, session: Session | None, prompt: str) -> Talk:
+    """What the runner has to know of a session about one prompt and the further ones that it led to."""
+    if session is None:
+        return Talk(session_id)
+    chain = [one for one in session.prompts if one.id == prompt or one.id.startswith((f"{prompt}+", f"{prompt}~"))]
+    prefix = prompt.rpartition(".")[0]
+    rounds = [_round(one.id) for one in session.prompts if one.id.rpartition(".")[0] == prefix]
+    tries = sum("~" in one.id and "+" not in one.id for one in chain)
+    phase = _phase(session, chain[-1] if chain else None)
+    message = session.message or (chain[-1].outcome if chain else "")
+    newest = session.attempt
+    fresh = newest is not None and newest.number > 1 and newest.how == "new"
+    return Talk(session_id, phase, session.is_up, message, session.retry_at, tries, max(rounds, default=0), fresh)
+
+
+def _phase(session: Session, last: Prompt | None) -> Phase:
+    if last is not None and last.state == "done":
+        return "done"
+    if session.state in (State.COMPLETED, State.CANCELLED) and session.resume_asked is None:
+        return "stopped"
+    if last is None:
+        return "unsaid"
+    if any(not asked.answered for asked in session.permissions):
+        return "asking"
+    if last.state in ("failed", "cancelled"):
+        return "failed"
+    if session.is_up or wants_agent(session):
+        return "working"
+    return "cut"
+
+
+def _round(prompt: str) -> int:
+    word = prompt.rpartition(".")[2].removeprefix("round-")
+    digits = word.partition("~")[0].partition("+")[0]
+    return int(digits) if digits.isdigit() else 0

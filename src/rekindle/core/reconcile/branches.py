@@ -1,0 +1,55 @@
+"""Branches: what the journal says of one, what git says of it, and what is therefore done about it.
+
+The journal alone never has anything deleted: git itself must call the branch merged, and nothing uncommitted may hang
+on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Recorded = Literal["merged", "in progress", "nothing"]
+Action = Literal["delete", "nothing", "go on", "start", "make again", "keep", "warn"]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One branch from both sides. `commits`: how many it has that the feature's branch had not when it began."""
+
+    name: str
+    recorded: Recorded
+    exists: bool
+    commits: int = 0
+    merged: bool = False
+    uncommitted: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is done, and the sentence that says why."""
+
+    action: Action
+    why: str
+
+
+_TABLE: dict[tuple[Recorded, bool], Verdict] = {
+    ("merged", True): Verdict("delete", "it is merged and was only not deleted yet"),
+    ("merged", False): Verdict("nothing", "it is merged and gone, as it should be"),
+    ("in progress", True): Verdict("go on", "it has work on it"),
+    ("in progress", False): Verdict("make again", "it is lost: it is made again and its task is started over"),
+    ("nothing", True): Verdict("warn", "the journal does not know it: it is left alone"),
+    ("nothing", False): Verdict("nothing", "nobody speaks of it"),
+}
+
+
+def reconcile(branch: Branch) -> Verdict:
+    """What to do about a branch."""
+    verdict = _TABLE[branch.recorded, branch.exists]
+    if verdict.action == "delete" and not branch.merged:
+        return Verdict("keep", "the journal calls it merged, git does not: it is kept")
+    if verdict.action == "delete" and branch.uncommitted:
+        return Verdict("keep", "it is merged, but its worktree has uncommitted changes: it is kept")
+    if verdict.action == "go on" and not branch.commits:
+        return Verdict("start", "it has no commits yet: its agent is started again")
+    return verdict

@@ -1,0 +1,39 @@
+"""Tasks: how far one has come, by its branch and its quality assurance, and with which step it therefore goes on.
+
+The journal may have lost an event; git is a witness too. Both are in the evidence, and the further one counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Step = Literal["done", "merge", "work on the issues", "check", "start", "make the branch and start"]
+Quality = Literal["passed", "failed", "none"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What there is of a task."""
+
+    merged: bool
+    branch: bool
+    commits: bool
+    quality: Quality
+
+
+def step(task: Task) -> Step:
+    """The step with which the task goes on."""
+    match task:
+        case Task(merged=True):
+            return "done"
+        case Task(branch=False):
+            return "make the branch and start"
+        case Task(commits=False):
+            return "start"
+        case Task(quality="passed"):
+            return "merge"
+        case Task(quality="failed"):
+            return "work on the issues"
+        case _:
+            return "check"

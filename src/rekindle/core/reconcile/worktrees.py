@@ -1,0 +1,46 @@
+"""Worktrees: what the journal says of a task, what is on the disk, and what is therefore done.
+
+Removed is only what git calls merged, that is clean, and that nobody has locked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rekindle.core.reconcile.branches import Recorded, Verdict
+
+
+@dataclass(frozen=True)
+class Worktree:
+    """One worktree from both sides."""
+
+    path: str
+    recorded: Recorded
+    exists: bool
+    merged: bool = False
+    uncommitted: bool = False
+    locked: bool = False
+
+
+_TABLE: dict[tuple[Recorded, bool], Verdict] = {
+    ("merged", True): Verdict("delete", "its task is merged: it is not needed any more"),
+    ("merged", False): Verdict("nothing", "its task is merged, and it is gone"),
+    ("in progress", True): Verdict("go on", "its task goes on in it"),
+    ("in progress", False): Verdict("make again", "it is gone: it is made again from its branch"),
+    ("nothing", True): Verdict("warn", "the journal does not know it: it is left alone"),
+    ("nothing", False): Verdict("nothing", "nobody speaks of it"),
+}
+
+
+def reconcile(tree: Worktree) -> Verdict:
+    """What to do about a worktree."""
+    verdict = _TABLE[tree.recorded, tree.exists]
+    if verdict.action != "delete":
+        return verdict
+    if not tree.merged:
+        return Verdict("keep", "the journal calls its task merged, git does not: it is kept")
+    if tree.uncommitted:
+        return Verdict("keep", "its task is merged, but it has uncommitted changes: it is kept")
+    if tree.locked:
+        return Verdict("keep", "its task is merged, but somebody has locked it: it is kept")
+    return verdict

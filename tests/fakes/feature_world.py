@@ -1,0 +1,187 @@
+"""A feature's world in memory: journal, git and agents, for the pure decision to be played against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from rekindle.core.feature import effects as e
+from rekindle.core.feature.decide import Situation, due
+from rekindle.core.feature.evidence import GitEvidence, Memory, Merging, WorkBranch, WorkTree
+from rekindle.core.feature.plan import Plan
+from rekindle.core.feature.plan_file import Mode
+from rekindle.core.feature.progress import Progress, progress
+from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import Session, evolve
+
+
+@dataclass
+class World:
+    """Plays effects. `turn` says how a turn of an agent ends; `issues` what a check finds, by task and round."""
+
+    plan: Plan
+    mode: Mode = "standard"
+    jobs: int = 2
+    turn: Callable[[str], str] = lambda _prompt: "done"
+    issues: Callable[[str, int], tuple[str, ...]] = lambda _task, _round: ()
+    conflicts: frozenset[str] = frozenset()
+    git: GitEvidence = field(default_factory=GitEvidence)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
+    marked: int | None = None
+    merges: list[str] = field(default_factory=list)
+    said: list[tuple[str, str]] = field(default_factory=list)
+    most_at_work: int = 0
+    known: dict[str, Progress] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.known = progress("shop", self.plan, [])
+
+    def situation(self) -> Situation:
+        return Situation(
+            "/repo",
+            "shop",
+            self.plan,
+            self.known,
+            self.git,
+            self.sessions,
+            self.memory,
+            self.mode,
+            self.jobs,
+            self.marked,
+        )
+
+    def due(self) -> list[e.Effect]:
+        return due(self.situation())
+
+    def kill(self) -> None:
+        """Everything dies: what a run only remembers is gone, and every agent with it."""
+        self.memory = Memory()
+        for name, session in self.sessions.items():
+            if session.is_up:
+                self._facts(name, f.Exited(at=0, attempt=len(session.attempts), how_ended="killed", by_us=False))
+
+    def agents(self) -> None:
+        """Every agent that is in a turn ends it; every one that is wanted comes up."""
+        at_work = 0
+        for name, session in list(self.sessions.items()):
+            if session.resume_asked is not None or (session.queued and not session.is_up):
+                self._come_up(name)
+            turn = self.sessions[name].turn or next(iter(self.sessions[name].queued), None)
+            if turn is None or not self.sessions[name].is_up:
+                continue
+            at_work += 1
+            attempt = len(self.sessions[name].attempts)
+            self._facts(name, f.PromptSent(at=0, attempt=attempt, prompt=turn.id, message=1, text=turn.text))
+            how = self.turn(turn.id)
+            if how == "done":
+                self._finished(name, turn.id)
+            elif how == "failed":
+                failed = f.TurnFailed(at=0, attempt=attempt, prompt=turn.id, error="other", message="boom")
+                self._facts(name, failed)
+            else:
+                self._facts(name, f.Exited(at=0, attempt=attempt, how_ended="died", by_us=False))
+        self.most_at_work = max(self.most_at_work, at_work)
+
+    def _finished(self, name: str, prompt: str) -> None:
+        session = self.sessions[name]
+        end = f.TurnFinished(at=0, attempt=len(session.attempts), prompt=prompt, stop_reason="end_turn")
+        self._facts(name, end)
+        if session.title == "work":
+            branch = self.known[session.task or ""].branch
+            tree = next(tree for tree in self.git.trees.values() if tree.branch == branch)
+            self._git(trees={**self.git.trees, tree.path: replace(tree, uncommitted=True)})
+        if session.title == "merge" and self.git.merging is not None:
+            self._git(merging=replace(self.git.merging, conflicts=()))
+
+    def perform(self, effect: e.Effect) -> None:
+        known = self.known.get(effect.task)
+        match effect:
+            case e.MakeFeature():
+                self._git(tip="0")
+            case e.MarkWave(wave=wave):
+                self.marked = wave
+            case e.Prepare(branch=branch):
+                found = self.git.branches.get(branch) or WorkBranch(branch, "0")
+                self._git(branches={**self.git.branches, branch: found})
+                self._git(trees={**self.git.trees, f"/{branch}": WorkTree(f"/{branch}", branch)})
+                assert known is not None
+                known.has_branch = True
+            case e.Say():
+                self._say(effect)
+                assert known is not None
+                known.status = IN_PROGRESS if effect.role == "work" else known.status
+            case e.Revive(session=session):
+                self.memory.revived[session] = self.memory.revived.get(session, 0) + 1
+                self._facts(session, f.ResumeAsked(at=0, by="the feature"))
+            case e.Rest(session=session):
+                self._facts(session, f.StopAsked(at=0, by="the feature", to="asleep"))
+                attempt = len(self.sessions[session].attempts)
+                self._facts(session, f.Exited(at=0, attempt=attempt, how_ended="asked", by_us=True))
+            case e.Commit(branch=branch):
+                old = self.git.branches[branch]
+                made = replace(old, tip=f"{branch}@{old.commits + 1}", commits=old.commits + 1)
+                tree = self.git.trees[f"/{branch}"]
+                self._git(branches={**self.git.branches, branch: made})
+                self._git(trees={**self.git.trees, tree.path: replace(tree, uncommitted=False)})
+            case e.RunChecks(task=task, round=round_, tip=tip):
+                self.memory.checks[task, round_, tip] = self.issues(task, round_)
+            case e.ReadVerdict(task=task, round=round_):
+                self.memory.verdicts[task, round_] = self.issues(task, round_)
+            case e.Judge(task=task, round=round_, tip=tip, issues=issues):
+                assert known is not None
+                known.qa = Qa("failed" if issues else "passed", round_, list(issues))
+                if not issues:
+                    self._git(checked={**self.git.checked, task: tip})
+            case e.Merge(task=task, branch=branch, tip=tip, epoch=epoch):
+                under_way = self.git.merging
+                if task in self.conflicts and (under_way is None or under_way.branch_tip != tip):
+                    self._git(merging=Merging(tip, ("a.txt",)))
+                    return
+                self.merges.append(task)
+                self._git(merging=None, tip=tip, merges=self.git.merges | {(task, epoch)})
+                self._git(branches={**self.git.branches, branch: replace(self.git.branches[branch], merged=True)})
+            case e.Settle(task=task, branch=branch):
+                assert known is not None
+                known.status, known.merged = COMPLETE, True
+                self._git(branches={name: one for name, one in self.git.branches.items() if name != branch})
+                self._git(trees={path: one for path, one in self.git.trees.items() if one.branch != branch})
+            case e.Fail():
+                assert known is not None
+                known.status = FAILED
+            case e.Block(task=task, problem=problem):
+                self.memory.problems[task] = problem
+            case e.CheckWave(wave=wave, tip=tip):
+                self.memory.waves[wave, tip] = self.issues("", wave)
+            case e.Wait() | e.Finish():
+                pass
+
+    def _say(self, effect: e.Say) -> None:
+        if effect.session not in self.sessions:
+            made = f.Created(
+                at=0, session=effect.session, agent="scripted", cwd="/", title=effect.role, task=effect.task
+            )
+            self.sessions[effect.session] = evolve(None, made)
+        assert not any(one.id == effect.prompt for one in self.sessions[effect.session].prompts), "said twice"
+        self.said.append((effect.session, effect.prompt))
+        self._facts(effect.session, f.PromptQueued(at=0, prompt=effect.prompt, text=effect.text))
+
+    def _come_up(self, name: str) -> None:
+        number = len(self.sessions[name].attempts) + 1
+        self._facts(
+            name,
+            f.LaunchIntended(at=0, attempt=number, generation=number, how="load" if number > 1 else "new"),
+            f.Launched(at=0, attempt=number, folder="", pid=1),
+        )
+        known = [prompt.text for prompt in self.sessions[name].prompts]
+        self._facts(name, f.Opened(at=0, attempt=number, how="load" if number > 1 else "new", token="t", known=known))
+
+    def _facts(self, name: str, *facts: f.AnyFact) -> None:
+        for fact in facts:
+            self.sessions[name] = evolve(self.sessions[name], fact)
+
+    def _git(self, **changes: object) -> None:
+        self.git = replace(self.git, **changes)

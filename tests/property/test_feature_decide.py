@@ -1,0 +1,163 @@
+"""The decision of a feature's run, played against a world in memory, with kills at any moment."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from rekindle.core.feature import effects as e
+from rekindle.core.feature.plan import Plan, Task, arrange, skip
+from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
+from tests.fakes.feature_world import World
+
+NAMES = ("a", "b", "c", "d", "e")
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    names = NAMES[: draw(st.integers(1, 5))]
+    needs = {
+        name: tuple(chosen)
+        for place, name in enumerate(names)
+        if (chosen := draw(st.lists(st.sampled_from(names[:place]), unique=True)) if place else [])
+    }
+    checks = ("check",) if draw(st.booleans()) else ()
+    reviewer = "scripted" if draw(st.booleans()) else ""
+    tasks = [Task(name, name, "do it", "scripted", (), checks, reviewer) for name in names]
+    return arrange(tasks, needs=needs, after={}, waves=None, lint=draw(st.sampled_from([(), ("lint",)])))
+
+
+def play(world: World, kills: frozenset[int] = frozenset(), most: int = 600) -> e.Finish:
+    """Perform what is due, one effect at a time, until the run ends; before the numbered steps everything dies."""
+    for step in range(most):
+        if step in kills:
+            world.kill()
+        wanted = world.due()
+        for effect in wanted[:1]:
+            if isinstance(effect, e.Finish):
+                return effect
+            world.perform(effect)
+        if not wanted:
+            world.agents()
+    raise AssertionError("the run does not come to an end")
+
+
+KILLS = st.frozensets(st.integers(0, 120), max_size=8)
+
+
+@given(plans(), st.integers(1, 3), KILLS)
+def test_whatever_dies_when_every_task_is_merged_once_in_the_order_of_the_plan(
+    plan: Plan, jobs: int, kills: frozenset[int]
+) -> None:
+    undisturbed, killed = World(plan, jobs=jobs), World(plan, jobs=jobs)
+    assert play(undisturbed) == e.Finish("completed")
+    assert play(killed, kills) == e.Finish("completed")
+    assert killed.merges == undisturbed.merges == [name for wave in plan.waves for name in wave]
+    assert len(set(killed.said)) == len(killed.said)
+    assert set(killed.said) == set(undisturbed.said)
+    assert undisturbed.most_at_work <= jobs
+
+
+@given(plans(), st.sampled_from(["failed", "died"]), st.integers(0, 30))
+def test_no_agent_is_started_for_ever(plan: Plan, how: str, good: int) -> None:
+    count = iter(range(10_000))
+    world = World(plan, turn=lambda _prompt: "done" if next(count) < good else how)
+    end = play(world)
+    assert end.reason in ("completed", "error")
+    if end.reason == "error":
+        assert any(known.status == FAILED for known in world.known.values())
+
+
+@given(plans(), st.data())
+def test_what_git_knows_is_not_done_again_though_the_journal_lost_it(plan: Plan, data: st.DataObject) -> None:
+    world = World(plan)
+    stop = data.draw(st.integers(0, 120))
+    for _ in range(stop):
+        wanted = world.due()
+        if any(isinstance(effect, e.Finish) for effect in wanted):
+            break
+        for effect in wanted[:1]:
+            world.perform(effect)
+        if not wanted:
+            world.agents()
+    world.kill()
+    for name, known in world.known.items():
+        if (name, known.epoch) in world.git.merges or known.branch in world.git.branches:
+            lost = data.draw(st.sampled_from(["nothing", "status", "quality", "everything"]))
+            known.status = IN_PROGRESS if lost in ("status", "everything") else known.status
+            known.merged = known.merged and lost not in ("status", "everything")
+            known.qa = None if lost in ("quality", "everything") else known.qa
+    assert play(world) == e.Finish("completed")
+    assert sorted(world.merges) == sorted(name for wave in plan.waves for name in wave)
+    assert len(set(world.said)) == len(world.said)
+
+
+def one(checks: tuple[str, ...] = (), reviewer: str = "") -> Plan:
+    return arrange([Task("a", "a", "do it", "scripted", (), checks, reviewer)], needs={}, after={}, waves=None)
+
+
+def test_a_task_that_never_passes_fails_after_the_rounds_of_the_mode() -> None:
+    for mode, rounds in (("strict", 3), ("standard", 2)):
+        world = World(one(("check",)), mode=mode, issues=lambda _task, _round: ("bad",))  # type: ignore[arg-type]
+        assert play(world) == e.Finish("error", "task a failed")
+        assert world.known["a"].qa == Qa("failed", rounds, ["bad"])
+        assert len(world.said) == rounds
+
+
+def test_a_fast_run_checks_nothing() -> None:
+    world = World(one(("check",)), mode="fast", issues=lambda _task, _round: ("bad",))
+    assert play(world) == e.Finish("completed")
+
+
+def test_a_task_mended_in_the_second_round_is_merged() -> None:
+    world = World(one(("check",), "scripted"), issues=lambda _task, round_: ("bad",) if round_ == 1 else ())
+    assert play(world) == e.Finish("completed")
+    assert [prompt for _, prompt in world.said] == ["round-1", "round-2", "round-2"]
+    assert "- bad" in world.sessions[world.said[0][0]].prompts[-1].text
+
+
+def test_a_conflict_is_put_to_an_agent_and_then_merged_once() -> None:
+    world = World(one(), conflicts=frozenset({"a"}))
+    assert play(world) == e.Finish("completed")
+    assert world.merges == ["a"]
+    assert world.said[-1][1].startswith("merge-")
+
+
+def test_a_conflict_that_no_agent_resolves_waits_for_a_person() -> None:
+    world = World(one(), conflicts=frozenset({"a"}), turn=lambda prompt: "failed" if "merge" in prompt else "done")
+    end = play(world)
+    assert end.reason == "error" and "a.txt" in end.message
+    assert world.merges == []
+    world.memory.problems.clear()
+    assert world.git.merging is not None
+    world.git = replace(world.git, merging=replace(world.git.merging, conflicts=()))
+    assert play(world) == e.Finish("completed")
+
+
+def test_work_of_an_unknown_session_goes_on_at_the_check() -> None:
+    """Another orchestrator's run: there are commits on the branch, and no session of ours."""
+    world = World(one())
+    for effect in (e.MakeFeature(), e.Prepare("a", "work/shop/a", ""), e.Commit("a", "work/shop/a", 1)):
+        world.perform(effect)
+    assert play(world) == e.Finish("completed")
+    assert world.said == []
+
+
+def test_a_task_that_was_done_without_a_branch_is_done() -> None:
+    world = World(one())
+    world.known["a"].status = COMPLETE
+    assert play(world) == e.Finish("completed")
+    assert (world.said, world.merges) == ([], [])
+
+
+@given(plans(), st.sets(st.sampled_from(NAMES)))
+def test_after_skipping_everybody_else_has_what_they_need(plan: Plan, chosen: set[str]) -> None:
+    found = skip(plan, chosen)
+    out = chosen | set(found.cannot_run)
+    for name, missing in found.cannot_run.items():
+        assert missing in out and missing in plan.needs[name]
+    for task in plan.tasks:
+        if task.id not in out:
+            assert not out.intersection(plan.needs.get(task.id, ()))
+            assert not out.intersection(found.plan.after.get(task.id, ()))

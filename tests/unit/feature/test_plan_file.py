@@ -1,0 +1,115 @@
+"""Plans: what a file may say, what follows from it, and complaints that name what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from rekindle.core.feature.plan import BadPlan, skip
+from rekindle.core.feature.plan_event import from_event, to_event
+from rekindle.core.feature.plan_file import parse
+from rekindle.core.journal import run
+
+PLAN = b"""
+feature = "checkout"
+mode = "strict"
+agent = "scripted"
+lint = ["true"]
+
+[[task]]
+id = "cart"
+summary = "Cart model"
+prompt = "write cart.py x"
+files = ["cart.py"]
+checks = ["test -s cart.py"]
+
+[[task]]
+id = "form"
+prompt = "write form.py x"
+needs = ["cart"]
+
+[[task]]
+id = "docs"
+prompt = "write docs.md x"
+after = ["form"]
+"""
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(BadPlan) as caught:
+        parse(text.encode(), "plan.toml")
+    return caught.value.message
+
+
+def test_waves_follow_from_dependencies() -> None:
+    found = parse(PLAN, "plan.toml")
+    assert found.plan.waves == (("cart",), ("form",), ("docs",))
+    assert found.plan.task("form").agent == "scripted"
+    assert found.plan.task("form").summary == "write form.py x"
+    assert (found.feature, found.mode) == ("checkout", "strict")
+
+
+def test_an_order_follows_from_waves() -> None:
+    text = 'feature="f"\nwaves=[["a","b"],["c"]]\n' + "".join(f'[[task]]\nid="{one}"\nprompt="x"\n' for one in "abc")
+    assert parse(text.encode(), "p").plan.blocked_by("c") == ("a", "b")
+
+
+def test_numbered_tasks_make_waves() -> None:
+    text = 'feature="f"\n' + "".join(f'[[task]]\nid={one}\nprompt="x"\nwave={3 - one}\n' for one in (1, 2))
+    assert parse(text.encode(), "p").plan.waves == (("2",), ("1",))
+
+
+def test_a_plan_survives_the_journal() -> None:
+    plan = parse(PLAN, "plan.toml").plan
+    written = to_event(plan)
+    read = run.Plan(written["tasks"], written["waves"], written["dependencies"])
+    assert from_event(read) == plan
+
+
+def test_a_plan_of_others_is_read_with_what_it_leaves_out() -> None:
+    raw = run.Plan([{"id": 1, "summary": "Schema"}, {"id": "2"}, 7], [], [{"task_id": "2", "blocked_by": 1}])
+    plan = from_event(raw)
+    assert plan.waves == (("1",), ("2",))
+    assert plan.needs == {"2": ("1",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("feature = ", "plan.toml: is no TOML"),
+        ('feature="f"\ntask=[]', "no tasks"),
+        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\n\n[[task]]\nid="b"\nprompt="x"\nneeds=["c"]', "'c'"),
+        (
+            'feature="f"\n[[task]]\nid="a"\nprompt="x"\nneeds=["b"]\n[[task]]\nid="b"\nprompt="x"\nafter=["a"]',
+            "a -> b -> a",
+        ),
+        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\nneeds=["a"]', "a -> a"),
+        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\n\n[[task]]\nid="b"\npromt="x"', "plan.toml, line 6"),
+        ('feature="f"\n[[task]]\nid="a/b"\nprompt="x"', "line 2: the task id 'a/b'"),
+        ('feature="f"\n[[task]]\nid="a"', "neither prompt nor summary"),
+        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\nchecks=["\'"]', "cannot be read"),
+        ('feature="a/b"\n[[task]]\nid="a"\nprompt="x"', "has a slash"),
+        ('feature="f"\nmode="slow"\n[[task]]\nid="a"\nprompt="x"', "mode"),
+        ('feature="f"\nwaves=[["a"],["a"]]\n[[task]]\nid="a"\nprompt="x"', "two waves"),
+        ('feature="f"\nwaves=[["b"]]\n[[task]]\nid="a"\nprompt="x"', "'b'"),
+        ('feature="f"\nwaves=[[]]\n[[task]]\nid="a"\nprompt="x"', "in no wave"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, named: str) -> None:
+    assert named in complaint(text)
+
+
+def test_a_wave_that_contradicts_a_dependency_is_refused() -> None:
+    text = 'feature="f"\nwaves=[["a"],["b"]]\n[[task]]\nid="a"\nprompt="x"\nneeds=["b"]\n[[task]]\nid="b"\nprompt="x"'
+    assert "task 'a' of wave 1 waits for 'b' of wave 2" in complaint(text)
+
+
+def test_skipping_drops_an_order_and_names_who_cannot_run() -> None:
+    plan = parse(PLAN, "plan.toml").plan
+    found = skip(plan, ["cart"])
+    assert found.cannot_run == {"form": "cart"}
+    assert found.dropped == (("docs", "form"),)
+    assert found.plan.after == {}
+
+
+def test_who_needs_a_skipped_task_that_is_merged_can_run() -> None:
+    assert skip(parse(PLAN, "plan.toml").plan, ["cart"], done=["cart"]).cannot_run == {}
