@@ -37,6 +37,11 @@ def checked_ref(feature: str, task: str) -> str:
     return f"refs/rekindle/checked/{branch_word(feature)}/{branch_word(task)}"
 
 
+def base_ref(feature: str, task: str = "") -> str:
+    """Where git remembers at which commit a task's branch, or the feature's own, began."""
+    return f"refs/rekindle/base/{branch_word(feature)}/{branch_word(task) if task else '@feature'}"
+
+
 def merged_ref(feature: str) -> str:
     """Where git remembers the feature branch as our last merge left it."""
     return f"refs/rekindle/merged/{branch_word(feature)}"

@@ -1,0 +1,100 @@
+"""Merges, in a worktree of our own. The feature's branch moves in one step, and only if nobody else has moved it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from rekindle.adapters.feature_git.observing import EPOCH, TASK, is_dirty, merging, registered, unmerged
+from rekindle.adapters.feature_git.place import InTheWay, Place
+from rekindle.adapters.feature_git.trees import cleared_of_unfinished
+from rekindle.adapters.git import Git, GitFailed
+from rekindle.core.feature import naming
+from rekindle.ports.feature import Merged
+
+
+def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: str) -> Merged:
+    """Merge a commit of a task's branch into the feature's branch, or finish a merge whose conflicts are resolved."""
+    target = _free_target(place)
+    text = f"{message}\n\n{TASK}: {place.feature}/{task}\n{EPOCH}: {epoch}\n"
+    git = Git(open_integration(place, target))
+    under_way = merging(place, target)
+    if under_way is not None and under_way.branch_tip == tip:
+        if under_way.conflicts:
+            return Merged(None, under_way.conflicts)
+        if left := [name for name, _ in unmerged(git)]:
+            git.output("add", "--", *left)
+        git.output("commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", text, env=place.identity())
+    else:
+        _refuse_other_merge(git, place)
+        git.output("checkout", "--quiet", "--force", "--detach", target)
+        words = ("--no-ff", "--no-verify", "--no-gpg-sign", "--no-verify-signatures", "--no-stat", "--quiet")
+        done = git.run("merge", *words, "-m", text, tip, env=place.identity())
+        if done.returncode != 0:
+            under_way = merging(place, target)
+            if under_way is None or not under_way.conflicts:
+                said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+                raise GitFailed(f"{branch} cannot be merged: {said[-1]}", f"look at it in {git.folder}")
+            return Merged(None, under_way.conflicts)
+    made = git.line("rev-parse", "HEAD")
+    if made is None or made == target:
+        raise GitFailed(f"{branch} has nothing that {place.branch} lacks", "look at both with `git log`")
+    place.set_ref(f"refs/heads/{place.branch}", made, target)
+    place.put_ref(naming.merged_ref(place.feature), made)
+    return Merged(made)
+
+
+def _free_target(place: Place) -> str:
+    target = place.tip(place.branch)
+    if target is None:
+        raise GitFailed(f"{place.branch} is gone", f"make it again: git branch {place.branch} COMMIT")
+    holder = next((one for one in registered(place.git) if one.branch == place.branch), None)
+    if holder is not None:
+        raise checked_out(place, holder.path)
+    return target
+
+
+def checked_out(place: Place, where: str) -> InTheWay:
+    """The feature's branch is not moved while somebody has it checked out: their files would not follow."""
+    return InTheWay(
+        f"{place.branch} is checked out in {where}; merges would move it under you",
+        f"free it (git -C {where} switch --detach keeps the files as they are), then go on",
+    )
+
+
+def _refuse_other_merge(git: Git, place: Place) -> None:
+    if git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD") is not None:
+        raise InTheWay(
+            f"an older merge is under way in {place.integration}",
+            f"end it (git -C {place.integration} merge --abort), then resume the feature",
+        )
+
+
+def open_integration(place: Place, target: str) -> str:
+    """The integration worktree; made if it is missing, and at `target` where no merge is under way in it."""
+    path = place.integration
+    listed = cleared_of_unfinished(place, path)
+    known = next((one for one in listed if os.path.realpath(one.path) == os.path.realpath(path)), None)
+    if known is None or not os.path.isdir(path):
+        if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
+            raise InTheWay(f"{path} is in the way: it is no worktree of this repository", "move it away, then resume")
+        os.makedirs(place.trees, exist_ok=True)
+        again = ["--force"] if known is not None else []
+        place.git.output("worktree", "add", "--quiet", *again, "--detach", path, target)
+        return path
+    place.free_index(path)
+    git = Git(path)
+    if git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD") is None:
+        git.output("checkout", "--quiet", "--force", "--detach", target)
+    return path
+
+
+def clear_integration(place: Place) -> None:
+    """Remove the integration worktree; one with something in it stays."""
+    if os.path.isdir(place.integration):
+        place.free_index(place.integration)
+        if not is_dirty(place.integration):
+            place.git.run("worktree", "remove", place.integration)
+    with contextlib.suppress(OSError):
+        os.rmdir(place.trees)
+        os.rmdir(os.path.dirname(place.trees))

@@ -1,0 +1,169 @@
+"""Git's evidence on a feature, gathered in a few calls. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.git import Git
+from rekindle.core.feature import naming
+from rekindle.core.feature.evidence import GitEvidence, Merging, WorkBranch, WorkTree
+
+TASK, EPOCH = "Rekindle-Task", "Rekindle-Epoch"
+_MOST_COMMITS = 2000
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A worktree as git lists it."""
+
+    path: str
+    branch: str | None
+    locked: bool
+    reason: str = ""
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether git was killed while it made this worktree: its files are no statement about anything."""
+        return self.locked and self.reason == "initializing"
+
+
+def registered(git: Git) -> list[Registered]:
+    """All worktrees that git knows of, the main one first, also those whose folder is gone."""
+    found = []
+    for block in git.output("worktree", "list", "--porcelain").decode("utf-8", "surrogateescape").split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in block.splitlines())
+        if "worktree" in fields and "bare" not in fields:
+            branch = fields.get("branch", "").removeprefix("refs/heads/") or None
+            found.append(Registered(fields["worktree"], branch, "locked" in fields, fields.get("locked", "")))
+    return found
+
+
+def observe(place: Place, branches: Mapping[str, str]) -> GitEvidence:
+    """Git's word on the feature. `branches` are the tasks' branches by task."""
+    git = place.git
+    word = naming.branch_word(place.feature)
+    heads = _refs(
+        git, f"refs/heads/{place.branch}", f"refs/heads/work/{word}", *(f"refs/heads/{b}" for b in branches.values())
+    )
+    private = _refs(
+        git, f"refs/rekindle/checked/{word}", f"refs/rekindle/base/{word}", naming.merged_ref(place.feature)
+    )
+    trees = registered(git)
+    tip = heads.pop(f"refs/heads/{place.branch}", None)
+    last = private.get(naming.merged_ref(place.feature))
+    base_of = {branch: private.get(naming.base_ref(place.feature, task)) for task, branch in branches.items()}
+    ours = [tree for tree in trees if _is_inside(tree.path, place.trees)]
+    elsewhere = {tree.branch: tree.path for tree in trees if tree.branch and tree not in ours}
+    return GitEvidence(
+        tip=tip,
+        elsewhere=elsewhere.get(place.branch),
+        branches={
+            name: _branch(place, name, commit, tip, base_of.get(name), elsewhere.get(name))
+            for ref, commit in heads.items()
+            for name in [ref.removeprefix("refs/heads/")]
+        },
+        trees=dict(_trees(ours)),
+        merges=merges(place, tip, private.get(naming.base_ref(place.feature))) if tip is not None else frozenset(),
+        checked={
+            task: commit
+            for task in branches
+            if (commit := private.get(naming.checked_ref(place.feature, task))) is not None
+        },
+        merging=merging(place, tip),
+        last_merge=last,
+        rewritten=bool(tip and last and not place.is_ancestor(last, tip)),
+    )
+
+
+def _refs(git: Git, *patterns: str) -> dict[str, str]:
+    listed = git.output("for-each-ref", "--format=%(objectname) %(refname)", *patterns)
+    lines = (line.partition(" ") for line in listed.decode("utf-8", "surrogateescape").splitlines())
+    return {name: commit for commit, _, name in lines}
+
+
+def _branch(
+    place: Place, name: str, commit: str, tip: str | None, base: str | None, elsewhere: str | None
+) -> WorkBranch:
+    """A branch, with how much work is on it. One that never left where it began has none, merged or not."""
+    if tip is None:
+        return WorkBranch(name, commit, _count(place.git, base, commit), elsewhere=elsewhere)
+    merged = place.is_ancestor(commit, tip)
+    if base is not None and place.is_ancestor(base, commit):
+        return WorkBranch(name, commit, _count(place.git, base, commit), merged, elsewhere)
+    if not merged:
+        return WorkBranch(name, commit, _count(place.git, tip, commit), elsewhere=elsewhere)
+    first_parents = place.git.output("rev-list", "--first-parent", f"--max-count={_MOST_COMMITS}", tip).split()
+    return WorkBranch(name, commit, int(commit.encode() not in first_parents), merged, elsewhere)
+
+
+def _count(git: Git, start: str | None, end: str) -> int:
+    return int(git.output("rev-list", "--count", end, *([f"^{start}"] if start is not None else [])))
+
+
+def _trees(ours: list[Registered]) -> Iterator[tuple[str, WorkTree]]:
+    for tree in ours:
+        if tree.is_unfinished or os.path.basename(tree.path) == naming.INTEGRATION:
+            continue
+        if os.path.isdir(tree.path):
+            yield tree.path, WorkTree(tree.path, tree.branch, is_dirty(tree.path), tree.locked)
+
+
+def is_dirty(tree: str) -> bool:
+    """Whether something in a worktree is in no commit (what git ignores does not count)."""
+    return bool(Git(tree).output("status", "--porcelain", "-z", "--untracked-files=normal"))
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep)
+
+
+def merges(place: Place, tip: str, base: str | None) -> frozenset[tuple[str, str]]:
+    """The (task, epoch) of the merge commits with our trailers."""
+    since = [f"^{base}"] if base is not None and place.is_ancestor(base, tip) else []
+    form = f"--format=%x1e%(trailers:key={TASK},valueonly,separator=%x1f)%x1d%(trailers:key={EPOCH},valueonly)"
+    told = place.git.output("log", f"--max-count={_MOST_COMMITS}", f"--grep=^{TASK}: ", form, tip, *since)
+    found = set()
+    for entry in told.decode("utf-8", "replace").split("\x1e")[1:]:
+        tasks, _, epoch = entry.partition("\x1d")
+        for value in tasks.split("\x1f"):
+            feature, _, task = value.strip().partition("/")
+            if feature == place.feature:
+                found.add((task, epoch.strip()))
+    return frozenset(found)
+
+
+def merging(place: Place, tip: str | None) -> Merging | None:
+    """The merge onto the feature's tip that is under way in the integration worktree."""
+    if not os.path.isdir(place.integration):
+        return None
+    git = Git(place.integration)
+    other = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
+    if other is None or git.line("rev-parse", "HEAD") != tip:
+        return None
+    return Merging(other, tuple(name for name, resolved in unmerged(git) if not resolved))
+
+
+def unmerged(git: Git) -> list[tuple[str, bool]]:
+    """The files that a merge left to somebody, and whether that was done although nobody told git.
+
+    Done is a file that both sides have, that has no conflict marker in it, and that is not simply our side's.
+    """
+    stages: dict[str, dict[str, str]] = {}
+    for entry in git.output("ls-files", "--unmerged", "-z").decode("utf-8", "surrogateescape").split("\0"):
+        about, _, name = entry.partition("\t")
+        if name:
+            _, blob, stage = about.split(" ")
+            stages.setdefault(name, {})[stage] = blob
+    return [(name, _is_resolved(git, name, blobs)) for name, blobs in stages.items()]
+
+
+def _is_resolved(git: Git, name: str, blobs: dict[str, str]) -> bool:
+    path = os.path.join(git.folder, name)
+    if not {"2", "3"} <= blobs.keys() or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        marked = any(line.startswith((b"<<<<<<< ", b">>>>>>> ")) for line in file)
+    return not marked and git.line("hash-object", "--", name) != blobs["2"]

@@ -1,0 +1,108 @@
+"""Where a feature lives in a repository, and how its refs are changed: compare-and-swap, past locks of the dead."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass
+
+from rekindle.adapters.git import Git, GitFailed
+from rekindle.core.feature import naming
+from rekindle.ports.errors import UsageError
+
+#: A lock file that nobody has touched for so long belongs to a git that was killed.
+_STALE_SECONDS = 3.0
+_NAME, _MAIL = "rekindle", "rekindle@localhost.invalid"
+
+
+class InTheWay(UsageError):
+    """Something of the user's is where the run would work: it is left alone, and a person decides."""
+
+    code = "in_the_way"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A repository (`root`, its common git folder) and one feature of it. `trees` is the folder of its worktrees."""
+
+    root: str
+    common: str
+    feature: str
+    trees: str
+    shared_tree: bool = False
+
+    @property
+    def git(self) -> Git:
+        """Git at the main checkout; in a bare repository, at the git folder."""
+        return Git(self.root)
+
+    @property
+    def branch(self) -> str:
+        """The feature's branch."""
+        return naming.feature_branch(self.feature)
+
+    @property
+    def integration(self) -> str:
+        """The worktree that merges are made in."""
+        return os.path.join(self.trees, naming.INTEGRATION)
+
+    def tree(self, task: str) -> str:
+        """The worktree of a task."""
+        return os.path.join(self.trees, naming.SHARED if self.shared_tree else naming.branch_word(task))
+
+    def tip(self, branch: str) -> str | None:
+        """The commit that a branch is at."""
+        return self.git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}")
+
+    def is_ancestor(self, commit: str, of: str) -> bool:
+        """Whether git says that one commit is contained in another."""
+        return self.git.run("merge-base", "--is-ancestor", commit, of).returncode == 0
+
+    def set_ref(self, ref: str, new: str, old: str | None) -> None:
+        """Move a ref from `old` (None: it must not exist) to `new`, or fail without changing anything."""
+        self.free(os.path.join(self.common, f"{ref}.lock"))
+        expected = old if old is not None else "0" * len(new)
+        self.git.output("update-ref", "-m", "rekindle", ref, new, expected)
+
+    def put_ref(self, ref: str, new: str) -> None:
+        """Set a ref that is ours alone."""
+        self.free(os.path.join(self.common, f"{ref}.lock"))
+        self.git.output("update-ref", ref, new)
+
+    def drop_ref(self, ref: str, old: str | None = None) -> None:
+        """Delete a ref, only at `old` where that is given."""
+        self.free(os.path.join(self.common, f"{ref}.lock"))
+        self.git.output("update-ref", "-d", ref, *([old] if old is not None else []))
+
+    def free(self, lock: str) -> None:
+        """Wait for a lock file, and take away one whose owner was killed."""
+        while True:
+            try:
+                age = time.time() - os.lstat(lock).st_mtime
+            except FileNotFoundError:
+                return
+            if age > _STALE_SECONDS:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(lock)
+                return
+            time.sleep(0.05)
+
+    def free_index(self, tree: str) -> None:
+        """The same for the index of a worktree of ours, whose agent is gone."""
+        folder = Git(tree).line("rev-parse", "--absolute-git-dir")
+        if folder is None:
+            raise GitFailed(f"{tree} is no worktree any more", "remove it, or move it away, and resume the feature")
+        for name in ("index.lock", "HEAD.lock"):
+            self.free(os.path.join(folder, name))
+
+    def identity(self) -> dict[str, str]:
+        """Who commits: the user, or ourselves where git does not know the user's name."""
+        if self.git.line("var", "GIT_COMMITTER_IDENT") is not None and self.git.line("var", "GIT_AUTHOR_IDENT"):
+            return {}
+        return {
+            "GIT_AUTHOR_NAME": _NAME,
+            "GIT_AUTHOR_EMAIL": _MAIL,
+            "GIT_COMMITTER_NAME": _NAME,
+            "GIT_COMMITTER_EMAIL": _MAIL,
+        }

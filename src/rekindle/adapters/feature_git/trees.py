@@ -1,0 +1,230 @@
+"""Branches and worktrees of tasks: made when missing, committed to, cleared away when git says that they may go."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+
+from rekindle.adapters import restoring, snapshots
+from rekindle.adapters.feature_git.observing import Registered, is_dirty, registered
+from rekindle.adapters.feature_git.place import InTheWay, Place
+from rekindle.adapters.git import Git, GitFailed
+from rekindle.core.feature import naming
+from rekindle.core.reconcile import branches, worktrees
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.feature import Cleared, Prepared, StartedOver
+
+
+def make_feature(place: Place, base: str) -> str:
+    """Make the feature's branch. One that was lost after merges of ours comes back where the last of them left it."""
+    existing = place.tip(place.branch)
+    if existing is not None:
+        return existing
+    last = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
+    start = last or place.git.line("rev-parse", "--quiet", "--verify", f"{base or 'HEAD'}^{{commit}}")
+    if start is None:
+        what = f"there is no commit {base!r}" if base else "the repository has no commit yet"
+        raise InTheWay(f"{what} that {place.branch} could begin at", "make a first commit, or name one with `base`")
+    if last is None:
+        place.put_ref(naming.base_ref(place.feature), start)
+    place.set_ref(f"refs/heads/{place.branch}", start, None)
+    return start
+
+
+def prepare(place: Place, task: str, branch: str, session: str) -> Prepared:
+    """Make a task's branch and worktree, whichever is missing."""
+    start = place.tip(place.branch)
+    if start is None:
+        raise GitFailed(f"{place.branch} is gone", f"make it again: git branch {place.branch} COMMIT")
+    made = None
+    if place.tip(branch) is None:
+        place.put_ref(naming.base_ref(place.feature, task), start)
+        place.set_ref(f"refs/heads/{branch}", start, None)
+        made = start
+    path = place.tree(task)
+    fresh = _add_tree(place, path, branch)
+    restored = _restore(path, branch, session) if fresh and made is None else None
+    return Prepared(path, made, fresh, restored)
+
+
+def _add_tree(place: Place, path: str, branch: str) -> bool:
+    """Have the branch checked out at the path; whether the worktree is new."""
+    known = cleared_of_unfinished(place, path)
+    holder = next((tree for tree in known if tree.branch == branch and tree.path != path), None)
+    if holder is not None and os.path.isdir(holder.path):
+        raise InTheWay(
+            f"{branch} is checked out in {holder.path}",
+            f"free it there (git -C {holder.path} switch --detach), then resume the feature",
+        )
+    here = next((tree for tree in known if os.path.realpath(tree.path) == os.path.realpath(path)), None)
+    if here is not None and os.path.isdir(path):
+        if here.branch != branch:
+            _switch(place, here, branch)
+        return False
+    if here is not None and here.locked:
+        raise InTheWay(
+            f"the worktree {path} is gone, but locked{f' ({here.reason})' if here.reason else ''}",
+            f"unlock it (git worktree unlock {path}), then resume the feature",
+        )
+    if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
+        raise InTheWay(f"{path} is in the way: it is no worktree of this repository", "move it away, then resume")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    again = ["--force"] if here is not None or holder is not None else []
+    place.git.output("worktree", "add", "--quiet", *again, path, branch)
+    return True
+
+
+def cleared_of_unfinished(place: Place, path: str) -> list[Registered]:
+    """All worktrees, after one at this path that a killed git has only begun to make is taken away."""
+    known = registered(place.git)
+    half = next(
+        (tree for tree in known if tree.is_unfinished and os.path.realpath(tree.path) == os.path.realpath(path)), None
+    )
+    if half is None:
+        return known
+    place.git.run("worktree", "unlock", half.path)
+    place.git.run("worktree", "remove", "--force", half.path)
+    return registered(place.git)
+
+
+def _switch(place: Place, tree: Registered, branch: str) -> None:
+    place.free_index(tree.path)
+    git = Git(tree.path)
+    if tree.branch is None and not place.is_ancestor(git.line("rev-parse", "HEAD") or "", f"refs/heads/{branch}"):
+        raise InTheWay(
+            f"{tree.path} has a detached HEAD with commits that are not on {branch}",
+            f"put them there (git -C {tree.path} switch -C {branch}), then resume the feature",
+        )
+    if is_dirty(tree.path):
+        has = tree.branch or "a detached HEAD"
+        raise InTheWay(
+            f"{tree.path} has {has} checked out instead of {branch}, and uncommitted changes",
+            f"commit or stash them, then: git -C {tree.path} switch {branch}",
+        )
+    git.output("switch", "--quiet", branch)
+
+
+def _restore(path: str, branch: str, session: str) -> str | None:
+    """Put back what only a snapshot has: the worktree is gone, and with it whatever was not committed."""
+    with contextlib.suppress(RekindleError, OSError):
+        kept = [one for one in snapshots.listing(path, session) if one.branch == branch]
+        newest = max(kept, key=lambda one: one.at, default=None)
+        if newest is not None and newest.head == Git(path).line("rev-parse", "HEAD"):
+            restoring.restore(path, session, newest.id, None, time.time())
+            return newest.id if is_dirty(path) else None
+    return None
+
+
+def commit(place: Place, tree: str, message: str) -> None:
+    """Commit everything that a worktree has."""
+    place.free_index(tree)
+    git = Git(tree)
+    git.output("add", "--all")
+    if git.run("diff", "--cached", "--quiet").returncode == 0:
+        return
+    git.output("commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message, env=place.identity())
+
+
+def clear(place: Place, task: str, branch: str) -> Cleared:
+    """Take away the worktree and the branch of a merged task, by the tables."""
+    tip = place.tip(branch)
+    target = place.tip(place.branch)
+    merged = tip is not None and target is not None and place.is_ancestor(tip, target)
+    path = place.tree(task)
+    tree = next((one for one in registered(place.git) if one.branch == branch), None)
+    kept: list[str] = []
+    removed = None
+    if tree is not None and os.path.isdir(tree.path):
+        ours = os.path.realpath(tree.path) == os.path.realpath(path)
+        dirty = is_dirty(tree.path)
+        verdict = worktrees.reconcile(worktrees.Worktree(tree.path, "merged", True, merged, dirty, tree.locked))
+        if not ours:
+            kept.append(f"{branch} is checked out in {tree.path}: it is kept")
+        elif verdict.action == "delete":
+            place.free_index(tree.path)
+            if place.shared_tree:
+                Git(path).output("switch", "--quiet", "--detach")
+            else:
+                place.git.output("worktree", "remove", tree.path)
+            removed, tree = tree.path, None
+        else:
+            kept.append(f"{tree.path}: {verdict.why}")
+    elif tree is not None and not tree.locked:
+        place.git.run("worktree", "remove", "--force", tree.path)
+        tree = None
+    deleted = None
+    if tip is not None:
+        found = branches.reconcile(branches.Branch(branch, "merged", True, 1, merged, uncommitted=tree is not None))
+        if found.action == "delete":
+            place.drop_ref(f"refs/heads/{branch}", tip)
+            place.git.run("config", "--remove-section", f"branch.{branch}")
+            deleted = branch
+        elif tree is None:
+            kept.append(f"{branch}: {found.why}")
+    if deleted is not None or tip is None:
+        place.drop_ref(naming.checked_ref(place.feature, task))
+        place.drop_ref(naming.base_ref(place.feature, task))
+    _remove_empty(place.trees)
+    return Cleared(removed, deleted, tuple(kept))
+
+
+def start_over(place: Place, tasks: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
+    """Keep the tips of the tasks' branches under private refs, then take branches and worktrees away."""
+    kept: dict[str, str] = {}
+    for task, branch in tasks.items():
+        tip = place.tip(branch)
+        tree = next((one for one in registered(place.git) if one.branch == branch), None)
+        if tree is not None and os.path.realpath(tree.path) != os.path.realpath(place.tree(task)):
+            raise InTheWay(
+                f"{branch} is checked out in {tree.path}", f"free it: git -C {tree.path} switch --detach; then resume"
+            )
+        if tree is not None and tree.locked:
+            raise InTheWay(f"the worktree {tree.path} is locked", f"git worktree unlock {tree.path}, then resume")
+        if tree is not None and os.path.isdir(tree.path):
+            if is_dirty(tree.path):
+                commit(place, tree.path, f"What {task} had not committed when it was started over")
+                tip = place.tip(branch)
+            place.free_index(tree.path)
+            if place.shared_tree:
+                Git(tree.path).output("switch", "--quiet", "--detach")
+            else:
+                place.git.output("worktree", "remove", tree.path)
+        elif tree is not None:
+            place.git.output("worktree", "remove", "--force", tree.path)
+        if tip is not None:
+            kept[branch] = naming.kept_ref(place.feature, epoch, branch)
+            place.put_ref(kept[branch], tip)
+            place.drop_ref(f"refs/heads/{branch}", tip)
+        place.drop_ref(naming.checked_ref(place.feature, task))
+        place.drop_ref(naming.base_ref(place.feature, task))
+    if whole:
+        kept |= _feature_start_over(place, epoch)
+    return StartedOver(kept)
+
+
+def _feature_start_over(place: Place, epoch: str) -> dict[str, str]:
+    """Put the feature's branch back to where it began, unless somebody else has commits on it."""
+    tip = place.tip(place.branch)
+    base = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature))
+    last = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
+    if tip is None or base is None or tip == base or tip != last:
+        return {}
+    holder = next((one for one in registered(place.git) if one.branch == place.branch), None)
+    if holder is not None:
+        raise InTheWay(
+            f"{place.branch} is checked out in {holder.path}; it is not moved under you",
+            f"free it (git -C {holder.path} switch --detach), then resume",
+        )
+    ref = naming.kept_ref(place.feature, epoch, place.branch)
+    place.put_ref(ref, tip)
+    place.set_ref(f"refs/heads/{place.branch}", base, tip)
+    place.drop_ref(naming.merged_ref(place.feature))
+    return {place.branch: ref}
+
+
+def _remove_empty(folder: str) -> None:
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+        os.rmdir(os.path.dirname(folder))

@@ -1,0 +1,102 @@
+"""Git as a feature's run needs it: evidence, and the few changes that are made to branches and worktrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rekindle.core.feature.evidence import GitEvidence
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What was made for a task: None for what was there."""
+
+    path: str
+    made_branch: str | None = None
+    made_tree: bool = False
+    restored: str | None = None
+
+
+@dataclass(frozen=True)
+class Merged:
+    """How a merge ended. `commit` is None while there are conflicts."""
+
+    commit: str | None
+    conflicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """What was cleared away, and what was kept and why."""
+
+    removed_tree: str | None = None
+    deleted_branch: str | None = None
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StartedOver:
+    """Where the old tips are kept, by branch."""
+
+    kept: dict[str, str] = field(default_factory=dict)
+
+
+class FeatureGit(Protocol):
+    """One feature in one repository. Blocking: call it in a thread. Raises RekindleError that says what to do.
+
+    Every change may be asked for twice. The user's checkout, index and branch are never touched.
+    """
+
+    def observe(self, branches: Mapping[str, str]) -> GitEvidence:
+        """Git's word now. `branches` are the tasks' branches by task."""
+        ...
+
+    def make_feature(self, base: str) -> str:
+        """Make the feature's branch at `base` (by default what the user has checked out); returns what it began at."""
+        ...
+
+    def prepare(self, task: str, branch: str, session: str) -> Prepared:
+        """Make a task's branch and worktree, whichever is missing; files that only a snapshot has come back."""
+        ...
+
+    def commit(self, task: str, branch: str, message: str) -> None:
+        """Commit everything in the task's worktree."""
+        ...
+
+    def changed_files(self, branch: str) -> list[str]:
+        """The files that a task's branch changes."""
+        ...
+
+    def remember_checked(self, task: str, tip: str) -> None:
+        """This commit of the task has passed."""
+        ...
+
+    def merge(self, task: str, branch: str, tip: str, epoch: str, message: str) -> Merged:
+        """Merge, or finish a merge that is resolved, in the integration worktree; then move the feature's branch."""
+        ...
+
+    def tree_of(self, task: str) -> str:
+        """Where a task's worktree is, or would be."""
+        ...
+
+    def integration(self) -> str:
+        """The integration worktree, with the feature's tip checked out where no merge is under way."""
+        ...
+
+    def clear(self, task: str, branch: str) -> Cleared:
+        """Remove the worktree and the branch of a merged task, as far as nothing is lost by it."""
+        ...
+
+    def clear_integration(self) -> None:
+        """Remove the integration worktree, if it is clean."""
+        ...
+
+    def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
+        """Keep the tips of these branches under private refs and take the branches away; `whole`: the feature's too."""
+        ...
+
+    def orphans(self, known: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Branches and worktrees that nobody knows of: what it is, its name, the command that would remove it."""
+        ...

@@ -1,0 +1,286 @@
+"""Branches, worktrees and merges of a feature in real repositories; the user's checkout stays as it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rekindle.adapters import repository, snapshots
+from rekindle.adapters.feature_git.git_feature import GitFeature
+from rekindle.adapters.feature_git.place import InTheWay
+from rekindle.adapters.git import GitFailed
+from rekindle.core.feature.naming import work_branch
+from rekindle.ports.errors import RekindleError
+from tests.unit.feature.repositories import FEATURE, Repo, make
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return make(tmp_path / "repo")
+
+
+def test_a_task_from_its_branch_to_its_merge_leaves_the_users_checkout_alone(repo: Repo) -> None:
+    before = repo.checkout()
+    feature = repo.begun("a", "b")
+    assert repo.seen(feature, "a").branches["work/shop/a"].commits == 0
+    tip = repo.worked(feature, "a")
+    seen = repo.seen(feature, "a", "b")
+    assert seen.branches["work/shop/a"].commits == 1 and not seen.branches["work/shop/a"].merged
+    commit = repo.merged(feature, "a")
+    seen = repo.seen(feature, "a", "b")
+    assert seen.tip == commit and seen.branches["work/shop/a"].merged and seen.branches["work/shop/a"].tip == tip
+    assert seen.merges == {("a", "e1")}
+    assert not seen.branches["work/shop/b"].commits
+    cleared = feature.clear("a", "work/shop/a")
+    assert cleared.deleted_branch == "work/shop/a" and not os.path.exists(feature.tree_of("a"))
+    assert repo.seen(feature, "a").merges == {("a", "e1")}
+    feature.clear_integration()
+    assert repo.checkout() == before
+    assert repo.git("show", "feature/shop:a.txt") == "x"
+
+
+def test_everything_may_be_asked_for_twice(repo: Repo) -> None:
+    feature = repo.begun("a")
+    feature.make_feature("")
+    assert not feature.prepare("a", "work/shop/a", "s").made_tree
+    repo.worked(feature, "a")
+    feature.commit("a", "work/shop/a", "again")
+    assert repo.seen(feature, "a").branches["work/shop/a"].commits == 1
+    repo.merged(feature, "a")
+    feature.clear("a", "work/shop/a")
+    assert feature.clear("a", "work/shop/a").kept == ()
+
+
+def test_a_merged_branch_with_uncommitted_work_is_kept_with_its_worktree(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    repo.merged(feature, "a")
+    Path(feature.tree_of("a"), "late.txt").write_text("not committed")
+    cleared = feature.clear("a", "work/shop/a")
+    assert cleared.removed_tree is None and cleared.deleted_branch is None
+    assert any("uncommitted" in sentence for sentence in cleared.kept)
+    assert Path(feature.tree_of("a"), "late.txt").exists()
+
+
+def test_a_branch_that_only_the_journal_calls_merged_is_kept(repo: Repo) -> None:
+    feature = repo.begun("a")
+    tip = repo.worked(feature, "a")
+    cleared = feature.clear("a", "work/shop/a")
+    assert cleared.deleted_branch is None and repo.git("rev-parse", "work/shop/a") == tip
+
+
+def test_a_locked_worktree_is_kept(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    repo.merged(feature, "a")
+    repo.git("worktree", "lock", feature.tree_of("a"))
+    assert any("locked" in sentence for sentence in feature.clear("a", "work/shop/a").kept)
+    assert os.path.isdir(feature.tree_of("a"))
+
+
+def test_a_lost_worktree_comes_back_with_what_only_a_snapshot_had(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    Path(feature.tree_of("a"), "half.txt").write_text("half done")
+    snapshots.take(feature.tree_of("a"), "s", "a turn is running", 1.0)
+    shutil.rmtree(feature.tree_of("a"))
+    assert repo.seen(feature, "a").trees == {}
+    prepared = feature.prepare("a", "work/shop/a", "s")
+    assert prepared.made_tree and prepared.made_branch is None and prepared.restored is not None
+    assert Path(feature.tree_of("a"), "half.txt").read_text() == "half done"
+
+
+def test_a_lost_branch_is_made_again_from_the_feature(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    shutil.rmtree(feature.tree_of("a"))
+    repo.git("worktree", "prune")
+    repo.git("branch", "-D", "work/shop/a")
+    prepared = feature.prepare("a", "work/shop/a", "s")
+    assert prepared.made_branch == repo.git("rev-parse", "feature/shop")
+    assert repo.seen(feature, "a").branches["work/shop/a"].commits == 0
+
+
+def test_a_branch_that_is_checked_out_elsewhere_is_not_taken_away(repo: Repo, tmp_path: Path) -> None:
+    feature = repo.begun()
+    repo.git("worktree", "add", "-q", "-b", "work/shop/a", str(tmp_path / "mine"))
+    with pytest.raises(InTheWay, match="is checked out in"):
+        feature.prepare("a", "work/shop/a", "s")
+    assert repo.seen(feature, "a").branches["work/shop/a"].elsewhere == str(tmp_path / "mine")
+
+
+def test_the_feature_branch_is_not_moved_under_the_user(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    repo.git("switch", "-q", "feature/shop")
+    before = repo.checkout()
+    with pytest.raises(InTheWay) as caught:
+        repo.merged(feature, "a")
+    assert "switch --detach" in caught.value.hint
+    assert repo.checkout() == before
+    assert repo.seen(feature, "a").elsewhere == str(repo.root)
+    repo.git("switch", "-q", "--detach")
+    assert repo.merged(feature, "a")
+
+
+def test_somebody_elses_folder_is_not_used(repo: Repo) -> None:
+    feature = repo.begun()
+    os.makedirs(feature.tree_of("a"))
+    Path(feature.tree_of("a"), "mine").write_text("x")
+    with pytest.raises(InTheWay, match="in the way"):
+        feature.prepare("a", "work/shop/a", "s")
+
+
+def test_commits_on_a_detached_head_are_not_left_behind(repo: Repo) -> None:
+    feature = repo.begun("a")
+    tree = feature.tree_of("a")
+    repo.git("switch", "-q", "--detach", cwd=tree)
+    feature.prepare("a", "work/shop/a", "s")
+    assert repo.git("branch", "--show-current", cwd=tree) == "work/shop/a"
+    repo.git("switch", "-q", "--detach", cwd=tree)
+    repo.git("commit", "-q", "--allow-empty", "-m", "astray", cwd=tree)
+    with pytest.raises(InTheWay, match="detached HEAD"):
+        feature.prepare("a", "work/shop/a", "s")
+
+
+def test_a_missing_feature_branch_comes_back_at_our_last_merge(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    commit = repo.merged(feature, "a")
+    feature.clear_integration()
+    repo.git("branch", "-D", "feature/shop")
+    assert feature.make_feature("") == commit
+    assert repo.seen(feature, "a").merges == {("a", "e1")}
+
+
+def test_a_rewritten_feature_branch_is_noticed(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    repo.merged(feature, "a")
+    assert not repo.seen(feature, "a").rewritten
+    repo.git("branch", "-f", "feature/shop", "main")
+    assert repo.seen(feature, "a").rewritten
+
+
+def test_a_repository_without_a_commit_says_so(tmp_path: Path) -> None:
+    empty = Repo(tmp_path)
+    empty.git("init", "-q")
+    with pytest.raises(RekindleError, match="no commit yet"):
+        empty.feature().make_feature("")
+
+
+def test_a_bare_repository_can_have_features(repo: Repo, tmp_path: Path) -> None:
+    repo.git("clone", "-q", "--bare", str(repo.root), str(tmp_path / "bare.git"))
+    found = repository.find(str(tmp_path / "bare.git"))
+    assert found is not None
+    feature = GitFeature(found, FEATURE)
+    feature.make_feature("main")
+    feature.prepare("a", "work/shop/a", "s")
+    Path(feature.tree_of("a"), "a.txt").write_text("x")
+    feature.commit("a", "work/shop/a", "work")
+    tip = feature.observe({"a": "work/shop/a"}).branches["work/shop/a"].tip
+    assert feature.merge("a", "work/shop/a", tip, "e1", "Merge a").commit
+    assert feature.clear("a", "work/shop/a").deleted_branch
+
+
+def test_a_conflict_waits_in_the_integration_worktree_and_is_finished_there(repo: Repo) -> None:
+    feature = repo.begun("a", "b")
+    repo.worked(feature, "a", "same.txt", "one\n")
+    repo.worked(feature, "b", "same.txt", "two\n")
+    repo.merged(feature, "a")
+    assert repo.merged(feature, "b") is None
+    seen = repo.seen(feature, "a", "b")
+    assert seen.merging is not None and seen.merging.conflicts == ("same.txt",)
+    assert repo.merged(feature, "b") is None
+    Path(feature.integration(), "same.txt").write_text("one and two\n")
+    resolved = repo.seen(feature, "b").merging
+    assert resolved is not None and resolved.conflicts == ()
+    assert repo.merged(feature, "b")
+    assert repo.git("show", "feature/shop:same.txt") == "one and two"
+    assert repo.seen(feature, "a", "b").merges == {("a", "e1"), ("b", "e1")}
+
+
+def test_a_file_that_one_side_removed_is_not_called_resolved_unasked(repo: Repo) -> None:
+    feature = repo.begun("a", "b")
+    repo.worked(feature, "a", "readme.txt", "changed\n")
+    os.unlink(Path(feature.tree_of("b"), "readme.txt"))
+    feature.commit("b", work_branch(FEATURE, "b"), "remove")
+    repo.merged(feature, "a")
+    assert repo.merged(feature, "b") is None
+    merging = repo.seen(feature, "b").merging
+    assert merging is not None and merging.conflicts == ("readme.txt",)
+
+
+def test_starting_over_keeps_the_old_tips(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    Path(feature.tree_of("a"), "late.txt").write_text("not committed")
+    kept = feature.start_over({"a": "work/shop/a"}, "e2", whole=False).kept
+    assert repo.git("show", f"{kept['work/shop/a']}:late.txt") == "not committed"
+    assert not os.path.exists(feature.tree_of("a"))
+    feature.prepare("a", "work/shop/a", "s")
+    assert repo.seen(feature, "a").branches["work/shop/a"].commits == 0
+
+
+def test_starting_over_as_a_whole_puts_the_feature_back_unless_it_has_other_commits(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    merged = repo.merged(feature, "a")
+    feature.clear_integration()
+    kept = feature.start_over({"a": "work/shop/a"}, "e2", whole=True).kept
+    assert repo.git("rev-parse", "feature/shop") == repo.git("rev-parse", "main")
+    assert repo.git("rev-parse", kept["feature/shop"]) == merged
+    other = repo.git("commit-tree", "-m", "the user's", "-p", "main", "main^{tree}")
+    repo.git("branch", "-f", "feature/shop", other)
+    assert "feature/shop" not in feature.start_over({}, "e3", whole=True).kept
+    assert repo.git("rev-parse", "feature/shop") == other
+
+
+def test_a_lock_that_a_killed_git_left_is_waited_out(repo: Repo) -> None:
+    feature = repo.begun("a")
+    Path(feature.tree_of("a"), "a.txt").write_text("x")
+    folder = repo.git("rev-parse", "--absolute-git-dir", cwd=feature.tree_of("a"))
+    lock = Path(folder, "index.lock")
+    lock.write_text("")
+    os.utime(lock, (1, 1))
+    feature.commit("a", "work/shop/a", "work")
+    assert repo.seen(feature, "a").branches["work/shop/a"].commits == 1
+
+
+def test_a_worktree_that_git_had_only_begun_is_made_anew_and_nothing_of_it_is_committed(repo: Repo) -> None:
+    feature = repo.begun("a")
+    tree = feature.tree_of("a")
+    repo.git("worktree", "lock", "--reason", "initializing", tree)
+    os.unlink(Path(tree, "readme.txt"))
+    assert repo.seen(feature, "a").trees == {}
+    assert feature.prepare("a", "work/shop/a", "s").made_tree
+    assert Path(tree, "readme.txt").exists()
+
+
+def test_orphans_are_named_with_the_command_that_would_remove_them(repo: Repo) -> None:
+    feature = repo.begun("a", "b")
+    found = feature.orphans(["work/shop/a"])
+    assert ("branch", "work/shop/b", "git branch -D work/shop/b") in found
+    assert [what for what, name, _ in found if name.endswith("a")] == []
+    assert os.path.isdir(feature.tree_of("b"))
+
+
+def test_one_worktree_can_serve_all_tasks_in_turn(repo: Repo) -> None:
+    feature = repo.feature("none")
+    feature.make_feature("")
+    for task in ("a", "b"):
+        feature.prepare(task, work_branch(FEATURE, task), "s")
+        repo.worked(feature, task)
+        assert repo.merged(feature, task)
+        feature.clear(task, work_branch(FEATURE, task))
+    assert repo.seen(feature, "a", "b").merges == {("a", "e1"), ("b", "e1")}
+    assert repo.seen(feature, "a", "b").branches == {}
+
+
+def test_a_merge_of_nothing_is_an_error_and_no_loop(repo: Repo) -> None:
+    feature = repo.begun("a")
+    with pytest.raises(GitFailed, match="nothing"):
+        repo.merged(feature, "a")
