@@ -1,27 +1,38 @@
-"""`make demo`: a run is killed in the middle, then an agent; rekindle tells what was going on, and brings it back.
+"""`make demo`: agents work on a feature, everything is killed in its second wave, and it is finished all the same.
 
 Everything happens in a temporary folder with a HOME of its own, and is removed at the end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
-from demo import session
+from rekindle.api.places import Places
+from rekindle.keeper import launch
+from rekindle.settings import load
 
 BIN = Path(sys.executable).parent
+PLAN = Path(__file__).with_name("plan.toml")
+FEATURE = "checkout"
 
 
 def main() -> int:
     """Run the demonstration; 0 if it showed what it promises."""
     with tempfile.TemporaryDirectory(prefix="rekindle-demo-") as folder:
-        return Stage(Path(folder)).play()
+        stage = Stage(Path(folder))
+        try:
+            return stage.play()
+        finally:
+            stage.clean_up()
 
 
 class Stage:
@@ -37,46 +48,91 @@ class Stage:
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
         }
+        self.places = Places(load(self.environment, None))
 
     def play(self) -> int:
         """The whole story."""
-        self._say("A scratch repository, on the branch feature/checkout:")
-        self._show("git", "init", "--quiet", "--initial-branch", "feature/checkout")
-        self._say("An orchestrator starts a run there and appends events as it works …")
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "demo.worker", str(self.repository)],
-            env=self.environment,
-            cwd=Path(__file__).parents[1],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert worker.stdout is not None
-        for line in worker.stdout:
-            print(f"    {line}", end="", flush=True)
-            if "task 2 started" in line:
-                break
-        self._say(f"… and is killed with SIGKILL in the middle of task 2 (pid {worker.pid}).")
-        worker.send_signal(signal.SIGKILL)
-        worker.wait()
-        worker.stdout.close()
+        self._say("A scratch repository, and a plan: five tasks in three waves.")
+        self._show("git", "init", "--quiet", "--initial-branch", "main")
+        self._show("git", "-c", "user.name=you", "-c", "user.email=you@example.invalid", *_FIRST_COMMIT)
+        plan = self.repository.parent / "plan.toml"
+        plan.write_bytes(PLAN.read_bytes())
+        self._say("Each task is given to an agent of its own, in a worktree of its own:")
+        shown = self._run_until_wave_two(plan)
+        killed = self._kill_everything()
+        self._say(f"… and everything gets SIGKILL: the daemon, the keepers, the agents ({killed} processes).")
+        shown.communicate()
         self._say("You come back, and ask:")
         status = self._show("rekindle")
-        self._say("And in detail:")
-        analysis = self._show("rekindle", "analyze", "checkout")
-        shown = "wave-2-start" in status and "It starts task 2 again." in analysis
+        self._show("rekindle", "resume", FEATURE, "--explain")
+        self._say("And have it go on:")
+        resumed = self._show("rekindle", "resume", FEATURE)
+        self._say("What came of it:")
+        history = self._show("git", "log", "--graph", "--format=%s", f"feature/{FEATURE}")
+        merges = [line for line in history.splitlines() if "Merge task" in line]
+        good = (
+            f"rekindle resume {FEATURE}" in status
+            and "same (the agent's own record" in resumed
+            and "completed, 5 of 5 tasks merged" in resumed
+            and len(merges) == 5
+        )
         self._say(
-            "Nothing that was acknowledged is lost: the finished task stays finished, the cut one is named."
-            if shown
+            "Every task is merged once, in the order of the plan; the cut agents went on in the same conversation."
+            if good
             else "That is not what this demonstration should show: please report it."
         )
-        brought_back = session.play(self._show, self._say, self.environment, self.repository)
-        self._say(
-            "The agent went on in the same conversation, and nothing was done twice."
-            if brought_back
-            else "That is not what this demonstration should show: please report it."
+        return 0 if good else 1
+
+    def clean_up(self) -> None:
+        """Leave no process behind, however the story went."""
+        self._kill_everything()
+
+    def _run_until_wave_two(self, plan: Path) -> subprocess.Popen[str]:
+        command = ("rekindle", "run", "--plan", str(plan))
+        print("$ rekindle run --plan plan.toml", flush=True)
+        running = subprocess.Popen(
+            command,
+            cwd=self.repository,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
-        self._say('Now you: export PATH="$PWD/.venv/bin:$PATH"; rekindle run "say hello"')
-        return 0 if shown and brought_back else 1
+        assert running.stdout is not None
+        at_work: set[str] = set()
+        for line in running.stdout:
+            print(f"    {line}", end="", flush=True)
+            at_work |= {name for name in ("payment", "shipping") if f"{name}: working" in line}
+            if len(at_work) == 2:
+                break
+        begun = self.repository / ".worktrees" / FEATURE / "payment" / "payment.py"
+        _until(begun.exists)
+        return running
+
+    def _kill_everything(self) -> int:
+        killed = 0
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int(Path(self.places.daemon_lock).read_text()), signal.SIGKILL)
+            killed += 1
+        while left := self._stamped():
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    killed += 1
+            time.sleep(0.05)
+        return killed
+
+    def _stamped(self) -> set[int]:
+        """Every guard, keeper and agent, and what an agent may have started."""
+        folder = self.places.sessions
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        found = {process.id.pid for name in names for process in launch.find_leftovers(f"rekindle-{name}")}
+        for place in Path(folder).glob("*/[0-9]*"):
+            identity = launch.read_identity(str(place)) if launch.is_alive(str(place)) else None
+            if identity is not None:
+                found |= {identity.guard.pid, identity.keeper.pid, identity.agent.pid}
+        return found
 
     def _say(self, text: str) -> None:
         print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n{text}", flush=True)
@@ -84,10 +140,21 @@ class Stage:
     def _show(self, *command: str) -> str:
         print(f"$ {shlex.join(command)}", flush=True)
         done = subprocess.run(
-            command, cwd=self.repository, env=self.environment, capture_output=True, text=True, check=True
+            command, cwd=self.repository, env=self.environment, capture_output=True, text=True, check=False
         )
-        print("".join(f"    {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
+        print("".join(f"    {line}\n" for line in (done.stdout + done.stderr).splitlines()), end="", flush=True)
         return done.stdout
+
+
+_FIRST_COMMIT = ("commit", "--quiet", "--allow-empty", "--message", "A shop")
+
+
+def _until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the demonstration got stuck")
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rekindle.adapters.conversation import said
 from rekindle.adapters.keeper_process import KeeperProcesses
 from rekindle.adapters.records import VaultRecords
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.rebuild import put_back, rebuild
 from rekindle.adapters.tree_snapshots import TreeSnapshots
 from rekindle.adapters.workplace import LocalWorkplace
-from rekindle.agents.registry import AGENTS
+from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.api.features import Features, Means
 from rekindle.api.journals import JournalWriters
 from rekindle.api.places import Places
 from rekindle.api.server import Server
@@ -102,7 +104,18 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
         return open_workspace(environment, cwd).writable(feature)
 
     journals = JournalWriters(open_journal)
-    server = Server(service, journals, places.socket)
+    features = Features(
+        Means(
+            supervisor,
+            journals,
+            lambda cwd: open_workspace(environment, cwd),
+            workplace.prepare,
+            lambda session: said(os.path.join(places.sessions, session)),
+            AGENTS,
+            DEFAULT,
+        )
+    )
+    server = Server(service, journals, features, places.socket)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, server.stopping.set)
@@ -119,7 +132,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
     ]
     chores.append(asyncio.ensure_future(_stay_reachable(server, places, lock)))
     if on_demand:
-        chores.append(asyncio.ensure_future(_leave_when_idle(server, supervisor)))
+        chores.append(asyncio.ensure_future(_leave_when_idle(server, supervisor, features)))
     log.info("serving %s as pid %d", places.state, os.getpid())
     done = [asyncio.ensure_future(server.stopping.wait()), asyncio.ensure_future(supervisor.superseded.wait())]
     await asyncio.wait(done, return_when=asyncio.FIRST_COMPLETED)
@@ -130,6 +143,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
         with contextlib.suppress(asyncio.CancelledError, Exception):
             await chore
     await server.close()
+    await features.close()
     await supervisor.close()
     await time_machine.close()
     records.close()
@@ -170,10 +184,10 @@ async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
             server.stopping.set()
 
 
-async def _leave_when_idle(server: Server, supervisor: Supervisor) -> None:
+async def _leave_when_idle(server: Server, supervisor: Supervisor, features: Features) -> None:
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < IDLE_EXIT_SECONDS:
         await asyncio.sleep(5.0)
-        if server.clients or any(session.is_up for session in supervisor.engine.sessions()):
+        if server.clients or features.is_busy or any(session.is_up for session in supervisor.engine.sessions()):
             quiet_since = time.monotonic()
     server.stopping.set()

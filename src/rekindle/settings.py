@@ -12,20 +12,30 @@ from collections.abc import Mapping
 from rekindle.ports.errors import UsageError
 
 SYNC_POLICIES = ("always", "batched", "none")
-_KEYS = ("journal_sync", "progress_dir", "worktrees_dir")
+_KEYS = ("feature_worktrees", "journal_sync", "progress_dir", "worktrees_dir")
+_CHOICES = {"journal_sync": SYNC_POLICIES, "feature_worktrees": ("each", "one")}
 _INSIDE = ("progress_dir", "worktrees_dir")
 
 
 class Settings:
     """What the user chose. A plain class, because a dataclass costs the fast paths more than all of their work."""
 
-    __slots__ = ("cache_dir", "journal_sync", "progress_dir", "runtime_dir", "state_dir", "worktrees_dir")
+    __slots__ = (
+        "cache_dir",
+        "feature_worktrees",
+        "journal_sync",
+        "progress_dir",
+        "runtime_dir",
+        "state_dir",
+        "worktrees_dir",
+    )
 
     def __init__(
         self,
         *,
         progress_dir: str | None,
         worktrees_dir: str | None,
+        feature_worktrees: str | None,
         journal_sync: str | None,
         cache_dir: str,
         state_dir: str,
@@ -37,6 +47,8 @@ class Settings:
         self.worktrees_dir = worktrees_dir
         #: one sync policy for all events, or None for each type's own
         self.journal_sync = journal_sync
+        #: whether each task of a feature has a worktree of its own, or all of them share one in turn
+        self.feature_worktrees = feature_worktrees
         #: what can be thrown away at any time
         self.cache_dir = cache_dir
         #: the store, the sessions, logs
@@ -70,6 +82,7 @@ def load(environment: Mapping[str, str], root: str | None) -> Settings:
     return Settings(
         progress_dir=values.get("progress_dir"),
         worktrees_dir=values.get("worktrees_dir"),
+        feature_worktrees=values.get("feature_worktrees"),
         journal_sync=values.get("journal_sync"),
         cache_dir=os.path.join(environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "rekindle"),
         state_dir=os.path.join(environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"), "rekindle"),
@@ -107,6 +120,6 @@ def _read(file: str) -> dict[str, str]:
 def _checked(key: str, value: object, place: str) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         raise UsageError(f"{place}: {key} must be a text", "put it between quotes")
-    if key == "journal_sync" and value not in SYNC_POLICIES:
-        raise UsageError(f"{place}: journal_sync is {value!r}", f"it is one of: {', '.join(SYNC_POLICIES)}")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        raise UsageError(f"{place}: {key} is {value!r}", f"it is one of: {', '.join(_CHOICES[key])}")
     return value

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rekindle import settings as settings_
 from rekindle.adapters import exclude, repository, run_owner
+from rekindle.adapters.feature_git.git_feature import Worktrees
 from rekindle.adapters.files import EVENTS
 from rekindle.adapters.journal_file.journal import FileJournal
 from rekindle.adapters.journal_file.scan import FeatureScan
@@ -29,6 +30,11 @@ class Workspace:
         self.settings = settings
         self.progress = repo.progress_folder(settings.progress_dir)
         self._snapshots = SnapshotCache(Path(settings.cache_dir, "journals"))
+
+    @property
+    def worktrees(self) -> Worktrees:
+        """Where and how the tasks of features have their worktrees."""
+        return Worktrees(self.settings.worktrees_dir, self.settings.feature_worktrees == "one")
 
     def feature(self, given: str | None) -> str:
         """The feature that is meant: the one given, else the one that the branch names."""

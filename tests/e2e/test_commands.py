@@ -22,7 +22,7 @@ def test_the_bare_command_tells_what_is_interrupted_and_what_to_type_next(scratc
     assert first == again, "what is kept in the cache must read the same"
     assert "On branch feature/auth (feature auth)" in first
     assert "wave-2-start" in first
-    assert "next: rekindle analyze auth-system" in first
+    assert "next: rekindle resume auth-system" in first
     assert json.loads(scratch.ok("--json"))["features"]["auth-system"]["case"] == "A"
 
 

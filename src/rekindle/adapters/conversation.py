@@ -111,6 +111,11 @@ def extent(folder: str, attempt: int) -> Extent:
     return Extent(tuple(sizes), at)
 
 
+def said(folder: str) -> str:
+    """Everything that a session's agent has said, over all attempts."""
+    return "".join(entry.text for entry in Conversation(folder).poll() if entry.kind == "said")
+
+
 class _AttemptReader:
     def __init__(self, folder: str, number: int, dialect: Dialect) -> None:
         self._folder = folder

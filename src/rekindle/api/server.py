@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from rekindle.api.features import Features
 from rekindle.api.journals import JournalWriters
 from rekindle.api.service import Service
 from rekindle.ports.errors import RekindleError, UsageError
@@ -29,7 +30,7 @@ Answer = dict[str, Any]
 class Server:
     """Serves one Service on a unix socket in a folder of this user alone."""
 
-    def __init__(self, service: Service, journals: JournalWriters, path: str) -> None:
+    def __init__(self, service: Service, journals: JournalWriters, features: Features, path: str) -> None:
         self._service = service
         self._journals = journals
         self._path = path
@@ -52,6 +53,10 @@ class Server:
             "show": self._show,
             "feed": self._feed,
             "journal_append": journals.append,
+            "feature_begin": features.begin,
+            "feature_resume": features.resume,
+            "feature_state": features.state,
+            "feature_stop": features.stop,
             "shutdown": self._shutdown,
         }
 

@@ -48,6 +48,11 @@ def complete_sessions(_ctx: click.Context, _param: click.Parameter, incomplete: 
     return [CompletionItem(row["id"], help=row["title"]) for row in found if row["id"].startswith(incomplete)]
 
 
+def complete_resumable(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of features and ids of sessions, for the shell."""
+    return complete_features(ctx, param, incomplete) + complete_sessions(ctx, param, incomplete)
+
+
 def feature_option(function: Decorated) -> Decorated:
     """`--feature`: the feature, where the branch does not say it."""
     return click.option(

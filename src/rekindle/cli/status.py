@@ -33,10 +33,18 @@ def show_status() -> None:
     if repo is None and not found:
         raise NoRepository(f"{here} is not in a git repository", "run `git init`, or go to the project's folder")
     if repo is not None:
-        for line in lines(collect(repo, settings), time.time()):
+        status = collect(repo, settings)
+        for line in lines(status, time.time()):
             print(line)
+        found = [one for one in found if not _comes_with_its_feature(one, status["features"], repo.root)]
     for line in session_lines(found):
         print(line)
+
+
+def _comes_with_its_feature(session: dict[str, Any], features: dict[str, Summary], root: str) -> bool:
+    """Whether a session is an interrupted feature's own: it is brought back with that."""
+    known = features.get(session["feature"] or "")
+    return bool(known and known.get("interrupted_sids")) and session["cwd"].startswith(root + os.sep)
 
 
 def known_sessions(settings: Settings) -> list[dict[str, Any]]:
@@ -110,7 +118,7 @@ def lines(status: dict[str, Any], now: float) -> Iterator[str]:
             yield f"  {red(printable(name))}"
             for line in _details(found, now):
                 yield f"      {line}"
-            yield f"      next: rekindle analyze {quoted(name)}"
+            yield f"      next: rekindle resume {quoted(name)}   (first look: rekindle analyze {quoted(name)})"
     if running:
         yield ""
         yield bold("Running:")

@@ -10,6 +10,7 @@ RekindleError                  1   it failed
 │   ├── BadEvent                   an event that cannot be written
 │   ├── NoSuchSnapshot             no snapshot is meant by that, or more than one
 │   ├── NoWorktree                 a worktree cannot be made as asked
+│   ├── FeatureBlocked             something of the user's is where a feature's run would work
 │   └── JournalTracked             the journal is under version control
 ├── QuestionError              3   a question must be answered and nobody can be asked
 ├── OwnedError                 4   somebody else owns it
@@ -89,6 +90,12 @@ class NoWorktree(UsageError):
     """A worktree cannot be made as asked."""
 
     code = "no_worktree"
+
+
+class FeatureBlocked(UsageError):
+    """Something of the user's is where a feature's run would work: it is left alone, and a person decides."""
+
+    code = "feature_blocked"
 
 
 class JournalTracked(UsageError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -43,11 +43,24 @@ class StartedOver:
     kept: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class CommandDone:
+    """How a check command ended, and the end of what it said."""
+
+    passed: bool
+    output: str
+
+
 class FeatureGit(Protocol):
     """One feature in one repository. Blocking: call it in a thread. Raises RekindleError that says what to do.
 
     Every change may be asked for twice. The user's checkout, index and branch are never touched.
     """
+
+    @property
+    def shared_tree(self) -> bool:
+        """Whether all tasks work in one worktree, one after the other."""
+        ...
 
     def observe(self, branches: Mapping[str, str]) -> GitEvidence:
         """Git's word now. `branches` are the tasks' branches by task."""
@@ -65,7 +78,7 @@ class FeatureGit(Protocol):
         """Commit everything in the task's worktree."""
         ...
 
-    def changed_files(self, branch: str) -> list[str]:
+    def changed_files(self, task: str, branch: str) -> list[str]:
         """The files that a task's branch changes."""
         ...
 
@@ -95,8 +108,4 @@ class FeatureGit(Protocol):
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
         """Keep the tips of these branches under private refs and take the branches away; `whole`: the feature's too."""
-        ...
-
-    def orphans(self, known: Sequence[str]) -> list[tuple[str, str, str]]:
-        """Branches and worktrees that nobody knows of: what it is, its name, the command that would remove it."""
         ...

@@ -38,6 +38,7 @@ def journal_entries(session: Session, facts: Sequence[AnyFact]) -> list[OutboxEn
             entries.append(_entry(session, f"{session.id}-worktree", "worktree.created", data))
         elif isinstance(fact, Launched):
             data = {"name": name, "role": session.title, "task": session.task, "session": session.id}
+            data |= {"branch": session.branch} if session.branch is not None else {}
             entries.append(_entry(session, f"{session.id}-{fact.attempt}-spawned", "agent.spawned", data))
         elif isinstance(fact, Exited):
             result = "success" if fact.by_us and fact.cut is None else "terminated"

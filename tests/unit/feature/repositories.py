@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rekindle.adapters import repository
-from rekindle.adapters.feature_git.git_feature import GitFeature
+from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import work_branch
 
@@ -29,14 +29,15 @@ class Repo:
         )
         return done.stdout.strip()
 
-    def feature(self, folder: str | None = None) -> GitFeature:
+    def feature(self, *, shared: bool = False) -> GitFeature:
         found = repository.find(str(self.root))
         assert found is not None
-        return GitFeature(found, FEATURE, folder)
+        return GitFeature(found, FEATURE, Worktrees(shared=shared))
 
     def begun(self, *tasks: str) -> GitFeature:
         """A feature with these tasks prepared."""
         feature = self.feature()
+        feature.keep_untracked()
         feature.make_feature("")
         for task in tasks:
             feature.prepare(task, work_branch(FEATURE, task), "s")

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from rekindle.adapters import repository, snapshots
-from rekindle.adapters.feature_git.git_feature import GitFeature
-from rekindle.adapters.feature_git.place import InTheWay
-from rekindle.adapters.git import GitFailed
+from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
+from rekindle.adapters.feature_git.orphans import orphans
 from rekindle.core.feature.naming import work_branch
-from rekindle.ports.errors import RekindleError
+from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
 from tests.unit.feature.repositories import FEATURE, Repo, make
 
 
@@ -107,7 +106,7 @@ def test_a_lost_branch_is_made_again_from_the_feature(repo: Repo) -> None:
 def test_a_branch_that_is_checked_out_elsewhere_is_not_taken_away(repo: Repo, tmp_path: Path) -> None:
     feature = repo.begun()
     repo.git("worktree", "add", "-q", "-b", "work/shop/a", str(tmp_path / "mine"))
-    with pytest.raises(InTheWay, match="is checked out in"):
+    with pytest.raises(FeatureBlocked, match="is checked out in"):
         feature.prepare("a", "work/shop/a", "s")
     assert repo.seen(feature, "a").branches["work/shop/a"].elsewhere == str(tmp_path / "mine")
 
@@ -117,7 +116,7 @@ def test_the_feature_branch_is_not_moved_under_the_user(repo: Repo) -> None:
     repo.worked(feature, "a")
     repo.git("switch", "-q", "feature/shop")
     before = repo.checkout()
-    with pytest.raises(InTheWay) as caught:
+    with pytest.raises(FeatureBlocked) as caught:
         repo.merged(feature, "a")
     assert "switch --detach" in caught.value.hint
     assert repo.checkout() == before
@@ -130,7 +129,7 @@ def test_somebody_elses_folder_is_not_used(repo: Repo) -> None:
     feature = repo.begun()
     os.makedirs(feature.tree_of("a"))
     Path(feature.tree_of("a"), "mine").write_text("x")
-    with pytest.raises(InTheWay, match="in the way"):
+    with pytest.raises(FeatureBlocked, match="in the way"):
         feature.prepare("a", "work/shop/a", "s")
 
 
@@ -142,7 +141,7 @@ def test_commits_on_a_detached_head_are_not_left_behind(repo: Repo) -> None:
     assert repo.git("branch", "--show-current", cwd=tree) == "work/shop/a"
     repo.git("switch", "-q", "--detach", cwd=tree)
     repo.git("commit", "-q", "--allow-empty", "-m", "astray", cwd=tree)
-    with pytest.raises(InTheWay, match="detached HEAD"):
+    with pytest.raises(FeatureBlocked, match="detached HEAD"):
         feature.prepare("a", "work/shop/a", "s")
 
 
@@ -176,7 +175,7 @@ def test_a_bare_repository_can_have_features(repo: Repo, tmp_path: Path) -> None
     repo.git("clone", "-q", "--bare", str(repo.root), str(tmp_path / "bare.git"))
     found = repository.find(str(tmp_path / "bare.git"))
     assert found is not None
-    feature = GitFeature(found, FEATURE)
+    feature = GitFeature(found, FEATURE, Worktrees())
     feature.make_feature("main")
     feature.prepare("a", "work/shop/a", "s")
     Path(feature.tree_of("a"), "a.txt").write_text("x")
@@ -260,16 +259,22 @@ def test_a_worktree_that_git_had_only_begun_is_made_anew_and_nothing_of_it_is_co
     assert Path(tree, "readme.txt").exists()
 
 
-def test_orphans_are_named_with_the_command_that_would_remove_them(repo: Repo) -> None:
+def test_orphans_are_named_with_the_command_that_would_remove_them_and_left_alone(repo: Repo) -> None:
     feature = repo.begun("a", "b")
-    found = feature.orphans(["work/shop/a"])
-    assert ("branch", "work/shop/b", "git branch -D work/shop/b") in found
-    assert [what for what, name, _ in found if name.endswith("a")] == []
+    repo.worked(feature, "b")
+    Path(feature.tree_of("b"), "late.txt").write_text("x")
+    feature.integration()
+    top = os.path.dirname(feature.place.trees)
+    found = {one.what: one.remove for one in orphans(str(repo.root), top, {"work/shop/a"}, {FEATURE})}
+    assert found == {
+        f"worktree {feature.tree_of('b')} (with uncommitted changes)": f"git worktree remove {feature.tree_of('b')}",
+        "branch work/shop/b (1 commits that HEAD lacks, checked out)": "git branch -D work/shop/b",
+    }
     assert os.path.isdir(feature.tree_of("b"))
 
 
 def test_one_worktree_can_serve_all_tasks_in_turn(repo: Repo) -> None:
-    feature = repo.feature("none")
+    feature = repo.feature(shared=True)
     feature.make_feature("")
     for task in ("a", "b"):
         feature.prepare(task, work_branch(FEATURE, task), "s")

@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from rekindle.adapters import worktrees
 from rekindle.adapters.feature_git import merging, observing, trees
 from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.git import GitFailed
 from rekindle.adapters.repository import Repository
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence
+from rekindle.ports.errors import GitFailed
 from rekindle.ports.feature import Cleared, Merged, Prepared, StartedOver
 
-TREES = ".worktrees"
-#: The setting that asks for no worktree per task.
-NONE = "none"
+
+@dataclass(frozen=True)
+class Worktrees:
+    """The user's settings: the folder of all worktrees, and whether a feature's tasks share one in turn."""
+
+    folder: str | None = None
+    shared: bool = False
+
+    def top(self, repo: Repository) -> str:
+        """The folder of the worktrees of all features."""
+        return os.path.normpath(os.path.join(repo.root, self.folder or worktrees.FOLDER))
 
 
 class GitFeature:
     """One feature in one repository."""
 
-    def __init__(self, repo: Repository, feature: str, folder: str | None = None) -> None:
-        shared = folder == NONE
-        top = os.path.join(repo.root, TREES if shared or folder is None else folder)
-        path = os.path.join(os.path.normpath(top), naming.branch_word(feature))
-        self.place = Place(repo.root, repo.common, feature, path, shared)
-        repo.exclude(os.path.normpath(top))
+    def __init__(self, repo: Repository, feature: str, settings: Worktrees) -> None:
+        path = os.path.join(settings.top(repo), naming.branch_word(feature))
+        self.place = Place(repo.root, repo.common, feature, path, settings.shared)
+        self._repository = repo
+
+    def keep_untracked(self) -> None:
+        """List the folder of the worktrees in git's `info/exclude`, so that the user's status stays clean."""
+        self._repository.exclude(os.path.dirname(self.place.trees))
 
     @property
     def shared_tree(self) -> bool:
@@ -42,11 +54,16 @@ class GitFeature:
     def prepare(self, task: str, branch: str, session: str) -> Prepared:
         return trees.prepare(self.place, task, branch, session)
 
+    def has_snapshot(self, session: str, branch: str) -> bool:
+        """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
+        return trees.newest_snapshot(self.place.root, branch, session, self.place.tip(branch)) is not None
+
     def commit(self, task: str, branch: str, message: str) -> None:
         trees.commit(self.place, self.place.tree(task), message)
 
-    def changed_files(self, branch: str) -> list[str]:
-        told = self.place.git.run("diff", "--name-only", "-z", f"{self.place.branch}...{branch}")
+    def changed_files(self, task: str, branch: str) -> list[str]:
+        began = naming.base_ref(self.place.feature, task)
+        told = self.place.git.run("diff", "--name-only", "-z", began, f"refs/heads/{branch}")
         return [name for name in told.stdout.decode("utf-8", "replace").split("\0") if name]
 
     def remember_checked(self, task: str, tip: str) -> None:
@@ -72,14 +89,3 @@ class GitFeature:
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
         return trees.start_over(self.place, branches, epoch, whole=whole)
-
-    def orphans(self, known: Sequence[str]) -> list[tuple[str, str, str]]:
-        seen = self.observe({})
-        kept = set(known)
-        found = [
-            ("worktree", tree.path, f"git worktree remove {tree.path}")
-            for tree in seen.trees.values()
-            if tree.branch not in kept and os.path.basename(tree.path) != naming.SHARED
-        ]
-        found += [("branch", name, f"git branch -D {name}") for name in seen.branches if name not in kept]
-        return found

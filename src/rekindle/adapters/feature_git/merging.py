@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 
-from rekindle.adapters.feature_git.observing import EPOCH, TASK, is_dirty, merging, registered, unmerged
-from rekindle.adapters.feature_git.place import InTheWay, Place
-from rekindle.adapters.feature_git.trees import cleared_of_unfinished
-from rekindle.adapters.git import Git, GitFailed
+from rekindle.adapters.feature_git.observing import EPOCH, TASK, is_dirty, merging, unmerged
+from rekindle.adapters.feature_git.place import DURABLE, Place
+from rekindle.adapters.feature_git.trees import cleared_of_unfinished, last_words
+from rekindle.adapters.git import Git
+from rekindle.adapters.worktrees import registered
 from rekindle.core.feature import naming
+from rekindle.ports.errors import FeatureBlocked, GitFailed
 from rekindle.ports.feature import Merged
 
 
-def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: str) -> Merged:
+def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: str, *, tries: int = 3) -> Merged:
     """Merge a commit of a task's branch into the feature's branch, or finish a merge whose conflicts are resolved."""
     target = _free_target(place)
     text = f"{message}\n\n{TASK}: {place.feature}/{task}\n{EPOCH}: {epoch}\n"
@@ -23,23 +25,26 @@ def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: s
         if under_way.conflicts:
             return Merged(None, under_way.conflicts)
         if left := [name for name, _ in unmerged(git)]:
-            git.output("add", "--", *left)
-        git.output("commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", text, env=place.identity())
+            git.output(*DURABLE, "add", "--", *left)
+        place.commit(git.folder, "commit", "-m", text)
     else:
         _refuse_other_merge(git, place)
         git.output("checkout", "--quiet", "--force", "--detach", target)
-        words = ("--no-ff", "--no-verify", "--no-gpg-sign", "--no-verify-signatures", "--no-stat", "--quiet")
-        done = git.run("merge", *words, "-m", text, tip, env=place.identity())
+        done = place.commit(git.folder, "merge", "--no-ff", "--no-verify-signatures", "--no-stat", "-m", text, tip)
         if done.returncode != 0:
             under_way = merging(place, target)
             if under_way is None or not under_way.conflicts:
-                said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-                raise GitFailed(f"{branch} cannot be merged: {said[-1]}", f"look at it in {git.folder}")
+                raise GitFailed(f"{branch} cannot be merged: {last_words(done.stderr)}", f"look at it in {git.folder}")
             return Merged(None, under_way.conflicts)
     made = git.line("rev-parse", "HEAD")
     if made is None or made == target:
         raise GitFailed(f"{branch} has nothing that {place.branch} lacks", "look at both with `git log`")
-    place.set_ref(f"refs/heads/{place.branch}", made, target)
+    try:
+        place.set_ref(f"refs/heads/{place.branch}", made, target)
+    except GitFailed:
+        if tries > 1 and place.tip(place.branch) != target:  # somebody else was faster: merge into what it is now
+            return merge(place, task, branch, tip, epoch, message, tries=tries - 1)
+        raise
     place.put_ref(naming.merged_ref(place.feature), made)
     return Merged(made)
 
@@ -54,9 +59,9 @@ def _free_target(place: Place) -> str:
     return target
 
 
-def checked_out(place: Place, where: str) -> InTheWay:
+def checked_out(place: Place, where: str) -> FeatureBlocked:
     """The feature's branch is not moved while somebody has it checked out: their files would not follow."""
-    return InTheWay(
+    return FeatureBlocked(
         f"{place.branch} is checked out in {where}; merges would move it under you",
         f"free it (git -C {where} switch --detach keeps the files as they are), then go on",
     )
@@ -64,7 +69,7 @@ def checked_out(place: Place, where: str) -> InTheWay:
 
 def _refuse_other_merge(git: Git, place: Place) -> None:
     if git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD") is not None:
-        raise InTheWay(
+        raise FeatureBlocked(
             f"an older merge is under way in {place.integration}",
             f"end it (git -C {place.integration} merge --abort), then resume the feature",
         )
@@ -77,7 +82,9 @@ def open_integration(place: Place, target: str) -> str:
     known = next((one for one in listed if os.path.realpath(one.path) == os.path.realpath(path)), None)
     if known is None or not os.path.isdir(path):
         if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
-            raise InTheWay(f"{path} is in the way: it is no worktree of this repository", "move it away, then resume")
+            raise FeatureBlocked(
+                f"{path} is in the way: it is no worktree of this repository", "move it away, then resume"
+            )
         os.makedirs(place.trees, exist_ok=True)
         again = ["--force"] if known is not None else []
         place.git.output("worktree", "add", "--quiet", *again, "--detach", path, target)

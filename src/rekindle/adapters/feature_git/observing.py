@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.git import Git
+from rekindle.adapters.worktrees import Registered, registered
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence, Merging, WorkBranch, WorkTree
 
@@ -15,30 +15,9 @@ TASK, EPOCH = "Rekindle-Task", "Rekindle-Epoch"
 _MOST_COMMITS = 2000
 
 
-@dataclass(frozen=True)
-class Registered:
-    """A worktree as git lists it."""
-
-    path: str
-    branch: str | None
-    locked: bool
-    reason: str = ""
-
-    @property
-    def is_unfinished(self) -> bool:
-        """Whether git was killed while it made this worktree: its files are no statement about anything."""
-        return self.locked and self.reason == "initializing"
-
-
-def registered(git: Git) -> list[Registered]:
-    """All worktrees that git knows of, the main one first, also those whose folder is gone."""
-    found = []
-    for block in git.output("worktree", "list", "--porcelain").decode("utf-8", "surrogateescape").split("\n\n"):
-        fields = dict(line.partition(" ")[::2] for line in block.splitlines())
-        if "worktree" in fields and "bare" not in fields:
-            branch = fields.get("branch", "").removeprefix("refs/heads/") or None
-            found.append(Registered(fields["worktree"], branch, "locked" in fields, fields.get("locked", "")))
-    return found
+def is_unfinished(tree: Registered) -> bool:
+    """Whether git was killed while it made this worktree: its files are no statement about anything."""
+    return tree.locked == "initializing"
 
 
 def observe(place: Place, branches: Mapping[str, str]) -> GitEvidence:
@@ -105,10 +84,10 @@ def _count(git: Git, start: str | None, end: str) -> int:
 
 def _trees(ours: list[Registered]) -> Iterator[tuple[str, WorkTree]]:
     for tree in ours:
-        if tree.is_unfinished or os.path.basename(tree.path) == naming.INTEGRATION:
+        if is_unfinished(tree) or os.path.basename(tree.path) == naming.INTEGRATION:
             continue
         if os.path.isdir(tree.path):
-            yield tree.path, WorkTree(tree.path, tree.branch, is_dirty(tree.path), tree.locked)
+            yield tree.path, WorkTree(tree.path, tree.branch, is_dirty(tree.path), tree.locked is not None)
 
 
 def is_dirty(tree: str) -> bool:

@@ -8,12 +8,13 @@ import time
 from collections.abc import Mapping
 
 from rekindle.adapters import restoring, snapshots
-from rekindle.adapters.feature_git.observing import Registered, is_dirty, registered
-from rekindle.adapters.feature_git.place import InTheWay, Place
-from rekindle.adapters.git import Git, GitFailed
+from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
+from rekindle.adapters.feature_git.place import DURABLE, Place
+from rekindle.adapters.git import Git
+from rekindle.adapters.worktrees import Registered, registered
 from rekindle.core.feature import naming
 from rekindle.core.reconcile import branches, worktrees
-from rekindle.ports.errors import RekindleError
+from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
 from rekindle.ports.feature import Cleared, Prepared, StartedOver
 
 
@@ -26,7 +27,9 @@ def make_feature(place: Place, base: str) -> str:
     start = last or place.git.line("rev-parse", "--quiet", "--verify", f"{base or 'HEAD'}^{{commit}}")
     if start is None:
         what = f"there is no commit {base!r}" if base else "the repository has no commit yet"
-        raise InTheWay(f"{what} that {place.branch} could begin at", "make a first commit, or name one with `base`")
+        raise FeatureBlocked(
+            f"{what} that {place.branch} could begin at", "make a first commit, or name one with `base`"
+        )
     if last is None:
         place.put_ref(naming.base_ref(place.feature), start)
     place.set_ref(f"refs/heads/{place.branch}", start, None)
@@ -54,7 +57,7 @@ def _add_tree(place: Place, path: str, branch: str) -> bool:
     known = cleared_of_unfinished(place, path)
     holder = next((tree for tree in known if tree.branch == branch and tree.path != path), None)
     if holder is not None and os.path.isdir(holder.path):
-        raise InTheWay(
+        raise FeatureBlocked(
             f"{branch} is checked out in {holder.path}",
             f"free it there (git -C {holder.path} switch --detach), then resume the feature",
         )
@@ -63,13 +66,13 @@ def _add_tree(place: Place, path: str, branch: str) -> bool:
         if here.branch != branch:
             _switch(place, here, branch)
         return False
-    if here is not None and here.locked:
-        raise InTheWay(
-            f"the worktree {path} is gone, but locked{f' ({here.reason})' if here.reason else ''}",
+    if here is not None and here.locked is not None:
+        raise FeatureBlocked(
+            f"the worktree {path} is gone, but locked{f' ({here.locked})' if here.locked else ''}",
             f"unlock it (git worktree unlock {path}), then resume the feature",
         )
     if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
-        raise InTheWay(f"{path} is in the way: it is no worktree of this repository", "move it away, then resume")
+        raise FeatureBlocked(f"{path} is in the way: it is no worktree of this repository", "move it away, then resume")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     again = ["--force"] if here is not None or holder is not None else []
     place.git.output("worktree", "add", "--quiet", *again, path, branch)
@@ -80,7 +83,7 @@ def cleared_of_unfinished(place: Place, path: str) -> list[Registered]:
     """All worktrees, after one at this path that a killed git has only begun to make is taken away."""
     known = registered(place.git)
     half = next(
-        (tree for tree in known if tree.is_unfinished and os.path.realpath(tree.path) == os.path.realpath(path)), None
+        (tree for tree in known if is_unfinished(tree) and os.path.realpath(tree.path) == os.path.realpath(path)), None
     )
     if half is None:
         return known
@@ -93,38 +96,53 @@ def _switch(place: Place, tree: Registered, branch: str) -> None:
     place.free_index(tree.path)
     git = Git(tree.path)
     if tree.branch is None and not place.is_ancestor(git.line("rev-parse", "HEAD") or "", f"refs/heads/{branch}"):
-        raise InTheWay(
+        raise FeatureBlocked(
             f"{tree.path} has a detached HEAD with commits that are not on {branch}",
             f"put them there (git -C {tree.path} switch -C {branch}), then resume the feature",
         )
     if is_dirty(tree.path):
         has = tree.branch or "a detached HEAD"
-        raise InTheWay(
+        raise FeatureBlocked(
             f"{tree.path} has {has} checked out instead of {branch}, and uncommitted changes",
             f"commit or stash them, then: git -C {tree.path} switch {branch}",
         )
     git.output("switch", "--quiet", branch)
 
 
+def newest_snapshot(cwd: str, branch: str, session: str, tip: str | None) -> str | None:
+    """The newest snapshot of a session that was taken on this branch, if the branch has not moved since."""
+    with contextlib.suppress(RekindleError, OSError):
+        kept = [one for one in snapshots.listing(cwd, session) if one.branch == branch]
+        newest = max(kept, key=lambda one: one.at, default=None)
+        return newest.id if newest is not None and newest.head == tip else None
+    return None
+
+
 def _restore(path: str, branch: str, session: str) -> str | None:
     """Put back what only a snapshot has: the worktree is gone, and with it whatever was not committed."""
+    newest = newest_snapshot(path, branch, session, Git(path).line("rev-parse", "HEAD"))
+    if newest is None:
+        return None
     with contextlib.suppress(RekindleError, OSError):
-        kept = [one for one in snapshots.listing(path, session) if one.branch == branch]
-        newest = max(kept, key=lambda one: one.at, default=None)
-        if newest is not None and newest.head == Git(path).line("rev-parse", "HEAD"):
-            restoring.restore(path, session, newest.id, None, time.time())
-            return newest.id if is_dirty(path) else None
-    return None
+        restoring.restore(path, session, newest, None, time.time())
+    return newest if is_dirty(path) else None
 
 
 def commit(place: Place, tree: str, message: str) -> None:
     """Commit everything that a worktree has."""
     place.free_index(tree)
     git = Git(tree)
-    git.output("add", "--all")
+    git.output(*DURABLE, "add", "--all")
     if git.run("diff", "--cached", "--quiet").returncode == 0:
         return
-    git.output("commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message, env=place.identity())
+    done = place.commit(tree, "commit", "-m", message)
+    if done.returncode != 0:
+        raise GitFailed(f"git commit in {tree}: {last_words(done.stderr)}", "see what `git status` says there")
+
+
+def last_words(stderr: bytes) -> str:
+    """The last line of what git complained of."""
+    return (stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"])[-1]
 
 
 def clear(place: Place, task: str, branch: str) -> Cleared:
@@ -139,7 +157,9 @@ def clear(place: Place, task: str, branch: str) -> Cleared:
     if tree is not None and os.path.isdir(tree.path):
         ours = os.path.realpath(tree.path) == os.path.realpath(path)
         dirty = is_dirty(tree.path)
-        verdict = worktrees.reconcile(worktrees.Worktree(tree.path, "merged", True, merged, dirty, tree.locked))
+        verdict = worktrees.reconcile(
+            worktrees.Worktree(tree.path, "merged", True, merged, dirty, tree.locked is not None)
+        )
         if not ours:
             kept.append(f"{branch} is checked out in {tree.path}: it is kept")
         elif verdict.action == "delete":
@@ -151,7 +171,7 @@ def clear(place: Place, task: str, branch: str) -> Cleared:
             removed, tree = tree.path, None
         else:
             kept.append(f"{tree.path}: {verdict.why}")
-    elif tree is not None and not tree.locked:
+    elif tree is not None and tree.locked is None:
         place.git.run("worktree", "remove", "--force", tree.path)
         tree = None
     deleted = None
@@ -177,11 +197,11 @@ def start_over(place: Place, tasks: Mapping[str, str], epoch: str, *, whole: boo
         tip = place.tip(branch)
         tree = next((one for one in registered(place.git) if one.branch == branch), None)
         if tree is not None and os.path.realpath(tree.path) != os.path.realpath(place.tree(task)):
-            raise InTheWay(
+            raise FeatureBlocked(
                 f"{branch} is checked out in {tree.path}", f"free it: git -C {tree.path} switch --detach; then resume"
             )
-        if tree is not None and tree.locked:
-            raise InTheWay(f"the worktree {tree.path} is locked", f"git worktree unlock {tree.path}, then resume")
+        if tree is not None and tree.locked is not None:
+            raise FeatureBlocked(f"the worktree {tree.path} is locked", f"git worktree unlock {tree.path}, then resume")
         if tree is not None and os.path.isdir(tree.path):
             if is_dirty(tree.path):
                 commit(place, tree.path, f"What {task} had not committed when it was started over")
@@ -213,7 +233,7 @@ def _feature_start_over(place: Place, epoch: str) -> dict[str, str]:
         return {}
     holder = next((one for one in registered(place.git) if one.branch == place.branch), None)
     if holder is not None:
-        raise InTheWay(
+        raise FeatureBlocked(
             f"{place.branch} is checked out in {holder.path}; it is not moved under you",
             f"free it (git -C {holder.path} switch --detach), then resume",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Literal
 import click
 
 from rekindle.adapters import exclude, files
+from rekindle.adapters.feature_git.orphans import orphans
 from rekindle.adapters.files import EVENTS
 from rekindle.adapters.journal_file.repair import verify
 from rekindle.api.client import is_served
@@ -24,7 +26,10 @@ from rekindle.cli.offline import offline
 from rekindle.cli.options import json_option, print_json, workspace
 from rekindle.cli.outcome import printable
 from rekindle.cli.status import quoted
+from rekindle.core.feature.naming import work_branch
+from rekindle.core.journal.analysis import analyse
 from rekindle.hooks import install as installer
+from rekindle.keeper import launch
 from rekindle.ports.errors import RekindleError
 from rekindle.settings import load
 from rekindle.wiring import Workspace
@@ -98,13 +103,27 @@ def _sessions(places: Places) -> Iterator[Finding]:
     for name in sorted(os.listdir(places.sessions)) if os.path.isdir(places.sessions) else []:
         folder = os.path.join(places.sessions, name)
         if name not in known and os.path.isdir(folder):
-            alive = files.is_locked(os.path.join(folder, "lock"))
-            what = (
-                "an agent runs that no session knows of"
-                if alive
-                else "a folder of a session that the store does not know"
-            )
-            yield Finding("note", f"{what}: {folder}", "it is kept; look at it before you remove it")
+            yield _unknown_session(folder)
+    yield from _terminals(known)
+
+
+def _unknown_session(folder: str) -> Finding:
+    if not files.is_locked(os.path.join(folder, "lock")):
+        what = f"a folder of a session that the store does not know: {folder}"
+        return Finding("note", what, f"it is kept; to remove it: rm -r {shlex.quote(folder)}")
+    found = (launch.read_identity(str(place)) for place in sorted(Path(folder).glob("[0-9]*"), reverse=True))
+    pid = next((identity.guard.pid for identity in found if identity is not None), None)
+    remedy = f"it is left alone; to end it: kill {pid}" if pid is not None else "it is left alone"
+    return Finding("note", f"an agent runs that no session knows of: {folder}", remedy)
+
+
+def _terminals(known: set[str]) -> Iterator[Finding]:
+    """tmux sessions of ours that no session knows of."""
+    listed = _output(["tmux", "list-sessions", "-F", "#{session_name}"]) if shutil.which("tmux") else None
+    for name in (listed or "").splitlines():
+        if name.startswith("rekindle-") and name.removeprefix("rekindle-") not in known:
+            remedy = f"it is left alone; to end it: tmux kill-session -t {shlex.quote(name)}"
+            yield Finding("note", f"a tmux session that no session knows of: {name}", remedy)
 
 
 def _repository(here: Workspace) -> Iterator[Finding]:
@@ -131,6 +150,25 @@ def _repository(here: Workspace) -> Iterator[Finding]:
         elif found:
             yield Finding("ok", f"hooks are installed in {settings}")
     yield from _journals(here)
+    yield from _orphans(here)
+
+
+def _orphans(here: Workspace) -> Iterator[Finding]:
+    """Branches and worktrees that no journal knows of."""
+    branches: set[str] = set()
+    features = [item.name for item in here.scan().features() if item.tail is not None and item.error is None]
+    for name in features:
+        analysis = analyse(here.journal(name).state())
+        branches |= set(analysis.state.branches)
+        branches |= {work_branch(name, task) for task in analysis.state.tasks}
+    top = here.worktrees.top(here.repository)
+    try:
+        found = list(orphans(here.repository.root, top, branches, features))
+    except RekindleError as error:
+        yield Finding("note", error.message, error.hint)
+        return
+    for orphan in found:
+        yield Finding("note", f"no journal knows the {orphan.what}", f"it is left alone; to remove it: {orphan.remove}")
 
 
 def _locks(folder: str) -> Finding:

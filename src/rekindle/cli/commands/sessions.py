@@ -17,8 +17,9 @@ from rekindle.api.service import PERMISSIONS, POLICIES
 from rekindle.cli.explain import explain
 from rekindle.cli.limits import limit_options
 from rekindle.cli.live import LiveView, follow_until
-from rekindle.cli.options import complete_sessions, json_option, print_json
+from rekindle.cli.options import complete_resumable, complete_sessions, json_option, print_json
 from rekindle.cli.outcome import INTERRUPTED, printable
+from rekindle.core.feature.plan_file import MODES
 from rekindle.ports.errors import QuestionError, RekindleError, UsageError
 from rekindle.settings import load
 
@@ -65,6 +66,9 @@ def who() -> str:
 @click.option("--model", help="The model that the agent uses, in all attempts.")
 @limit_options
 @click.option("--one-shot", is_flag=True, help="End the agent after each turn; the next prompt brings it back.")
+@click.option("--plan", "plan_file", type=click.Path(), metavar="FILE", help="Run a whole feature by this plan.")
+@click.option("--mode", type=click.Choice(MODES), help="How strictly a plan's work is checked (the plan says it too).")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many tasks of a plan at once.")
 @json_option
 def run(
     prompt: str | None,
@@ -80,12 +84,24 @@ def run(
     model: str | None,
     limits: dict[str, float | int],
     one_shot: bool,
+    plan_file: str | None,
+    mode: str | None,
+    jobs: int | None,
     as_json: bool,
 ) -> int:
     """Give PROMPT (- reads standard input) to an agent in a new session, and show what it does.
 
     The agent lives on if this command, the terminal or the daemon dies. Behind -- come arguments for the agent itself.
+    With --plan FILE there is no prompt: the tasks of the plan are given to agents, checked and merged.
     """
+    if plan_file is not None:
+        from rekindle.cli.features import run_plan
+
+        if prompt is not None:
+            raise UsageError("a plan and a prompt do not go together", "give one of them")
+        return run_plan(cwd, plan_file, mode, jobs, permission, detach=detach, as_json=as_json)
+    if mode is not None or jobs is not None:
+        raise UsageError("--mode and --jobs are for plans", "give a plan with --plan FILE")
     if arguments and "--" not in sys.argv:
         raise UsageError(
             f"unexpected argument {arguments[0]!r}", "put the prompt in quotes; arguments for the agent go behind --"
@@ -93,7 +109,8 @@ def run(
     if prompt is None:
         taken = f": {worktree!r} was taken for the name of the worktree" if worktree else ""
         raise UsageError(
-            f"there is no prompt{taken}", "say what the agent shall do; write --worktree=NAME, or --worktree at the end"
+            f"there is no prompt{taken}",
+            "say what it shall do (or give a plan); write --worktree=NAME, or --worktree at the end",
         )
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
@@ -127,34 +144,58 @@ def run(
 
 
 @click.command()
-@click.argument("session", required=False, shell_complete=complete_sessions)
-@click.option("--all", "every", is_flag=True, help="Every session whose agent ended without being asked to.")
+@click.argument("what", required=False, shell_complete=complete_resumable)
+@click.option("--all", "every", is_flag=True, help="Every feature that needs no answer, and every session that died.")
 @click.option("--kill", is_flag=True, help="End a live agent first.")
 @click.option("--explain", "only_explain", is_flag=True, help="Print evidence, decision and reasons, and do nothing.")
 @click.option("--follow", "-f", is_flag=True, help="Show what the agent then does.")
 @limit_options
+@click.option("--choose", type=click.Choice(["A", "B", "C"]), help="The answer to what the resume of a feature asks.")
+@click.option("--instructions", default="", metavar="TEXT", help="Own words on how a feature goes on (answer C).")
+@click.option(
+    "--plan", "plan_file", type=click.Path(), metavar="FILE", help="A new plan for a feature that starts over."
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many tasks of a feature at once.")
+@click.option("--permission", type=click.Choice(PERMISSIONS), default="edits", help="For new sessions of a feature.")
+@click.option("--detach", "-d", is_flag=True, help="Do not wait for the end of a feature's run.")
 @json_option
 def resume(
-    session: str | None,
+    what: str | None,
     every: bool,
     kill: bool,
     only_explain: bool,
     follow: bool,
     limits: dict[str, float | int],
+    choose: str | None,
+    instructions: str,
+    plan_file: str | None,
+    jobs: int | None,
+    permission: str,
+    detach: bool,
     as_json: bool,
 ) -> int:
-    """Bring the agent of SESSION back, in the same conversation if that can be, and say what was proved.
+    """Resume WHAT: a feature, to its end, or a session, in the same conversation if that can be; say what was proved.
 
-    Without SESSION: the only one that is interrupted.
+    Without WHAT: the only one that is interrupted. A feature's questions can be answered with --choose.
     """
+    from rekindle.cli import features
+
+    session = what
     client = DaemonClient(places())
-    if every and session is not None:
-        raise UsageError("--all and a session do not go together", "give one of them")
+    if every and what is not None:
+        raise UsageError("--all and a name do not go together", "give one of them")
+    feature = features.meant(what, every=every)
+    if feature is not None:
+        asked = features.Resume(choose, instructions, plan_file, jobs, permission, detach)
+        return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
+    if choose or instructions or plan_file or jobs:
+        raise UsageError("--choose, --instructions, --plan and --jobs are for features", "name the feature")
     if every and only_explain:
         each = [explain(client.ask("show", session=one["id"]), places().sessions) for one in _interrupted_ones(client)]
         print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
         return 0
     if every:
+        features.resume_all(as_json=as_json)
         told = client.ask("resume_all", by=who(), kill=kill)
         if as_json:
             print_json(told)
@@ -204,14 +245,21 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("session", required=False, shell_complete=complete_sessions)
+@click.argument("session", metavar="[WHAT]", required=False, shell_complete=complete_resumable)
 @click.option("--all", "every", is_flag=True, help="Every live agent.")
 @click.option("--sleep", "to", flag_value="asleep", help="Only end the process; a prompt wakes the session.")
 @click.option("--completed", "to", flag_value="completed", help="The session is finished.")
 @json_option
 def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> None:
-    """End the agent of SESSION with its whole process tree. The conversation is kept."""
+    """End WHAT: the agent of a session with its whole process tree, or a feature's run. Conversations are kept."""
+    from rekindle.cli import features
+
     client = DaemonClient(places())
+    feature = features.meant(session, every=True) if session is not None else None
+    if feature is not None:
+        told = client.ask("feature_stop", start=False, cwd=os.getcwd(), feature=feature)
+        print_json(told) if as_json else print(f"{feature}: {told['reason']}; go on with: rekindle resume {feature}")
+        return
     if every == (session is not None):
         raise UsageError("give a session, or --all", "`rekindle ps` lists them")
     if every:

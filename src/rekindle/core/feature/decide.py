@@ -17,7 +17,7 @@ from rekindle.core.feature.evidence import GitEvidence, Memory, Talk, WorkBranch
 from rekindle.core.feature.naming import feature_branch, session_id
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import Progress, has_passed, is_merged
 from rekindle.core.feature.talks import prompt_id, talk
 from rekindle.core.journal.run import COMPLETE, FAILED, SKIPPED
 from rekindle.core.reconcile import tasks as table
@@ -54,6 +54,12 @@ class Situation:
     def session_of(self, task: str, role: str) -> str:
         """The id of a task's session."""
         return session_id(self.repository, self.feature, self.progress[task].epoch, task, role)
+
+    def sessions_of(self, task: str) -> list[str]:
+        """All sessions that there are for a task."""
+        last = self.progress[task].rounds_before + max(ROUNDS.values())
+        roles = ("work", "merge", *(f"review-{number}" for number in range(1, last + 1)))
+        return [name for role in roles if (name := self.session_of(task, role)) in self.sessions]
 
     def tree_of(self, task: str) -> WorkTree | None:
         """The worktree that has the task's branch checked out."""
@@ -135,7 +141,7 @@ def _task(now: Situation, name: str, *, may_start: bool, may_merge: bool) -> e.E
     branch = now.git.branches.get(known.branch)
     if known.status == SKIPPED:
         return "settled"
-    if is_merged(now, name):
+    if is_merged(name, known, now.git):
         cleared = branch is None and now.tree_of(name) is None and known.status == COMPLETE and known.merged
         return "settled" if cleared or name in now.memory.settled else e.Settle(name, known.branch)
     if known.status == FAILED:
@@ -160,7 +166,8 @@ def _task(now: Situation, name: str, *, may_start: bool, may_merge: bool) -> e.E
             return step
     if tree.uncommitted:
         return e.Commit(name, known.branch, round_)
-    match table.step(table.Task(False, True, branch.commits > 0, _quality(now, name, branch, round_))):
+    quality: table.Quality = "passed" if has_passed(name, known, now.git) else "none"
+    match table.step(table.Task(False, True, branch.commits > 0, quality)):
         case "merge":
             return _merge(now, name, branch, may_merge=may_merge, may_start=may_start)
         case "start":
@@ -169,29 +176,12 @@ def _task(now: Situation, name: str, *, may_start: bool, may_merge: bool) -> e.E
             return _check(now, name, branch, round_, may_start=may_start)
 
 
-def is_merged(now: Situation, name: str) -> bool:
-    """Whether a task's work is in the feature's branch: git's word or the journal's, whichever says so."""
-    known = now.progress[name]
-    branch = now.git.branches.get(known.branch)
-    in_git = branch is not None and branch.merged and branch.commits > 0
-    return known.merged or in_git or (name, known.epoch) in now.git.merges
-
-
 def _round(known: Progress, work: Talk) -> int:
     """The round that a task is in, by the journal or by what was put to its agent, whichever knows more."""
     said = 0
     if known.qa is not None:
         said = (known.qa.round or 1) + (known.qa.result == "failed")
     return max(said, work.rounds, known.rounds_before + 1)
-
-
-def _quality(now: Situation, name: str, branch: WorkBranch, round_: int) -> table.Quality:
-    known = now.progress[name]
-    checked = now.git.checked.get(name)
-    if checked == branch.tip:
-        return "passed"
-    said = known.qa is not None and known.qa.result == "passed" and known.qa.round in (round_, None)
-    return "passed" if said and checked is None else "none"
 
 
 def _issues(known: Progress) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.feature.plan import Plan
 from rekindle.core.journal.run import PENDING, Qa, RunState
@@ -56,6 +57,22 @@ def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Pr
                 found[name].qa = qa
     _merged_by_name(found, runs)
     return found
+
+
+def is_merged(name: str, one: Progress, git: GitEvidence) -> bool:
+    """Whether a task's work is in the feature's branch: git's word or the journal's, whichever says so."""
+    branch = git.branches.get(one.branch)
+    in_git = branch is not None and branch.merged and branch.commits > 0
+    return one.merged or in_git or (name, one.epoch) in git.merges
+
+
+def has_passed(name: str, one: Progress, git: GitEvidence) -> bool:
+    """Whether a task's work passed quality assurance as it is now: git knows the commit, or else the journal's word."""
+    branch = git.branches.get(one.branch)
+    passed = git.checked.get(name)
+    if branch is None or passed is not None:
+        return branch is not None and passed == branch.tip
+    return one.qa is not None and one.qa.result == "passed"
 
 
 def _decided(before: Progress, sid: str, feature: str, name: str, choice: str, instructions: str) -> Progress:

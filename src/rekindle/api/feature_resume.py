@@ -1,0 +1,145 @@
+"""What a resume of a feature finds and would do: needs no daemon, changes nothing. Also how it is told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
+
+from rekindle.adapters import run_owner, team
+from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
+from rekindle.adapters.repository import Repository
+from rekindle.core.feature.naming import session_id
+from rekindle.core.feature.outlook import Outlook, outlook
+from rekindle.core.feature.plan import BadPlan, Plan
+from rekindle.core.feature.plan_event import from_event
+from rekindle.core.feature.progress import Progress, progress
+from rekindle.core.journal.analysis import Analysis
+from rekindle.ports.errors import NoOpenRun, OwnedError, QuestionError, UsageError
+from rekindle.ports.journal import Journal
+
+Choice = Literal["A", "B", "C"]
+#: What is done: on without a question, one of the three options, or a restart with the old or a new plan.
+Answer = Literal["auto", "A", "B", "C", "restart A", "restart B"]
+
+
+class Here(Protocol):
+    """A repository with its journals."""
+
+    @property
+    def repository(self) -> Repository: ...
+
+    @property
+    def worktrees(self) -> Worktrees: ...
+
+    def folder(self, feature: str) -> os.PathLike[str]: ...
+
+    def existing(self, feature: str) -> Journal: ...
+
+    def writable(self, feature: str) -> Journal: ...
+
+    def analysis(self, feature: str) -> tuple[Analysis, run_owner.Owner | None]: ...
+
+
+@dataclass(frozen=True)
+class Found:
+    """A feature that could be resumed."""
+
+    feature: str
+    analysis: Analysis
+    git: GitFeature
+    plan: Plan | None
+    progress: dict[str, Progress]
+    outlook: Outlook
+    elsewhere: str | None
+
+
+def look(here: Here, feature: str) -> Found:
+    """Look at a feature that nobody runs. Raises OwnedError if somebody does, NoOpenRun if nothing is left to do."""
+    analysis, owner = here.analysis(feature)
+    if owner is not None:
+        where = f"by pid {owner.pid}" if owner.verdict == "alive" else "on another host, which alone can tell"
+        raise OwnedError(f"run {owner.sid} of {feature} is held {where}", "it needs no resume while it is")
+    run = analysis.run
+    if run is None or (run.ended and run.end_reason == "completed"):
+        raise NoOpenRun(f"{feature} has nothing to resume", "begin it with `rekindle run --plan FILE`")
+    try:
+        plan = from_event(analysis.state.plan) if analysis.state.plan is not None else None
+    except BadPlan as error:
+        raise UsageError(f"the plan of {feature} cannot be used: {error.message}", error.hint) from error
+    known = progress(feature, plan, [analysis.journal.sids[sid] for sid in analysis.lineage]) if plan else {}
+    git = GitFeature(here.repository, feature, here.worktrees)
+    seen = git.observe({name: one.branch for name, one in known.items()})
+    root = here.repository.root
+    kept = frozenset(
+        name for name, one in known.items() if git.has_snapshot(_session(root, feature, name, one), one.branch)
+    )
+    found = outlook(feature, analysis, plan, known, seen, kept)
+    return Found(feature, analysis, git, plan, known, found, seen.elsewhere)
+
+
+def _session(root: str, feature: str, task: str, one: Progress) -> str:
+    return session_id(root, feature, one.epoch, task, "work")
+
+
+def explain(here: Here, feature: str, home: str, default_agent: str) -> dict[str, Any]:
+    """All that a resume would do, as an object."""
+    found = look(here, feature)
+    needed = [task.agent or default_agent for task in found.plan.tasks] if found.plan is not None else []
+    stands = team.look(home, feature, needed) if home else "missing"
+    return {**told(found), "team": stands, "has_plan": found.plan is not None}
+
+
+def told(found: Found) -> dict[str, Any]:
+    """What was found, in plain values."""
+    decision, state = found.outlook.decision, found.analysis.state
+    checkpoint = state.checkpoint
+    rows = {name: [asdict(row) for row in getattr(found.outlook, name)] for name in ("tasks", "branches", "worktrees")}
+    issues = [
+        {name: getattr(issue, name) for name in ("sid", "seq", "type", "task", "message")}
+        for issue in found.outlook.issues
+    ]
+    return {
+        "feature": found.feature,
+        "run": found.analysis.sid,
+        "case": decision.case,
+        "checkpoint": None if checkpoint is None else {"label": checkpoint.label, "seq": checkpoint.seq},
+        "next_step": decision.next_step,
+        "options": [{"key": one.key, "title": one.title, "effect": one.effect} for one in decision.options],
+        "issues": issues,
+        "affected": list(found.outlook.affected),
+        "lost": list(found.outlook.lost),
+        "active_agents": [_agent(name, found) for name in state.active_agents],
+        "warnings": list(found.outlook.warnings),
+        **rows,
+    }
+
+
+def _agent(name: str, found: Found) -> str:
+    """An agent with the task and the branch that it was at, where the journal says so."""
+    for task, one in found.progress.items():
+        work = found.analysis.state.tasks.get(task)
+        if work is not None and work.agent == name:
+            return f"{name} (task {task}, branch {one.branch})"
+    return name
+
+
+def answer(found: Outlook, choice: Choice | None, instructions: str, *, new_plan: bool) -> Answer:
+    """What is done. Raises QuestionError where somebody has to say so first."""
+    case = found.decision.case
+    if case == "A":
+        return "C" if instructions.strip() else "auto"
+    if choice is None and instructions.strip():
+        choice = "C"
+    if choice is None:
+        options = "; ".join(f"{one.key}: {one.title}, {one.effect}" for one in found.decision.options)
+        raise QuestionError(f"how shall it go on? {options}", "answer with --choose A, B or C (C with --instructions)")
+    if choice == "C" and not instructions.strip():
+        raise QuestionError("your own instructions are needed", "give them with --instructions TEXT")
+    if case == "C" and choice == "A":
+        return "restart A"
+    if case == "C" and choice == "B":
+        if not new_plan:
+            raise UsageError("a restart with a new plan needs that plan", "give it with --plan FILE")
+        return "restart B"
+    return choice

@@ -1,0 +1,70 @@
+"""A feature's run as a client shows it: waves, tasks, who works on them since when, how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rekindle.core.feature.decide import Situation
+from rekindle.core.feature.progress import Progress, is_merged
+from rekindle.core.journal.run import FAILED, PENDING, SKIPPED
+from rekindle.runtime.feature_runner import FeatureRunner
+
+
+def view(runner: FeatureRunner, *, is_over: bool, now: float) -> dict[str, Any]:
+    """How a run stands."""
+    order, seen = runner.order, runner.situation
+    end = runner.end
+    return {
+        "feature": order.feature,
+        "sid": order.sid,
+        "mode": order.mode,
+        "over": is_over,
+        "reason": end.reason if end is not None else ("lost" if is_over else None),
+        "message": end.message if end is not None else "",
+        "waves": [list(wave) for wave in order.plan.waves],
+        "tasks": [_task(seen, task.id, task.summary, now) for task in order.plan.tasks] if seen is not None else [],
+    }
+
+
+def _task(seen: Situation, name: str, summary: str, now: float) -> dict[str, Any]:
+    known = seen.progress[name]
+    found = [seen.sessions[one] for one in seen.sessions_of(name)]
+    live = next((session for session in found if session.is_up), None)
+    newest = max(found, key=lambda one: one.changed_at, default=None)
+    receipts = [
+        {"session": session.id, "attempt": attempt.number, **msgspec.to_builtins(attempt.receipt)}
+        for session in found
+        for attempt in session.attempts
+        if attempt.receipt is not None
+    ]
+    return {
+        "id": name,
+        "summary": summary,
+        "state": _state(seen, name, known),
+        "problem": seen.memory.problems.get(name, ""),
+        "round": known.qa.round if known.qa is not None else None,
+        "session": newest.id if newest is not None else None,
+        "agent": live.agent if live is not None else None,
+        "seconds": round(now - min(session.created_at for session in found), 1) if found else 0,
+        "receipts": receipts,
+    }
+
+
+def _state(seen: Situation, name: str, known: Progress) -> str:
+    if is_merged(name, known, seen.git):
+        return "merged"
+    if known.status in (SKIPPED, FAILED):
+        return known.status.lower()
+    if name in seen.memory.problems:
+        return "stuck"
+    for session in seen.sessions_of(name):
+        live = seen.sessions[session]
+        if any(not asked.answered for asked in live.permissions):
+            return "asking"
+        if live.is_up and live.turn is not None:
+            return "working"
+    if known.qa is not None:
+        return {"passed": "checked", "failed": "to be mended"}.get(known.qa.result, "checking")
+    return "waiting" if known.status == PENDING else "in progress"

@@ -1,0 +1,347 @@
+"""Features in the daemon: begin a run, resume one, tell how it stands, end it. One live run per feature."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rekindle.adapters import commands, run_owner, team
+from rekindle.adapters.feature_git.git_feature import GitFeature
+from rekindle.adapters.files import EVENTS
+from rekindle.api.feature_resume import Answer, Choice, Found, Here, answer, look, told
+from rekindle.api.feature_view import view
+from rekindle.api.journals import JournalWriters
+from rekindle.core.feature.naming import feature_branch
+from rekindle.core.feature.outlook import Outlook
+from rekindle.core.feature.plan import BadPlan, Plan, skip
+from rekindle.core.feature.plan_event import to_event
+from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
+from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER, Progress
+from rekindle.core.journal import event as ev
+from rekindle.core.journal.run import SKIPPED
+from rekindle.core.session import facts as f
+from rekindle.ports.errors import FeatureBlocked, NoOpenRun, OwnedError, RekindleError, UsageError
+from rekindle.runtime.feature_hands import Order, Tools
+from rekindle.runtime.feature_runner import FeatureRunner
+from rekindle.runtime.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
+JOBS = 4
+
+
+@dataclass(frozen=True)
+class Means:
+    """What the daemon gives: how sessions are begun and read, and which agents there are."""
+
+    supervisor: Supervisor
+    journals: JournalWriters
+    open_here: Callable[[str], Here]
+    begin: Callable[[f.Created, dict[str, str]], None]
+    said: Callable[[str], str]
+    kinds: Collection[str]
+    default_agent: str
+
+
+@dataclass
+class _Live:
+    runner: FeatureRunner
+    held: run_owner.Held
+    task: asyncio.Task[None]
+
+
+class Features:
+    """The features of one daemon."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._live: dict[tuple[str, str], _Live] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a run is under way."""
+        return any(not live.task.done() for live in self._live.values())
+
+    async def close(self) -> None:
+        """Let go of every run without ending it: it is interrupted, and can be resumed."""
+        for live in self._live.values():
+            live.task.cancel()
+        for live in self._live.values():
+            await asyncio.wait([live.task])
+
+    async def begin(
+        self,
+        *,
+        cwd: str,
+        plan: str,
+        name: str,
+        env: dict[str, str],
+        mode: str | None = None,
+        jobs: int | None = None,
+        permission: str = "edits",
+    ) -> dict[str, Any]:
+        """Begin a feature from the text of a plan file."""
+        given = _parsed(plan, name)
+        chosen = _mode(mode) or given.mode
+        here = self._means.open_here(cwd)
+        self._check_agents(given.plan)
+        git = GitFeature(here.repository, given.feature, here.worktrees)
+        here.writable(given.feature).close()
+        self._refuse_second(here, given.feature)
+        seen = await asyncio.to_thread(git.observe, {})
+        if seen.branches:
+            left = next(iter(seen.branches))
+            hint = f"resume the feature, or look at the branch and remove it: git branch -D {left}"
+            raise UsageError(f"{left} is left from earlier work on {given.feature}", hint)
+        _refuse_checked_out(given.feature, seen.elsewhere)
+        sid = secrets.token_hex(4)
+        order = self._order(
+            here, given.feature, sid, given.plan, chosen, jobs or given.jobs, env, permission, given.base
+        )
+        held = self._hold(here, given.feature, sid)
+        try:
+            await self._start(order, {"command": "implement"})
+            await self._tell(order, ev.PLAN_CREATED, to_event(given.plan), "plan")
+        except BaseException:
+            held.release()
+            raise
+        self._drive(order, git, here, held)
+        return {"feature": given.feature, "sid": sid, "tasks": len(given.plan.tasks), "waves": len(given.plan.waves)}
+
+    async def resume(
+        self,
+        *,
+        cwd: str,
+        feature: str,
+        env: dict[str, str],
+        choice: Choice | None = None,
+        instructions: str = "",
+        plan: str | None = None,
+        name: str = "",
+        jobs: int | None = None,
+        permission: str = "edits",
+    ) -> dict[str, Any]:
+        """Resume a feature's run: decide, reconcile, go on."""
+        here = self._means.open_here(cwd)
+        self._refuse_live(here, feature)
+        found = await asyncio.to_thread(look, here, feature)
+        given = _parsed(plan, name).plan if plan is not None else None
+        chosen = answer(found.outlook, choice, instructions, new_plan=given is not None)
+        here.writable(feature).close()
+        _refuse_checked_out(feature, found.elsewhere)
+        work = given if chosen == "restart B" else found.plan
+        if work is None:
+            raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")
+        run = found.analysis.run
+        mode = _mode(run.start.mode if run is not None and run.start is not None else None, strict=False) or "standard"
+        sid = secrets.token_hex(4)
+        order = self._order(here, feature, sid, work, mode, jobs or JOBS, env, permission, "")
+        held = self._hold(here, feature, sid)
+        try:
+            order, warnings = await self._decided(order, found, chosen, instructions)
+            stands = self._ensure_team(order, found.progress)
+        except BaseException:
+            held.release()
+            raise
+        self._drive(order, found.git, here, held)
+        shown = {**told(found), "resumes": found.analysis.sid, "sid": sid, "team": stands, "choice": chosen}
+        return {**shown, "warnings": [*found.outlook.warnings, *warnings]}
+
+    async def state(self, *, cwd: str, feature: str) -> dict[str, Any]:
+        """How a feature's run stands."""
+        here = self._means.open_here(cwd)
+        live = self._live.get((here.repository.root, feature))
+        if live is None:
+            raise NoOpenRun(f"no run of {feature} is under way here", f"see `rekindle analyze {feature}`")
+        return view(live.runner, is_over=live.task.done(), now=self._means.supervisor.engine.clock())
+
+    async def stop(self, *, cwd: str, feature: str) -> dict[str, Any]:
+        """End a feature's run: user_cancelled."""
+        here = self._means.open_here(cwd)
+        live = self._live.get((here.repository.root, feature))
+        if live is None or live.task.done():
+            raise NoOpenRun(f"no run of {feature} is under way here", "`rekindle` shows what is")
+        live.runner.cancel()
+        await asyncio.wait([live.task])
+        return view(live.runner, is_over=True, now=self._means.supervisor.engine.clock())
+
+    async def _decided(self, order: Order, found: Found, chosen: Answer, instructions: str) -> tuple[Order, list[str]]:
+        """Carry out what was decided, git first: a decision that is written down has been carried out."""
+        seen, known = found.outlook, found.progress
+        restarts = chosen in ("restart A", "restart B")
+        over = list(known) if restarts else [*(seen.affected if chosen == START_OVER else ()), *seen.lost]
+        branches = {name: known[name].branch for name in dict.fromkeys(over)}
+        kept = (await asyncio.to_thread(found.git.start_over, branches, order.sid, whole=restarts)).kept
+        warnings = [f"the old {branch} is kept as {ref}" for branch, ref in kept.items()]
+        begin = {"restarts": found.analysis.sid} if restarts else {"resumes": found.analysis.sid}
+        await self._start(order, {"command": "resume", **begin})
+        if restarts:
+            await self._tell(order, ev.PLAN_CREATED, to_event(order.plan), "plan")
+        await self._tell(order, ev.RESUME_DECIDED, _decision(found, chosen, instructions), "decided")
+        if seen.lost and not restarts:
+            lost = {"choice": START_OVER, "issues": [], "tasks": list(seen.lost), "reason": "their branches are gone"}
+            await self._tell(order, ev.RESUME_DECIDED, lost, "lost")
+        if chosen == SKIP:
+            order, more = await self._skip(order, known, seen)
+            warnings += more
+        for number, sentence in enumerate((*seen.warnings, *warnings)):
+            data = {"message": sentence, "context": "resume"}
+            await self._tell(order, ev.WARNING_LOGGED, data, f"resume-{number}")
+        return order, warnings
+
+    async def _skip(self, order: Order, known: dict[str, Progress], found: Outlook) -> tuple[Order, list[str]]:
+        done = [row.name for row in found.tasks if row.action == "done"]
+        out = [*found.affected, *(name for name, one in known.items() if one.status == SKIPPED)]
+        result = skip(order.plan, out, done)
+        for name in found.affected:
+            await self._tell(order, ev.TASK_SKIPPED, {"taskId": name, "reason": "chosen at a resume"}, f"skip-{name}")
+        warnings = []
+        for name, missing in result.cannot_run.items():
+            reason = f"task {name} cannot run any more: it needs {missing}, which is skipped"
+            await self._tell(order, ev.TASK_SKIPPED, {"taskId": name, "reason": reason}, f"skip-{name}")
+            warnings.append(reason)
+        if result.dropped:
+            what = ", ".join(f"{name} no longer waits for {other}" for name, other in result.dropped)
+            data = {"change": "dependency_changed", "reason": what, **to_event(result.plan)}
+            await self._tell(order, ev.PLAN_UPDATED, data, "plan")
+        return replace(order, plan=result.plan), warnings
+
+    def _ensure_team(self, order: Order, known: dict[str, Progress]) -> str:
+        home = order.env.get("HOME")
+        if not home:
+            return "missing"
+        agents = {task.agent or order.agent: task.agent or order.agent for task in order.plan.tasks}
+        tasks = [
+            {
+                "id": task.id,
+                "subject": task.summary,
+                "status": known[task.id].status if task.id in known else "PENDING",
+                "blockedBy": list(order.plan.blocked_by(task.id)),
+            }
+            for task in order.plan.tasks
+        ]
+        return team.ensure(home, order.feature, agents, tasks)
+
+    def _refuse_live(self, here: Here, feature: str) -> None:
+        live = self._live.get((here.repository.root, feature))
+        if live is not None and not live.task.done():
+            raise OwnedError(f"{feature} is being run already", f"watch it: rekindle follow {feature}")
+
+    def _refuse_second(self, here: Here, feature: str) -> None:
+        self._refuse_live(here, feature)
+        if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
+            return
+        analysis, owner = here.analysis(feature)
+        if owner is not None:
+            raise OwnedError(f"run {owner.sid} of {feature} is held by pid {owner.pid}", "wait for it, or end it")
+        if analysis.interrupted:
+            raise UsageError(
+                f"run {analysis.interrupted[0]} of {feature} never ended",
+                f"go on with it: rekindle resume {feature}; or end it for good: rekindle abandon {feature}",
+            )
+
+    def _check_agents(self, plan: Plan) -> None:
+        """Every agent that a plan file names must be there. In a journal it is a role that the default can play."""
+        for task in plan.tasks:
+            for agent in (task.agent, task.reviewer):
+                if agent and agent not in self._means.kinds:
+                    there = ", ".join(self._means.kinds)
+                    raise UsageError(f"task {task.id!r} wants an agent {agent!r}", f"there are: {there}")
+
+    def _order(
+        self,
+        here: Here,
+        feature: str,
+        sid: str,
+        plan: Plan,
+        mode: Mode,
+        jobs: int,
+        env: dict[str, str],
+        permission: str,
+        base: str,
+    ) -> Order:
+        if jobs < 1:
+            raise UsageError(f"{jobs} jobs at once are none", "give at least 1")
+        agent = self._means.default_agent
+        root = here.repository.root
+        return Order(root, feature, sid, plan, mode, jobs, env, agent, permission, base)
+
+    def _hold(self, here: Here, feature: str, sid: str) -> run_owner.Held:
+        folder = os.fspath(here.folder(feature))
+        os.makedirs(folder, exist_ok=True)
+        held = run_owner.hold(folder, sid)
+        if held is None:
+            raise OwnedError(f"another process holds {feature}", "`rekindle` shows which")
+        return held
+
+    async def _start(self, order: Order, data: dict[str, Any]) -> None:
+        branch = feature_branch(order.feature)
+        about = {"feature": order.feature, "branch": branch, "mode": order.mode}
+        await self._tell(order, ev.SESSION_START, {**data, **about}, "start")
+
+    async def _tell(self, order: Order, type_: str, data: dict[str, Any], key: str) -> None:
+        await self._append(order, type_, data, f"{order.sid}-{key}")
+
+    async def _append(self, order: Order, type_: str, data: dict[str, Any], event_id: str) -> None:
+        await self._means.journals.append(
+            cwd=order.repository, feature=order.feature, type=type_, data=data, sid=order.sid, event_id=event_id
+        )
+
+    def _drive(self, order: Order, git: GitFeature, here: Here, held: run_owner.Held) -> None:
+        async def append(type_: str, data: dict[str, Any], event_id: str) -> None:
+            await self._append(order, type_, data, event_id)
+
+        means = self._means
+        tools = Tools(git, means.supervisor, append, means.begin, commands.run, means.said, means.kinds)
+        runner = FeatureRunner(order, tools, here.existing(order.feature).state)
+
+        async def drive() -> None:
+            try:
+                await runner.drive()
+                run_owner.forget(os.fspath(here.folder(order.feature)), order.sid)
+            except (RekindleError, OSError):
+                log.exception("%s: its run could not go on; it can be resumed", order.feature)
+            finally:
+                held.release()
+
+        git.keep_untracked()
+        self._live[order.repository, order.feature] = _Live(runner, held, asyncio.ensure_future(drive()))
+
+
+def _parsed(text: str, name: str) -> PlanFile:
+    try:
+        return parse(text.encode("utf-8", "surrogateescape"), name)
+    except BadPlan as error:
+        raise UsageError(error.message, error.hint, code="bad_plan") from error
+
+
+def _mode(given: str | None, *, strict: bool = True) -> Mode | None:
+    found = next((mode for mode in MODES if mode == given), None)
+    if found is None and given is not None and strict:
+        raise UsageError(f"{given!r} is no mode", f"it is one of: {', '.join(MODES)}")
+    return found
+
+
+def _refuse_checked_out(feature: str, where: str | None) -> None:
+    if where is not None:
+        raise FeatureBlocked(
+            f"{feature_branch(feature)} is checked out in {where}; merges would move it under you",
+            f"free it (git -C {where} switch --detach keeps the files as they are), then try again",
+        )
+
+
+def _decision(found: Found, chosen: Answer, instructions: str) -> dict[str, Any]:
+    """The data of `resume.decided`: what was asked, what was answered, which issues are settled by it."""
+    settled = [{"sid": issue.sid, "seq": issue.seq} for issue in found.analysis.state.issues]
+    meant = {START_OVER: list(found.outlook.affected), SKIP: list(found.outlook.affected)}
+    tasks = meant.get(chosen, _unfinished(found.progress) if chosen == INSTRUCT else [])
+    about = {"case": found.outlook.decision.case, "choice": chosen.removeprefix("restart "), "issues": settled}
+    return {**about, "tasks": tasks, **({"instructions": instructions} if instructions else {})}
+
+
+def _unfinished(known: dict[str, Progress]) -> list[str]:
+    return [name for name, one in known.items() if not one.merged and one.status != SKIPPED]

@@ -1,0 +1,114 @@
+"""What a person reads about a feature's resume: what was found, what is asked, what was decided, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rekindle.cli.outcome import printable
+from rekindle.cli.status import quoted
+
+Told = dict[str, Any]
+
+
+def onward(told: Told) -> Iterator[str]:
+    """Nothing is asked: case A."""
+    checkpoint = told["checkpoint"] or {}
+    yield f'Resume of feature "{printable(told["feature"])}":'
+    yield f'  checkpoint "{printable(str(checkpoint.get("label")))}" found'
+    yield "  no errors, blockers or failures after it"
+    yield f"  next step: {printable(str(told['next_step'] or 'the next planned one'))}"
+    yield "  going on by itself"
+
+
+def question(told: Told) -> Iterator[str]:
+    """Somebody has to decide: cases B and C."""
+    title = f'Resume analysis for feature "{printable(told["feature"])}":'
+    yield title
+    yield "=" * len(title)
+    yield ""
+    if told["case"] == "B":
+        checkpoint = told["checkpoint"]
+        yield f'Last checkpoint: "{printable(str(checkpoint["label"]))}" (seq {checkpoint["seq"]})'
+        yield ""
+        yield "Issues found after the checkpoint:"
+        for number, issue in enumerate(told["issues"], start=1):
+            task = f" task {printable(issue['task'])}:" if issue["task"] else ""
+            yield f"  {number}. [{issue['type']}]{task} {printable(issue['message'])}"
+    else:
+        yield "No checkpoint found: the run was cut early."
+        yield ""
+        yield "State of the run:"
+        begun = [row for row in told["tasks"] if row["action"] not in ("not begun", "done")]
+        done = [row for row in told["tasks"] if row["action"] == "done"]
+        yield f"  - plan: {'yes' if told.get('has_plan', True) else 'no'}"
+        yield f"  - tasks begun: {len(begun)}" + (f" ({', '.join(row['name'] for row in begun)})" if begun else "")
+        yield f"  - tasks merged: {len(done)}"
+        yield ""
+        yield "Recommended: start over. The plan of the interrupted run is there to be used again."
+    if told["active_agents"]:
+        yield ""
+        yield "Agents at work when it was cut:"
+        yield from (f"  - {printable(name)}" for name in told["active_agents"])
+    yield ""
+    yield "Options:"
+    affected = ", ".join(map(printable, told["affected"]))
+    for option in told["options"]:
+        yield f"  {option['key']}. {option['title']}: {printable(option['effect'])}"
+    if affected:
+        yield f"  (affected: {affected})"
+    yield ""
+
+
+def explanation(told: Told) -> Iterator[str]:
+    """All that a resume would do: `--explain`."""
+    yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: case {told["case"]}'
+    if told["case"] == "A":
+        yield from (f"  {line.strip()}" for line in list(onward(told))[1:-1])
+    else:
+        for issue in told["issues"]:
+            yield f"  [{issue['type']}] {printable(issue['message'])}"
+        for option in told["options"]:
+            yield f"  {option['key']}. {option['title']}: {printable(option['effect'])}"
+    for title, key in (("Tasks", "tasks"), ("Branches", "branches"), ("Worktrees", "worktrees")):
+        if told[key]:
+            yield f"{title}:"
+            width = max(len(printable(row["name"])) for row in told[key])
+            for row in told[key]:
+                yield f"  {printable(row['name']):<{width}}  {row['action']}: {row['why']}"
+    yield f"Team: {told['team']}"
+    for warning in told["warnings"]:
+        yield f"Warning: {printable(warning)}"
+
+
+def decided(told: Told) -> Iterator[str]:
+    """What a resume has done before agents start."""
+    yield f"Run {told['sid']} goes on with run {printable(str(told['resumes']))} (team: {told['team']})."
+    for title, key in (("task", "tasks"), ("branch", "branches"), ("worktree", "worktrees")):
+        for row in told[key]:
+            if row["action"] not in ("nothing", "not begun", "done", "go on"):
+                yield f"  {title} {printable(row['name'])}: {row['action']} ({row['why']})"
+    for name in told["lost"]:
+        yield f"  task {printable(name)}: started over, nothing of its work was left"
+    for warning in told["warnings"]:
+        yield f"  warning: {printable(warning)}"
+
+
+def ended(told: Told) -> Iterator[str]:
+    """How a run ended, with the receipts of everything that was brought back in it."""
+    receipts = [(task["id"], receipt) for task in told["tasks"] for receipt in task["receipts"]]
+    if receipts:
+        yield "Receipts:"
+    for task, receipt in receipts:
+        place = f"session {receipt['session']}, attempt {receipt['attempt']}"
+        yield f"  task {printable(task)}, {place}: {receipt['kind']} ({printable(receipt['reason'])})"
+        for line in (*receipt["unknown"], *receipt["repeated"]):
+            yield f"    - {printable(line)}"
+    name = printable(told["feature"])
+    merged = sum(task["state"] == "merged" for task in told["tasks"])
+    if told["reason"] == "completed":
+        yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into feature/{name}."
+        return
+    yield f"{name}: {told['reason']}" + (f": {printable(told['message'])}" if told["message"] else "")
+    if told["reason"] == "error":
+        yield f"  go on with: rekindle resume {quoted(told['feature'])}"

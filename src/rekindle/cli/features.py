@@ -1,0 +1,186 @@
+"""A feature's run on the terminal: begin it, watch it, resume it; the questions, and their answers by flag."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from rekindle.agents.registry import DEFAULT
+from rekindle.api.client import DaemonClient, NoDaemon
+from rekindle.api.feature_resume import explain
+from rekindle.api.places import Places
+from rekindle.cli import feature_screens
+from rekindle.cli.feature_progress import Board
+from rekindle.cli.options import print_json, workspace
+from rekindle.cli.outcome import INTERRUPTED, printable
+from rekindle.cli.status import quoted
+from rekindle.core.names import why_not
+from rekindle.ports.errors import NoRepository, RekindleError, UsageError
+from rekindle.settings import load
+
+_PAUSE = 0.15
+_LONGEST_PLAN = 1 << 20
+
+
+@dataclass(frozen=True)
+class Resume:
+    """The flags of a resume."""
+
+    choice: str | None = None
+    instructions: str = ""
+    plan_file: str | None = None
+    jobs: int | None = None
+    permission: str = "edits"
+    detach: bool = False
+
+
+def run_plan(
+    cwd: str, plan_file: str, mode: str | None, jobs: int | None, permission: str, *, detach: bool, as_json: bool
+) -> int:
+    """Run a plan to its end, or leave it working."""
+    client = _client()
+    folder = os.path.realpath(cwd)
+    begun = client.ask(
+        "feature_begin",
+        cwd=folder,
+        plan=_read(plan_file),
+        name=plan_file,
+        env=dict(os.environ),
+        mode=mode,
+        jobs=jobs,
+        permission=permission,
+    )
+    if detach:
+        print_json(begun) if as_json else print(f"{begun['feature']}: run {begun['sid']} is under way.")
+        return 0
+    if not as_json:
+        about = f"{begun['tasks']} tasks in {begun['waves']} waves"
+        print(f"Feature {printable(begun['feature'])}, run {begun['sid']}: {about}.", file=sys.stderr)
+    return watch(client, folder, begun["feature"], as_json=as_json)
+
+
+def meant(what: str | None, *, every: bool) -> str | None:
+    """The feature that WHAT means, or the only interrupted one; None if a session is meant."""
+    try:
+        here = workspace()
+        if what is not None:
+            is_name = why_not(what) is None
+            return what if is_name and here.journal(what).path.exists() else None
+        if every:
+            return None
+        found = interrupted(here)
+    except NoRepository:
+        return None
+    if len(found) > 1:
+        names = ", ".join(found)
+        raise UsageError(f"{len(found)} features are interrupted: {names}", "name one, or use --all")
+    return found[0] if found else None
+
+
+def interrupted(here: Any) -> list[str]:
+    """The features of this repository that nobody is at and that never ended."""
+    names = [item.name for item in here.scan().features() if item.tail is not None and not item.error]
+    return [name for name in names if here.analysis(name)[0].is_interrupted]
+
+
+def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) -> int:
+    """Resume one feature; with `only_explain`, only say what would be done."""
+    cwd = os.getcwd()
+    told = explain(workspace(), feature, os.environ.get("HOME", ""), DEFAULT)
+    if only_explain:
+        print_json(told) if as_json else _print(feature_screens.explanation(told))
+        return 0
+    choice, instructions = asked.choice, asked.instructions
+    asks = told["case"] in ("B", "C") and choice is None and not instructions
+    if not as_json:
+        _print(feature_screens.question(told) if told["case"] in ("B", "C") else feature_screens.onward(told))
+    if asks and sys.stdin.isatty() and not as_json:
+        choice = click.prompt("Your choice", type=click.Choice(["A", "B", "C"], case_sensitive=False)).upper()
+    if choice == "C" and not instructions and told["case"] in ("B", "C") and sys.stdin.isatty() and not as_json:
+        instructions = click.prompt("How shall it go on")
+    client = _client()
+    begun = client.ask(
+        "feature_resume",
+        cwd=cwd,
+        feature=feature,
+        env=dict(os.environ),
+        choice=choice,
+        instructions=instructions,
+        plan=_read(asked.plan_file) if asked.plan_file else None,
+        name=asked.plan_file or "",
+        jobs=asked.jobs,
+        permission=asked.permission,
+    )
+    if not as_json:
+        _print(feature_screens.decided(begun))
+    if asked.detach:
+        print_json(begun) if as_json else print(f"{feature}: run {begun['sid']} is under way.")
+        return 0
+    return watch(client, cwd, feature, as_json=as_json)
+
+
+def resume_all(*, as_json: bool) -> None:
+    """Resume every interrupted feature here that asks nothing; name the others with their question."""
+    try:
+        here = workspace()
+    except NoRepository:
+        return
+    client = _client()
+    say = (lambda text: print(text, file=sys.stderr)) if as_json else print
+    for feature in interrupted(here):
+        told = explain(here, feature, "", DEFAULT)
+        if told["case"] in ("B", "C"):
+            say(f"{printable(feature)}: skipped, it asks (case {told['case']}): rekindle resume {quoted(feature)}")
+            continue
+        begun = client.ask("feature_resume", cwd=os.getcwd(), feature=feature, env=dict(os.environ))
+        say(f"{printable(feature)}: run {begun['sid']} goes on with run {told['run']}.")
+
+
+def watch(client: DaemonClient, cwd: str, feature: str, *, as_json: bool) -> int:
+    """Show a run until it ends. Ctrl-C leaves it working."""
+    board = Board(sys.stdout.isatty() and not as_json, quiet=as_json)
+    told: dict[str, Any] = {}
+    try:
+        with board:
+            while not told.get("over"):
+                told = client.ask("feature_state", start=False, cwd=cwd, feature=feature)
+                board.show(told)
+                if not told["over"]:
+                    time.sleep(_PAUSE)
+    except KeyboardInterrupt:
+        print(f"It goes on without you: rekindle follow {quoted(feature)}", file=sys.stderr)
+        return INTERRUPTED
+    except NoDaemon:
+        raise RekindleError(
+            f"the daemon is gone, and the run of {feature} with it", f"go on with it: rekindle resume {quoted(feature)}"
+        ) from None
+    if as_json:
+        print_json(told)
+    else:
+        _print(feature_screens.ended(told))
+    return 0 if told["reason"] == "completed" else 1
+
+
+def _client() -> DaemonClient:
+    return DaemonClient(Places(load(os.environ, None)))
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_LONGEST_PLAN + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})", "give the path of a plan") from error
+    if len(content) > _LONGEST_PLAN:
+        raise UsageError(f"{path}: is too long for a plan", f"a plan has at most {_LONGEST_PLAN} bytes")
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _print(lines: Any) -> None:
+    for line in lines:
+        print(line)

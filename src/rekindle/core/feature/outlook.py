@@ -1,0 +1,185 @@
+"""What a resume of a feature would do, and why: the decision with its options, and every row of the three tables.
+
+Pure: the same value is shown by `--explain` and acted upon by the resume itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rekindle.core.feature.evidence import GitEvidence, WorkTree
+from rekindle.core.feature.naming import feature_branch
+from rekindle.core.feature.plan import Plan
+from rekindle.core.feature.progress import Progress, has_passed, is_merged
+from rekindle.core.journal.analysis import Analysis, Decision, decide
+from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, PENDING, SKIPPED, Issue
+from rekindle.core.reconcile import branches, tasks, worktrees
+from rekindle.core.reconcile.branches import Recorded
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table: what it is about, what is done, why."""
+
+    name: str
+    action: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Everything that a resume will do. `lost` are tasks of whose work nothing is left: they start over."""
+
+    decision: Decision
+    issues: tuple[Issue, ...]
+    tasks: tuple[Row, ...]
+    branches: tuple[Row, ...]
+    worktrees: tuple[Row, ...]
+    lost: tuple[str, ...]
+    warnings: tuple[str, ...]
+    affected: tuple[str, ...]
+
+
+def outlook(
+    feature: str,
+    analysis: Analysis,
+    plan: Plan | None,
+    known: dict[str, Progress],
+    git: GitEvidence,
+    kept: frozenset[str] = frozenset(),
+) -> Outlook:
+    """Look at a feature that is to be resumed. An issue that git shows to be overcome asks nothing any more.
+
+    `kept` are tasks whose uncommitted work a snapshot has.
+    """
+    issues = tuple(issue for issue in analysis.state.issues if not _is_overcome(issue, known, git))
+    decision = decide(analysis.state, interrupted=True)
+    if decision.case == "B" and not issues:
+        decision = Decision("A", decision.next_step, decision.restart_tasks)
+    merged = {name for name, one in known.items() if is_merged(name, one, git)}
+    affected = tuple(name for name in decision.restart_tasks if name not in merged) if decision.case != "A" else ()
+    lost = tuple(name for name, one in known.items() if name not in merged | kept and _is_lost(one, git))
+    return Outlook(
+        decision,
+        issues,
+        tuple(_task(name, one, git) for name, one in known.items()),
+        tuple(_branches(known, merged, git)),
+        tuple(_trees(known, merged, git)),
+        lost,
+        tuple(_warnings(feature, plan, merged, git)),
+        affected,
+    )
+
+
+_BEGUN = (IN_PROGRESS, COMPLETE, FAILED)
+
+
+def _is_lost(one: Progress, git: GitEvidence) -> bool:
+    """Whether all that was done for a task is gone: its branch, or the worktree beside a branch without commits."""
+    if not one.has_branch or one.status not in _BEGUN:
+        return False
+    branch = git.branches.get(one.branch)
+    there = any(tree.branch == one.branch for tree in git.trees.values())
+    return branch is None or (not there and not branch.commits and branch.elsewhere is None)
+
+
+def _is_overcome(issue: Issue, known: dict[str, Progress], git: GitEvidence) -> bool:
+    """A blocked merge that a person has resolved, or a failure of work that is merged by now."""
+    one = known.get(issue.task or "")
+    if one is None:
+        return False
+    branch = git.branches.get(one.branch)
+    resolved = git.merging is not None and not git.merging.conflicts
+    waits = branch is not None and git.merging is not None and git.merging.branch_tip == branch.tip
+    return is_merged(issue.task or "", one, git) or (issue.type == "blocker.reported" and resolved and waits)
+
+
+def _task(name: str, one: Progress, git: GitEvidence) -> Row:
+    branch = git.branches.get(one.branch)
+    if one.status == SKIPPED:
+        return Row(name, "skipped", "it was decided to leave it out")
+    quality: tasks.Quality = "failed" if one.qa is not None and one.qa.result == "failed" else "none"
+    quality = "passed" if has_passed(name, one, git) else quality
+    commits = branch is not None and branch.commits > 0
+    step = tasks.step(tasks.Task(is_merged(name, one, git), branch is not None, commits, quality))
+    if step == "make the branch and start" and one.status == PENDING:
+        return Row(name, "not begun", "its turn has not come yet")
+    return Row(name, step, _WHY[step])
+
+
+_WHY: dict[tasks.Step, str] = {
+    "done": "it is merged",
+    "merge": "it has work that passed quality assurance",
+    "work on the issues": "it has work that did not pass: its agent gets the issues",
+    "check": "it has work that nobody has checked yet",
+    "start": "its branch has no commits: its agent is brought back, or started",
+    "make the branch and start": "there is neither a branch nor a merge of it",
+}
+
+
+def _recorded(one: Progress | None, *, merged: bool) -> Recorded:
+    if one is None or (not one.has_branch and not merged):
+        return "nothing"
+    return "merged" if merged else "in progress"
+
+
+def _branches(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> list[Row]:
+    rows = []
+    owners = {one.branch: (name, one) for name, one in known.items()}
+    dirty = {tree.branch for tree in git.trees.values() if tree.uncommitted}
+    for name in dict.fromkeys((*(one.branch for one in known.values() if one.has_branch), *git.branches)):
+        task, one = owners.get(name, ("", None))
+        found = git.branches.get(name)
+        seen = branches.Branch(
+            name,
+            _recorded(one, merged=task in merged),
+            found is not None,
+            found.commits if found is not None else 0,
+            found is not None and found.merged,
+            name in dirty,
+        )
+        verdict = branches.reconcile(seen)
+        rows.append(Row(name, verdict.action, verdict.why))
+    return rows
+
+
+def _trees(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> list[Row]:
+    rows = []
+    owners = {one.branch: (name, one) for name, one in known.items()}
+    there = {tree.branch for tree in git.trees.values()}
+    gone = [
+        one.branch for name, one in known.items() if one.has_branch and name not in merged and one.branch not in there
+    ]
+    for tree in (*git.trees.values(), *(WorkTree("", branch) for branch in gone)):
+        task, one = owners.get(tree.branch or "", ("", None))
+        branch = git.branches.get(tree.branch or "")
+        seen = worktrees.Worktree(
+            tree.path,
+            _recorded(one, merged=task in merged),
+            bool(tree.path),
+            branch is not None and branch.merged,
+            tree.uncommitted,
+            tree.locked,
+        )
+        verdict = worktrees.reconcile(seen)
+        rows.append(Row(tree.path or f"the worktree of {tree.branch}", verdict.action, verdict.why))
+    return rows
+
+
+def _warnings(feature: str, plan: Plan | None, merged: set[str], git: GitEvidence) -> list[str]:
+    branch = feature_branch(feature)
+    told = []
+    if plan is None:
+        told.append("the journal has no plan")
+    if git.tip is None and git.last_merge is not None:
+        told.append(f"{branch} is gone; it is made again at our last merge ({git.last_merge[:10]})")
+    elif git.tip is None and merged:
+        told.append(
+            f"{branch} is gone, and merged work was on it: find it with `git reflog`, then `git branch {branch} COMMIT`"
+        )
+    if git.rewritten and git.last_merge is not None:
+        told.append(
+            f"{branch} was rewritten since our last merge ({git.last_merge[:10]}, still under refs/rekindle/merged): "
+            "what the journal calls merged is taken for merged"
+        )
+    return told

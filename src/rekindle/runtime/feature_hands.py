@@ -1,0 +1,303 @@
+"""Carries out the effects of a feature's run: git and commands in threads, sessions through the supervisor.
+
+Each effect is done first and written to the journal after: git (or the store) shows what was done if nobody lives to
+write it down, and an event carries an id, so that nothing is told twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from rekindle.core.feature import effects as e
+from rekindle.core.feature import prompts
+from rekindle.core.feature.decide import Situation
+from rekindle.core.feature.evidence import Memory
+from rekindle.core.feature.naming import feature_branch
+from rekindle.core.feature.plan import Plan
+from rekindle.core.feature.plan_file import Mode
+from rekindle.core.journal import event as ev
+from rekindle.core.journal.run import COMPLETE
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import TERMINAL
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.feature import CommandDone, FeatureGit
+from rekindle.runtime.supervisor import Supervisor
+
+Data = dict[str, Any]
+_SUMMARY = 200
+_CHECK_SECONDS = 900.0
+_END_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be run, for whom, and as which run."""
+
+    repository: str
+    feature: str
+    sid: str
+    plan: Plan
+    mode: Mode
+    jobs: int
+    env: dict[str, str]
+    agent: str
+    permission: str = "edits"
+    base: str = ""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a run works with. `append` writes an event of the run; it returns when the event is on disk."""
+
+    git: FeatureGit
+    supervisor: Supervisor
+    append: Callable[[str, dict[str, Any], str], Awaitable[None]]
+    begin: Callable[[f.Created, dict[str, str]], None]
+    command: Callable[[list[str], str, dict[str, str], float], CommandDone]
+    said: Callable[[str], str]
+    kinds: Collection[str]
+
+
+@dataclass
+class Hands:
+    """One run's hands. They remember only what can be found out again."""
+
+    order: Order
+    tools: Tools
+    memory: Memory = field(default_factory=Memory)
+    _started: set[str] = field(default_factory=set)
+
+    async def do(self, effect: e.Effect, now: Situation) -> None:
+        """Carry out one effect. Raises RekindleError with what to do."""
+        match effect:
+            case e.MakeFeature():
+                start = await asyncio.to_thread(self.tools.git.make_feature, self.order.base)
+                data = {"name": self._branch, "parent": self.order.base or "HEAD", "commit": start}
+                await self._tell("branch.created", data, "feature-branch")
+            case e.Prepare():
+                await self._prepare(effect, is_begun=effect.session in now.sessions)
+            case e.Say():
+                await self._say(effect, now)
+            case e.Revive():
+                await self._begun(effect.task, now)
+                self.memory.revived[effect.session] = self.memory.revived.get(effect.session, 0) + 1
+                await self._record(effect.session, f.ResumeAsked(at=self._clock(), by=f"feature {self.order.feature}"))
+            case e.Rest():
+                await self.end(effect.session, "asleep")
+            case e.Commit():
+                summary = self.order.plan.task(effect.task).summary or effect.task
+                message = f"{summary}\n\nWork on task {effect.task} of {self.order.feature}, round {effect.round}."
+                await asyncio.to_thread(self.tools.git.commit, effect.task, effect.branch, message)
+            case e.RunChecks():
+                await self._judging(effect.task, effect.round, "checks")
+                tree = self.tools.git.tree_of(effect.task)
+                key = f"{effect.task}-{effect.round}-{effect.tip[:12]}"
+                found = await self._commands(effect.commands, tree, key, {"taskId": effect.task, "round": effect.round})
+                self.memory.checks[effect.task, effect.round, effect.tip] = found
+            case e.ReadVerdict():
+                said = await asyncio.to_thread(self.tools.said, effect.session)
+                self.memory.verdicts[effect.task, effect.round] = prompts.verdict(said)
+            case e.Judge():
+                await self._judge(effect)
+            case e.Merge():
+                await self._merge(effect, now)
+            case e.Settle():
+                await self._settle(effect, now)
+            case e.Fail():
+                failed: Data = {"taskId": effect.task, "error": effect.error, "attempts": effect.attempts}
+                await self._tell(ev.TASK_FAILED, failed, f"failed-{effect.task}")
+            case e.Block():
+                await self._block(effect)
+            case e.CheckWave():
+                tree = await asyncio.to_thread(self.tools.git.integration)
+                key = f"wave-{effect.wave}-{effect.tip[:12]}"
+                found = await self._commands(effect.commands, tree, key, {"wave": effect.wave})
+                for issue in found:
+                    met: Data = {"file": None, "line": None, "error": f"wave {effect.wave}: {issue}", "attempts": 1}
+                    await self._tell(ev.ERROR_ENCOUNTERED, {**met, "resolved": False}, f"{key}-error")
+                self.memory.waves[effect.wave, effect.tip] = found
+            case e.MarkWave():
+                await self._mark(effect.wave)
+            case e.Wait():
+                await asyncio.sleep(max(0.0, min(effect.until - self._clock(), 30.0)))
+            case e.Finish():
+                await self._finish(effect)
+
+    async def warn(self, message: str, context: str, key: str) -> None:
+        """Put a warning into the journal."""
+        await self._tell(ev.WARNING_LOGGED, {"message": message, "context": context}, f"warning-{key}")
+
+    @property
+    def _branch(self) -> str:
+        return feature_branch(self.order.feature)
+
+    def _clock(self) -> float:
+        return self.tools.supervisor.engine.clock()
+
+    async def _tell(self, type_: str, data: dict[str, Any], key: str) -> None:
+        await self.tools.append(type_, data, f"{self.order.sid}-{key}")
+
+    async def _record(self, session: str, *facts: f.AnyFact) -> None:
+        await self.tools.supervisor.record(session, *facts)
+
+    async def _prepare(self, effect: e.Prepare, *, is_begun: bool) -> None:
+        """A worktree that comes before its session is told of with that."""
+        git = self.tools.git
+        made = await asyncio.to_thread(git.prepare, effect.task, effect.branch, effect.session)
+        if made.made_branch is not None:
+            data = {"name": effect.branch, "parent": self._branch, "taskId": effect.task}
+            await self._tell("branch.created", data, f"branch-{effect.task}")
+        if made.made_tree and is_begun:
+            data = {"path": made.path, "branch": effect.branch, "taskId": effect.task}
+            await self._tell("worktree.created", data, f"worktree-{effect.task}")
+        if made.restored is not None:
+            message = f"the worktree of task {effect.task} was gone; its files are back from a snapshot"
+            await self.warn(message, made.restored, f"restored-{effect.task}")
+
+    async def _begun(self, task: str, now: Situation) -> None:
+        """A task is at work in this run: say so, once, and that it has a branch, if that is not known yet."""
+        if task in self._started:
+            return
+        self._started.add(task)
+        planned, known = self.order.plan.task(task), now.progress[task]
+        if not known.has_branch:
+            data = {"name": known.branch, "parent": self._branch, "taskId": task}
+            await self._tell("branch.created", data, f"branch-{task}")
+        start: Data = {"taskId": task, "summary": planned.summary, "agent": planned.agent}
+        await self._tell(ev.TASK_STARTED, {**start, "files": list(planned.files)}, f"started-{task}")
+
+    async def _say(self, effect: e.Say, now: Situation) -> None:
+        engine = self.tools.supervisor.engine
+        if effect.role == "work":
+            await self._begun(effect.task, now)
+        if effect.role == "review":
+            await self._judging(effect.task, effect.round, effect.agent)
+        known = effect.session in now.sessions
+        if not known:
+            planned = self.order.plan.task(effect.task)
+            merges = effect.role == "merge"
+            tree = (
+                await asyncio.to_thread(self.tools.git.integration) if merges else self.tools.git.tree_of(effect.task)
+            )
+            created = f.Created(
+                at=engine.clock(),
+                session=effect.session,
+                agent=effect.agent if effect.agent in self.tools.kinds else self.order.agent,
+                cwd=tree,
+                repository=self.order.repository,
+                worktree=tree,
+                branch=now.progress[effect.task].branch if effect.role == "work" else None,
+                title=f"{effect.role}: {planned.summary or planned.id}",
+                policy="ask",
+                permission="deny" if effect.role == "review" else self.order.permission,
+                feature=self.order.feature,
+                task=effect.task,
+            )
+            await asyncio.to_thread(self.tools.begin, created, self.order.env)
+            engine.create(created)
+        facts: list[f.AnyFact] = [f.PromptQueued(at=engine.clock(), prompt=effect.prompt, text=effect.text)]
+        if known and not engine.session(effect.session).is_up:
+            facts.append(f.ResumeAsked(at=engine.clock(), by=f"feature {self.order.feature}"))
+        await self._record(effect.session, *facts)
+
+    async def end(self, session: str, to: str) -> None:
+        """End a session's agent, and wait until it is gone."""
+        engine = self.tools.supervisor.engine
+        asked = f.StopAsked(at=engine.clock(), by=f"feature {self.order.feature}", to=to)  # type: ignore[arg-type]
+        await self._record(session, asked)
+        deadline = asyncio.get_running_loop().time() + _END_SECONDS
+        while engine.session(session).is_up:
+            if asyncio.get_running_loop().time() > deadline:
+                raise RekindleError(f"the agent of session {session} does not end", "see `rekindle ps`")
+            await asyncio.sleep(0.02)
+
+    async def _judging(self, task: str, round_: int, reviewer: str) -> None:
+        data = {"taskId": task, "round": round_, "reviewer": reviewer}
+        await self._tell("qa.started", data, f"qa-{task}-{round_}")
+
+    async def _judge(self, effect: e.Judge) -> None:
+        planned = self.order.plan.task(effect.task)
+        await self._judging(effect.task, effect.round, planned.reviewer or "checks")
+        key = f"qa-{effect.task}-{effect.round}-ended"
+        if effect.issues:
+            data = {"taskId": effect.task, "round": effect.round, "issues": list(effect.issues)}
+            await self._tell("qa.failed", data, key)
+            return
+        await asyncio.to_thread(self.tools.git.remember_checked, effect.task, effect.tip)
+        looked = [f"{len(planned.checks)} checks"] if planned.checks and self.order.mode != "fast" else []
+        looked += [f"reviewed by {planned.reviewer}"] if planned.reviewer else []
+        summary = ", ".join(looked) or "there is nothing to check it with"
+        await self._tell("qa.passed", {"taskId": effect.task, "round": effect.round, "summary": summary}, key)
+
+    async def _commands(self, commands: tuple[str, ...], tree: str, key: str, about: dict[str, Any]) -> tuple[str, ...]:
+        issues = []
+        for number, command in enumerate(commands):
+            words = shlex.split(command)
+            done = await asyncio.to_thread(self.tools.command, words, tree, self.order.env, _CHECK_SECONDS)
+            result = "pass" if done.passed else "fail"
+            said = done.output[-_SUMMARY:]
+            data = {"command": command, "result": result, "output_summary": said, **about}
+            await self._tell("check.ran", data, f"check-{key}-{number}")
+            if not done.passed:
+                issues.append(f"{command}: {done.output[-1000:] or 'failed'}")
+        return tuple(issues)
+
+    async def _merge(self, effect: e.Merge, now: Situation) -> None:
+        planned = self.order.plan.task(effect.task)
+        message = f"Merge task {effect.task}: {planned.summary}" if planned.summary else f"Merge task {effect.task}"
+        merge = self.tools.git.merge
+        done = await asyncio.to_thread(merge, effect.task, effect.branch, effect.tip, effect.epoch, message)
+        if done.commit is None:
+            files = ", ".join(done.conflicts)
+            await self.warn(f"task {effect.task} conflicts in {files}", effect.branch, f"conflict-{effect.tip[:12]}")
+            return
+        resolved = now.git.merging is not None
+        data = {"name": effect.branch, "target": self._branch, "conflicts": resolved, "taskId": effect.task}
+        await self._tell("branch.merged", {**data, "commit": done.commit}, f"merged-{effect.task}")
+
+    async def _settle(self, effect: e.Settle, now: Situation) -> None:
+        known, planned = now.progress[effect.task], self.order.plan.task(effect.task)
+        git = self.tools.git
+        if not known.merged:
+            data = {"name": effect.branch, "target": self._branch, "conflicts": False, "taskId": effect.task}
+            await self._tell("branch.merged", data, f"merged-{effect.task}")
+        if known.status != COMPLETE:
+            files = await asyncio.to_thread(git.changed_files, effect.task, effect.branch)
+            data = {"taskId": effect.task, "summary": planned.summary, "files_changed": files}
+            await self._tell(ev.TASK_COMPLETED, data, f"completed-{effect.task}")
+        for name in now.sessions_of(effect.task):
+            if now.sessions[name].state not in TERMINAL:
+                await self.end(name, "completed")
+        cleared = await asyncio.to_thread(git.clear, effect.task, effect.branch)
+        if cleared.removed_tree is not None:
+            await self._tell("worktree.removed", {"path": cleared.removed_tree}, f"removed-{effect.task}")
+        for number, sentence in enumerate(cleared.kept):
+            await self.warn(sentence, f"task {effect.task}", f"kept-{effect.task}-{number}")
+        self.memory.settled.add(effect.task)
+
+    async def _block(self, effect: e.Block) -> None:
+        self.memory.problems[effect.task] = effect.problem
+        if effect.is_blocker:
+            agent = self.order.plan.task(effect.task).agent
+            data = {"description": effect.problem, "agent": agent, "task": effect.task}
+            await self._tell(ev.BLOCKER_REPORTED, data, f"blocked-{effect.task}")
+        else:
+            await self.warn(effect.problem, f"task {effect.task}", f"blocked-{effect.task}")
+
+    async def _mark(self, wave: int) -> None:
+        last = len(self.order.plan.waves)
+        data = {
+            "label": f"wave-{wave}-complete" if wave else "plan-ready",
+            "branch": self._branch,
+            "plan_step": f"wave-{wave + 1}-start" if wave < last else "finish",
+            "resumable": True,
+        }
+        await self._tell(ev.CHECKPOINT, data, f"checkpoint-{wave}")
+
+    async def _finish(self, effect: e.Finish) -> None:
+        if effect.reason == "completed":
+            await asyncio.to_thread(self.tools.git.clear_integration)

@@ -1,0 +1,197 @@
+"""Drives one run of a feature to its end: observe, decide, act, and again whenever something has changed.
+
+It lives in the daemon, so that a closed terminal stops nothing. There is no other path for a resume: the runner looks
+at the journal, at git and at the sessions, and finds them as somebody left them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rekindle.core.feature import effects as e
+from rekindle.core.feature.decide import Situation, due
+from rekindle.core.feature.plan import Plan
+from rekindle.core.feature.progress import progress
+from rekindle.core.journal import event as ev
+from rekindle.core.journal.fold import JournalState
+from rekindle.core.journal.lineage import lineages, overlay
+from rekindle.core.journal.run import COMPLETE, Checkpoint
+from rekindle.core.session.machine import Session
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.store import StaleGeneration
+from rekindle.runtime.feature_hands import Hands, Order, Tools
+
+log = logging.getLogger(__name__)
+_LOOK_AGAIN = 5.0
+_PAUSE = 0.2
+_FAILED_LOOKS = 25
+_STEP = re.compile(r"wave-(\d+)-start\Z")
+Reason = Literal["completed", "user_cancelled", "error"]
+
+
+@dataclass(frozen=True)
+class End:
+    """How a run ended."""
+
+    reason: Reason
+    message: str = ""
+
+
+def marked_wave(checkpoint: Checkpoint | None, plan: Plan) -> int | None:
+    """The last wave that a checkpoint stands behind; None without any."""
+    if checkpoint is None:
+        return None
+    step = str(checkpoint.plan_step or "")
+    found = _STEP.match(step)
+    if found is not None:
+        return int(found.group(1)) - 1
+    return len(plan.waves) if step == "finish" else 0
+
+
+@dataclass
+class FeatureRunner:
+    """One run of one feature. `read` gives the journal as it is now, and may block."""
+
+    order: Order
+    tools: Tools
+    read: Callable[[], JournalState]
+    end: End | None = None
+    situation: Situation | None = None
+    _busy: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _cancelled: bool = False
+    _fatal: str = ""
+    _failed_looks: int = 0
+    _began: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._hands = Hands(self.order, self.tools)
+
+    def cancel(self) -> None:
+        """End the run as a person wants it: agents are put to sleep, everything stays where it is."""
+        self._cancelled = True
+        self._changed.set()
+
+    async def drive(self) -> End:
+        """Run to the end. A journal or a store that is gone ends it too, and then it counts as interrupted."""
+        engine = self.tools.supervisor.engine
+        self._began = engine.clock()
+        engine.listeners.append(self._heard)
+        try:
+            found = await self._drive()
+            await self._close(found)
+        finally:
+            engine.listeners.remove(self._heard)
+            for task in self._busy.values():
+                task.cancel()
+        self.end = found
+        return found
+
+    async def _drive(self) -> End:
+        while True:
+            self._changed.clear()
+            if self._cancelled or self._fatal:
+                while self._busy:
+                    await asyncio.wait(list(self._busy.values()))
+                return End("user_cancelled") if self._cancelled else End("error", self._fatal)
+            busy = frozenset(self._busy)  # an effect that ends while we look may or may not be seen: it counts as busy
+            now = await self._look()
+            if now is None:
+                continue
+            for effect in due(now, busy):
+                if isinstance(effect, e.Finish):
+                    await self._hands.do(effect, now)
+                    return End(effect.reason, effect.message)
+                work = asyncio.ensure_future(self._do(effect, now))
+                self._busy[effect.task] = work
+            try:
+                await asyncio.wait_for(self._changed.wait(), _LOOK_AGAIN)
+            except TimeoutError:
+                continue
+
+    async def _look(self) -> Situation | None:
+        """Observe; None if that failed, because a worktree is just being removed, say. It may not fail for long."""
+        try:
+            now = await self._observe()
+        except (RekindleError, OSError) as error:
+            self._failed_looks += 1
+            if self._failed_looks > _FAILED_LOOKS:
+                self._fatal = error.message if isinstance(error, RekindleError) else str(error)
+            await asyncio.sleep(_PAUSE)
+            return None
+        self._failed_looks = 0
+        return now
+
+    async def _observe(self) -> Situation:
+        """Sessions first: what an agent has finished is in git by then, and never the other way round."""
+        engine = self.tools.supervisor.engine
+        sessions = {session.id: session for session in engine.sessions() if session.feature == self.order.feature}
+        journal = await asyncio.to_thread(self.read)
+        chain = lineages(journal).of(self.order.sid)
+        runs = [journal.sids[sid] for sid in chain if sid in journal.sids]
+        known = progress(self.order.feature, self.order.plan, runs)
+        git = await asyncio.to_thread(self.tools.git.observe, {name: one.branch for name, one in known.items()})
+        self.situation = Situation(
+            repository=self.order.repository,
+            feature=self.order.feature,
+            plan=self.order.plan,
+            progress=known,
+            git=git,
+            sessions=sessions,
+            memory=self._hands.memory,
+            mode=self.order.mode,
+            jobs=self.order.jobs,
+            marked=marked_wave(overlay(runs).checkpoint, self.order.plan),
+            shared_tree=self.tools.git.shared_tree,
+            now=engine.clock(),
+        )
+        return self.situation
+
+    async def _do(self, effect: e.Effect, now: Situation) -> None:
+        try:
+            await self._hands.do(effect, now)
+        except StaleGeneration:
+            self._fatal = "another daemon has taken over"
+        except (RekindleError, OSError) as error:
+            await self._trouble(effect, error)
+        finally:
+            self._busy.pop(effect.task, None)
+            self._changed.set()
+
+    async def _trouble(self, effect: e.Effect, error: RekindleError | OSError) -> None:
+        """What could not be done: the task rests until a person has seen to it; without its task, the run does."""
+        message = f"{error.message} ({error.hint})" if isinstance(error, RekindleError) and error.hint else str(error)
+        log.warning("%s: %s: %s", self.order.feature, type(effect).__name__, message)
+        if not effect.task:
+            self._fatal = message
+            return
+        self._hands.memory.problems[effect.task] = message
+        try:
+            await self._hands.warn(message, f"task {effect.task}", f"trouble-{effect.task}-{type(effect).__name__}")
+        except (RekindleError, OSError) as second:
+            self._fatal = str(second)
+
+    async def _close(self, end: End) -> None:
+        engine = self.tools.supervisor.engine
+        done = self.situation.progress if self.situation is not None else {}
+        for task in done:
+            for name in self.situation.sessions_of(task) if self.situation is not None else ():
+                if engine.session(name).is_up:
+                    await self._hands.end(name, "asleep")
+        data: dict[str, Any] = {
+            "reason": end.reason,
+            "duration_s": max(0, round(engine.clock() - self._began)),
+            "tasks_completed": sum(one.status == COMPLETE for one in done.values()),
+        }
+        if end.message:
+            data["message"] = end.message
+        await self.tools.append(ev.SESSION_END, data, f"{self.order.sid}-end")
+
+    def _heard(self, session: Session) -> None:
+        if session.feature == self.order.feature:
+            self._changed.set()

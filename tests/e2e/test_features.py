@@ -1,0 +1,275 @@
+"""Features through the command line: real daemon, real agents (scripted), real git, real SIGKILL."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.daemon import Machine, until
+from tests.e2e.features import FEATURE, Shop, task
+from tests.journals import line
+
+pytestmark = pytest.mark.timeout(280)
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
+        machine = Machine(Path(folder, "home"), Path(folder, "work"))
+        machine.home.mkdir()
+        machine.work.mkdir()
+        yield Shop(machine).make()
+        machine.clean_up()
+        assert machine.stamped() == []
+
+
+def test_a_plan_is_worked_checked_reviewed_and_merged_and_the_users_checkout_is_not_touched(shop: Shop) -> None:
+    before = shop.checkout()
+    plan = shop.plan(
+        task("a", checks=["test -s a.txt"]),
+        task("b", "say I begin", "write b.txt b", "run git add -A", "run git commit -qm mine"),
+        task("c", needs=["a", "b"], reviewer="scripted", review="say VERDICT: PASS"),
+        head='lint = ["true"]',
+    )
+    done = shop.machine.run("run", "--plan", plan)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert [subject for subject, _ in shop.history()] == [f"Merge task {name}: Task {name}" for name in "abc"]
+    assert shop.checkout() == before
+    assert not (shop.root / ".worktrees").exists()
+    assert shop.git("branch", "--list", "work/*") == ""
+    types = {event["type"] for event in shop.events()}
+    assert types >= {"session.start", "plan.created", "branch.created", "worktree.created", "task.started"}
+    assert types >= {"agent.spawned", "agent.completed", "qa.started", "check.ran", "qa.passed", "branch.merged"}
+    assert types >= {"task.completed", "worktree.removed", "checkpoint", "session.end"}
+    assert shop.events("session.end")[0]["data"] | {"duration_s": 0} == {
+        "reason": "completed",
+        "duration_s": 0,
+        "tasks_completed": 3,
+    }
+    labels = [event["data"]["label"] for event in shop.events("checkpoint")]
+    assert labels == ["plan-ready", "wave-1-complete", "wave-2-complete"]
+    assert shop.machine.json("analyze", FEATURE)["decision"]["case"] == "none"
+
+
+def test_after_the_end_of_everything_a_resume_goes_on_in_the_same_conversation(shop: Shop) -> None:
+    plan = shop.plan(task("a"), task("b", "write b.txt b", "stream 200 0.05 tick", "write late.txt x", needs=["a"]))
+    running = shop.start("run", "--plan", plan)
+    until(lambda: list((shop.root / ".worktrees" / FEATURE).glob("b/b.txt")), "work on b")
+    shop.kill_everything()
+    output, _ = running.communicate(timeout=60)
+    assert running.returncode == 1 and f"rekindle resume {FEATURE}" in output
+    assert f"next: rekindle resume {FEATURE}" in shop.machine.ok()
+    explained = shop.machine.ok("resume", FEATURE, "--explain")
+    assert 'checkpoint "wave-1-complete" found' in explained and "done: it is merged" in explained
+    assert len(shop.events("session.start")) == 1, "explaining acts on nothing"
+    resumed = shop.machine.ok("resume", FEATURE)
+    assert "same (the agent's own record has every earlier prompt)" in resumed
+    assert "was started, outcome unknown" in resumed
+    assert [subject for subject, _ in shop.history()] == ["Merge task a: Task a", "Merge task b: Task b"]
+    assert shop.git("show", f"feature/{FEATURE}:late.txt") == "x"
+    [_, start] = shop.events("session.start")
+    assert start["data"]["command"] == "resume"
+    assert start["data"]["resumes"] == shop.events("session.start")[0]["sid"]
+    assert shop.count("task.started") == {"a": 1, "b": 2}
+    team = json.loads((shop.machine.home / ".claude" / "teams" / FEATURE / "config.json").read_text())
+    assert [one["status"] for one in team["tasks"]] == ["COMPLETE", "IN_PROGRESS"]
+    assert team["tasks"][1]["blockedBy"] == ["a"]
+
+
+BAD = task("b", "write b.txt b", checks=["test -e mended.txt"])
+
+
+def failed(shop: Shop, *tasks: str) -> None:
+    done = shop.machine.run("run", "--plan", shop.plan(*tasks))
+    assert done.returncode == 1, done.stdout
+    assert shop.events("session.end")[-1]["data"]["reason"] == "error"
+    assert len(shop.events("qa.failed")) == 2
+    asked = shop.machine.run("resume", FEATURE)
+    assert asked.returncode == 3
+    assert "[task.failed] task b: quality assurance failed 2 rounds" in asked.stdout
+    assert "--choose A" in asked.stderr
+
+
+def test_a_failed_task_asks_and_is_started_over_with_its_old_tip_kept(shop: Shop) -> None:
+    failed(shop, task("a"), task("b", "write b.txt b", checks=["test -e ../../../mended.txt"]))
+    (shop.root / "mended.txt").write_text("")
+    old = shop.git("rev-parse", f"work/{FEATURE}/b")
+    told = shop.machine.ok("resume", FEATURE, "--choose", "A")
+    assert "is kept as refs/rekindle/kept" in told
+    assert old in shop.git("for-each-ref", "refs/rekindle/kept")
+    assert shop.count("task.started") == {"a": 1, "b": 2}
+    [decided] = shop.events("resume.decided")
+    assert (decided["data"]["choice"], decided["data"]["tasks"]) == ("A", ["b"])
+    assert len(decided["data"]["issues"]) == 1
+    assert len(shop.history()) == 2
+
+
+def test_a_failed_task_can_be_skipped_and_who_needs_it_is_named(shop: Shop) -> None:
+    failed(shop, task("a"), BAD, task("c", needs=["b"]), task("d", after=["b"]))
+    told = shop.machine.ok("resume", FEATURE, "--choose", "B")
+    assert "task c cannot run any more: it needs b, which is skipped" in told
+    assert [event["data"]["taskId"] for event in shop.events("task.skipped")] == ["b", "c"]
+    assert "d no longer waits for b" in shop.events("plan.updated")[0]["data"]["reason"]
+    assert [subject for subject, _ in shop.history()] == ["Merge task a: Task a", "Merge task d: Task d"]
+    assert shop.git("branch", "--list", f"work/{FEATURE}/b") != "", "its work is kept"
+    assert shop.machine.run("resume", FEATURE).returncode == 2, "nothing is left to resume"
+
+
+def test_a_failed_task_can_be_given_instructions(shop: Shop) -> None:
+    failed(shop, BAD)
+    shop.machine.ok("resume", FEATURE, "--choose", "C", "--instructions", "write mended.txt yes")
+    assert shop.git("show", f"feature/{FEATURE}:mended.txt") == "yes"
+    assert shop.count("task.started") == {"b": 2}
+
+
+def early(shop: Shop) -> None:
+    """A run that was cut before its first checkpoint."""
+    tasks = [{"id": "a", "summary": "Task a", "agent": "builder", "prompt": "write a.txt a"}]
+    shop.put_journal(
+        line("session.start", "f4e3d2c1", 0, command="implement", mode="fast"),
+        line("plan.created", "f4e3d2c1", 1, tasks=tasks, waves=[{"wave": 1, "task_ids": ["a"]}], dependencies=[]),
+        line("task.started", "f4e3d2c1", 2, taskId="a"),
+    )
+
+
+@pytest.mark.parametrize("choice", ["A", "B", "C"])
+def test_a_run_without_a_checkpoint_asks_and_can_start_over(shop: Shop, choice: str) -> None:
+    early(shop)
+    asked = shop.machine.run("resume", FEATURE)
+    assert asked.returncode == 3 and "No checkpoint found" in asked.stdout
+    if choice == "B":
+        assert shop.machine.run("resume", FEATURE, "--choose", "B").returncode == 2
+        shop.machine.ok("resume", FEATURE, "--choose", "B", "--plan", shop.plan(task("new")))
+    elif choice == "C":
+        shop.machine.ok("resume", FEATURE, "--instructions", "write more.txt x")
+    else:
+        shop.machine.ok("resume", FEATURE, "--choose", "A")
+    start = shop.events("session.start")[-1]["data"]
+    assert start.get("restarts" if choice != "C" else "resumes") == "f4e3d2c1"
+    files = shop.git("ls-tree", "--name-only", f"feature/{FEATURE}").split()
+    assert {"A": "a.txt", "B": "new.txt", "C": "more.txt"}[choice] in files
+
+
+def test_the_work_of_another_orchestrator_is_checked_and_merged_and_not_done_again(shop: Shop) -> None:
+    for name in ("1", "2"):
+        shop.git("worktree", "add", "-q", "-b", f"work/{FEATURE}/{name}", str(shop.machine.home / name), "main")
+        (shop.machine.home / name / f"{name}.txt").write_text(name)
+        shop.git("add", "-A", cwd=shop.machine.home / name)
+        shop.git("commit", "-q", "-m", f"work {name}", cwd=shop.machine.home / name)
+        shop.git("worktree", "remove", str(shop.machine.home / name))
+    shop.git("branch", f"feature/{FEATURE}", f"work/{FEATURE}/1")
+    shop.git("branch", f"work/{FEATURE}/stray", "main")
+    tasks = [{"id": name, "summary": f"Task {name}", "agent": "eng"} for name in ("1", "2")]
+    waves = [{"wave": 1, "task_ids": ["1"]}, {"wave": 2, "task_ids": ["2"]}]
+    merged = {"name": f"work/{FEATURE}/1", "target": f"feature/{FEATURE}"}
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("session.start", {"command": "implement", "mode": "standard"}),
+        ("plan.created", {"tasks": tasks, "waves": waves, "dependencies": [{"task_id": "2", "blocked_by": "1"}]}),
+        ("agent.spawned", {"name": "one", "task": "1", "branch": f"work/{FEATURE}/1"}),
+        ("task.started", {"taskId": "1"}),
+        ("task.completed", {"taskId": "1"}),
+        ("branch.merged", merged),
+        ("checkpoint", {"label": "wave-1-complete", "plan_step": "wave-2-start"}),
+        ("agent.spawned", {"name": "two", "task": "2", "branch": f"work/{FEATURE}/2"}),
+        ("task.started", {"taskId": "2"}),
+    ]
+    shop.put_journal(*(line(type_, "f4e3d2c1", seq, **data) for seq, (type_, data) in enumerate(events)))
+    explained = shop.machine.ok("resume", FEATURE, "--explain")
+    assert "delete: it is merged" in explained and "check: it has work that nobody has checked yet" in explained
+    assert "warn: the journal does not know it" in explained
+    shop.machine.ok("resume", FEATURE)
+    assert shop.events("agent.spawned")[-1]["data"]["name"] == "two", "no agent was started"
+    assert shop.git("show", f"feature/{FEATURE}:2.txt") == "2"
+    assert shop.git("branch", "--list", "work/*") == f"work/{FEATURE}/stray"
+
+
+def test_a_conflict_goes_to_an_agent_then_to_a_person_and_is_merged_once(shop: Shop) -> None:
+    both = shop.plan(task("a", "write same.txt one"), task("b", "write same.txt two"))
+    done = shop.machine.run("run", "--plan", both)
+    assert done.returncode == 1 and "its merge conflicts" in done.stdout
+    assert shop.events("blocker.reported")[0]["data"]["task"] == "b"
+    tree = shop.root / ".worktrees" / FEATURE / ".integration"
+    assert "<<<<<<<" in (tree / "same.txt").read_text()
+    assert shop.machine.run("resume", FEATURE).returncode == 3
+    (tree / "same.txt").write_text("one and two")
+    shop.machine.ok("resume", FEATURE)
+    assert shop.git("show", f"feature/{FEATURE}:same.txt") == "one and two"
+    assert shop.count("branch.merged") == {"a": 1, "b": 1}
+    assert shop.events("branch.merged")[-1]["data"]["conflicts"] is True
+
+
+def test_what_stands_in_the_way_is_named_and_nothing_is_lost(shop: Shop) -> None:
+    plan = shop.plan(task("a"))
+    assert "promt" in shop.machine.run("run", "--plan", shop.plan('[[task]]\nid="a"\npromt="x"')).stderr
+    shop.plan(task("a"))
+    shop.git("stash")
+    shop.git("switch", "-q", "-c", f"feature/{FEATURE}")
+    refused = shop.machine.run("run", "--plan", plan)
+    assert refused.returncode == 2 and "switch --detach" in refused.stderr
+    shop.git("switch", "-q", "--detach")
+    shop.git("branch", f"work/{FEATURE}/left")
+    refused = shop.machine.run("run", "--plan", plan)
+    assert refused.returncode == 2 and "left from earlier work" in refused.stderr
+    shop.git("branch", "-D", f"work/{FEATURE}/left")
+    shop.git("add", "-f", "notes.txt")
+    (shop.root / ".claude" / "progress" / "x").mkdir(parents=True)
+    (shop.root / ".claude" / "progress" / "x" / "y").write_text("")
+    shop.git("add", "-f", ".claude")
+    refused = shop.machine.run("run", "--plan", plan)
+    assert refused.returncode == 2 and "git rm -r --cached" in refused.stderr
+    shop.git("rm", "-r", "-q", "--cached", ".claude")
+    shop.machine.ok("run", "--plan", plan)
+    assert shop.history()[0][0] == "Merge task a: Task a"
+
+
+def test_a_lost_branch_and_a_lost_worktree_are_made_again(shop: Shop) -> None:
+    slow = ("stream 100 0.05 tick",)
+    plan = shop.plan(task("a", "write a.txt a", *slow), task("b", "write b.txt b", *slow))
+    running = shop.start("run", "--plan", plan)
+    trees = shop.root / ".worktrees" / FEATURE
+    until(lambda: (trees / "a" / "a.txt").exists() and (trees / "b" / "b.txt").exists(), "work")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    shutil.rmtree(trees / "a")
+    shutil.rmtree(trees / "b")
+    shop.git("worktree", "prune")
+    shop.git("branch", "-D", f"work/{FEATURE}/b")
+    told = shop.machine.ok("resume", FEATURE)
+    for name in ("a", "b"):
+        assert f"task {name}: started over, nothing of its work was left" in told
+        assert shop.git("show", f"feature/{FEATURE}:{name}.txt") == name
+
+
+def test_a_run_can_be_left_alone_and_be_ended(shop: Shop) -> None:
+    plan = shop.plan(task("a", "write a.txt a", "stream 600 0.05 tick"))
+    shop.machine.ok("run", "--plan", plan, "--detach")
+    until(lambda: (shop.root / ".worktrees" / FEATURE / "a" / "a.txt").exists(), "work")
+    assert shop.machine.run("resume", FEATURE).returncode == 4
+    assert shop.machine.run("run", "--plan", plan).returncode == 4
+    assert "user_cancelled" in shop.machine.ok("stop", FEATURE)
+    assert shop.events("session.end")[-1]["data"]["reason"] == "user_cancelled"
+    assert shop.machine.stamped() == []
+
+
+def test_all_resumes_the_features_that_ask_nothing(shop: Shop) -> None:
+    early(shop)
+    other = shop.root / ".claude" / "progress" / "tiny"
+    other.mkdir()
+    tasks = [{"id": "a", "summary": "Task a", "prompt": "write a.txt a"}]
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("session.start", {"command": "implement"}),
+        ("plan.created", {"tasks": tasks, "waves": [], "dependencies": []}),
+        ("checkpoint", {"label": "plan-ready", "plan_step": "wave-1-start"}),
+    ]
+    lines = [line(type_, "aaaa0001", seq, **data) for seq, (type_, data) in enumerate(events)]
+    (other / "events.jsonl").write_bytes(b"".join(one + b"\n" for one in lines))
+    assert "2 features are interrupted: shop, tiny" in shop.machine.run("resume").stderr
+    told = shop.machine.ok("resume", "--all")
+    assert "shop: skipped, it asks (case C)" in told and "tiny: run" in told
+    until(lambda: "completed" in (other / "events.jsonl").read_text(), "the end of tiny")
