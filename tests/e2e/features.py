@@ -96,6 +96,11 @@ class Shop:
         told = self.git("log", "--first-parent", "--reverse", "--format=%s%x09%T", f"main..feature/{self.feature}")
         return [(subject, tree) for line in told.splitlines() for subject, _, tree in [line.partition("\t")]]
 
+    def said(self, task: str) -> str:
+        """What the newest session of a task has said and done so far."""
+        rows = [row for row in self.machine.json("ps", "--all")["sessions"] if row["title"].endswith(f"Task {task}")]
+        return self.machine.said(rows[-1]["id"]) if rows else ""
+
     def kill_everything(self) -> None:
         """SIGKILL for the daemon, every guard, keeper and agent, at once."""
         with contextlib.suppress(OSError, ValueError):

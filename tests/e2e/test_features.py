@@ -58,9 +58,9 @@ def test_a_plan_is_worked_checked_reviewed_and_merged_and_the_users_checkout_is_
 
 
 def test_after_the_end_of_everything_a_resume_goes_on_in_the_same_conversation(shop: Shop) -> None:
-    plan = shop.plan(task("a"), task("b", "write b.txt b", "stream 200 0.05 tick", "write late.txt x", needs=["a"]))
+    plan = shop.plan(task("a"), task("b", "write b.txt b", "run sleep 60", "write late.txt x", needs=["a"]))
     running = shop.start("run", "--plan", plan)
-    until(lambda: list((shop.root / ".worktrees" / FEATURE).glob("b/b.txt")), "work on b")
+    until(lambda: shop.events("agent.spawned")[-1:] and "sleep 60" in shop.said("b"), "work on b")
     shop.kill_everything()
     output, _ = running.communicate(timeout=60)
     assert running.returncode == 1 and f"rekindle resume {FEATURE}" in output
@@ -70,7 +70,7 @@ def test_after_the_end_of_everything_a_resume_goes_on_in_the_same_conversation(s
     assert len(shop.events("session.start")) == 1, "explaining acts on nothing"
     resumed = shop.machine.ok("resume", FEATURE)
     assert "same (the agent's own record has every earlier prompt)" in resumed
-    assert "was started, outcome unknown" in resumed
+    assert "was started, outcome unknown: run: sleep 60" in resumed
     assert [subject for subject, _ in shop.history()] == ["Merge task a: Task a", "Merge task b: Task b"]
     assert shop.git("show", f"feature/{FEATURE}:late.txt") == "x"
     [_, start] = shop.events("session.start")
@@ -229,7 +229,7 @@ def test_what_stands_in_the_way_is_named_and_nothing_is_lost(shop: Shop) -> None
 
 
 def test_a_lost_branch_and_a_lost_worktree_are_made_again(shop: Shop) -> None:
-    slow = ("stream 100 0.05 tick",)
+    slow = ("run sh -c 'test -e ../../../go || sleep 60'",)
     plan = shop.plan(task("a", "write a.txt a", *slow), task("b", "write b.txt b", *slow))
     running = shop.start("run", "--plan", plan)
     trees = shop.root / ".worktrees" / FEATURE
@@ -240,6 +240,7 @@ def test_a_lost_branch_and_a_lost_worktree_are_made_again(shop: Shop) -> None:
     shutil.rmtree(trees / "b")
     shop.git("worktree", "prune")
     shop.git("branch", "-D", f"work/{FEATURE}/b")
+    (shop.root / "go").write_text("")
     told = shop.machine.ok("resume", FEATURE)
     for name in ("a", "b"):
         assert f"task {name}: started over, nothing of its work was left" in told

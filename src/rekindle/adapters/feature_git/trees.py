@@ -110,11 +110,13 @@ def _switch(place: Place, tree: Registered, branch: str) -> None:
 
 
 def newest_snapshot(cwd: str, branch: str, session: str, tip: str | None) -> str | None:
-    """The newest snapshot of a session that was taken on this branch, if the branch has not moved since."""
+    """The newest snapshot of a session on this branch, if it has more than the branch, which has not moved since."""
     with contextlib.suppress(RekindleError, OSError):
         kept = [one for one in snapshots.listing(cwd, session) if one.branch == branch]
         newest = max(kept, key=lambda one: one.at, default=None)
-        return newest.id if newest is not None and newest.head == tip else None
+        if newest is None or newest.head != tip or tip is None:
+            return None
+        return newest.id if Git(cwd).line("rev-parse", f"{tip}^{{tree}}") != newest.tree else None
     return None
 
 
