@@ -143,7 +143,8 @@ class Features:
         held = self._hold(here, feature, sid)
         try:
             order, warnings = await self._decided(order, found, chosen, instructions)
-            stands = self._ensure_team(order, found.progress)
+            team_name = run.start.team if run is not None and run.start is not None else None
+            stands = self._ensure_team(order, found.progress, team_name or feature)
         except BaseException:
             held.release()
             raise
@@ -210,7 +211,7 @@ class Features:
             await self._tell(order, ev.PLAN_UPDATED, data, "plan")
         return replace(order, plan=result.plan), warnings
 
-    def _ensure_team(self, order: Order, known: dict[str, Progress]) -> str:
+    def _ensure_team(self, order: Order, known: dict[str, Progress], name: str) -> str:
         home = order.env.get("HOME")
         if not home:
             return "missing"
@@ -224,7 +225,7 @@ class Features:
             }
             for task in order.plan.tasks
         ]
-        return team.ensure(home, order.feature, agents, tasks)
+        return team.ensure(home, name, agents, tasks)
 
     def _refuse_live(self, here: Here, feature: str) -> None:
         live = self._live.get((here.repository.root, feature))
