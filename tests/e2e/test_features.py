@@ -82,6 +82,24 @@ def test_after_the_end_of_everything_a_resume_goes_on_in_the_same_conversation(s
     assert team["tasks"][1]["blockedBy"] == ["a"]
 
 
+def test_the_screen_of_a_cut_run_names_its_agents_with_task_and_branch(shop: Shop) -> None:
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("session.start", {"command": "implement"}),
+        ("plan.created", {"tasks": [{"id": "2", "summary": "API"}], "waves": [], "dependencies": []}),
+        ("checkpoint", {"label": "wave-1-complete", "plan_step": "wave-2-start"}),
+        ("agent.spawned", {"name": "service-eng", "task": "2", "branch": f"work/{FEATURE}/api-service"}),
+        ("task.started", {"taskId": "2", "agent": "service-eng"}),
+        ("error.encountered", {"file": "service.ts", "line": 42, "error": "TypeError", "resolved": False}),
+    ]
+    shop.put_journal(*(line(type_, "f4e3d2c1", seq, **data) for seq, (type_, data) in enumerate(events)))
+    asked = shop.machine.run("resume", FEATURE)
+    assert asked.returncode == 3
+    assert 'Last checkpoint: "wave-1-complete" (seq 2)' in asked.stdout
+    assert "1. [error.encountered] TypeError" in asked.stdout
+    assert f"- service-eng (task 2, branch work/{FEATURE}/api-service)" in asked.stdout
+    assert "B. Continue past it: mark task 2 as skipped and go on at wave-2-start" in asked.stdout
+
+
 BAD = task("b", "write b.txt b", checks=["test -e mended.txt"])
 
 

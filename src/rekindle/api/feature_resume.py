@@ -119,7 +119,8 @@ def _agent(name: str, found: Found) -> str:
     """An agent with the task and the branch that it was at, where the journal says so."""
     for task, one in found.progress.items():
         work = found.analysis.state.tasks.get(task)
-        if work is not None and work.agent == name:
+        ours = name.endswith(_session(found.git.place.root, found.feature, task, one))
+        if ours or (work is not None and work.agent == name):
             return f"{name} (task {task}, branch {one.branch})"
     return name
 

@@ -60,7 +60,7 @@ class Board:
             state = f"{task['state']}{f': {said}' if said else ''}"
             if self._before.get(task["id"]) != state and not (task["id"] not in self._before and state == "waiting"):
                 seconds = time.monotonic() - self._began
-                about = f" (session {task['session']})" if task["state"] == "working" else ""
+                about = f" (session {task['session']})" if task["state"] in ("working", "asking") else ""
                 print(
                     f"{seconds:6.1f}s  wave {waves[task['id']]}  {printable(task['id'])}: {printable(state)}{about}",
                     flush=True,
