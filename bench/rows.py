@@ -217,7 +217,7 @@ ROWS: tuple[Row, ...] = (
         target=1.5,
         measure=snapshotting.changed,
         what="In each of 20 folders one file has changed and one is new. All of it is on the disk before the ref is.",
-        reason="It waits for the disk (the objects, then the ref), which the reference does not, and starts more processes; "
+        reason="It waits for the disk (objects, then the ref), which the reference does not, and starts more programs; "
         "on a busy machine that is what the difference consists of.",
     ),
     Row(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rekindle.adapters.keeper_process import stamp
 from rekindle.api.client import is_served
 from rekindle.api.places import Places
 from rekindle.keeper import launch
@@ -110,7 +111,9 @@ class Machine:
     def stamped(self) -> list[int]:
         """All live processes of any session of this machine."""
         sessions = os.listdir(self.places.sessions) if os.path.isdir(self.places.sessions) else []
-        return [process.id.pid for name in sessions for process in launch.find_leftovers(f"rekindle-{name}")]
+        return [
+            process.id.pid for name in sessions for process in launch.find_leftovers(stamp(self.places.sessions, name))
+        ]
 
     def clean_up(self) -> None:
         self.run("stop", "--all")

@@ -33,7 +33,7 @@ def keepers(bench: Bench) -> Iterator[KeeperProcesses]:
     if identity is not None:
         send_signal(identity.keeper, signal.SIGTERM)
     assert wait_until_gone(made.lock(SESSION), DEADLINE)
-    end_leftovers(stamp(SESSION), grace=0.0)
+    end_leftovers(stamp(str(bench.root / "sessions"), SESSION), grace=0.0)
 
 
 def order(*argv: str) -> Order:
@@ -51,7 +51,7 @@ def planned(keepers: KeeperProcesses) -> Spec:
         folder=keepers.folder(SESSION, 1),
         lock=keepers.lock(SESSION),
         socket_dir=str(Path(keepers.lock(SESSION)).parents[2] / "run"),
-        stamp=stamp(SESSION),
+        stamp=stamp(str(Path(keepers.lock(SESSION)).parents[1]), SESSION),
     )
 
 

@@ -7,6 +7,7 @@ SESSIONS/<session>/<attempt>/ is its keeper's folder, SESSIONS/<session>/lock th
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -60,7 +61,7 @@ class KeeperProcesses:
             folder=self.folder(order.session, order.attempt),
             lock=self.lock(order.session),
             socket_dir=self._sockets,
-            stamp=stamp(order.session),
+            stamp=stamp(self._sessions, order.session),
             pty=order.pty,
             grace_seconds=self._grace,
         )
@@ -197,14 +198,15 @@ class KeeperProcesses:
         if fd is None:
             return ()
         try:
-            return tuple(process.comm for process in launch.end_leftovers(stamp(session)))
+            return tuple(process.comm for process in launch.end_leftovers(stamp(self._sessions, session)))
         finally:
             os.close(fd)
 
 
-def stamp(session: str) -> str:
-    """What marks every process of a session, over all attempts."""
-    return f"rekindle-{session}"
+def stamp(sessions: str, session: str) -> str:
+    """What marks every process of a session, over all attempts. Another store may have a session of the same id."""
+    store = hashlib.blake2b(os.fsencode(os.path.realpath(sessions)), digest_size=6).hexdigest()
+    return f"rekindle-{store}-{session}"
 
 
 def _ended(

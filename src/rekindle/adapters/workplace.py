@@ -132,7 +132,7 @@ class LocalWorkplace:
             self._callbacks[key] = Callbacks(
                 os.path.join(self._sessions, session.id),
                 session.cwd,
-                stamp(session.id),
+                stamp(self._sessions, session.id),
                 attempt,
                 self._sockets,
                 self.environment(session),

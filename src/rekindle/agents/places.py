@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rekindle.agents.registry import AGENTS
-from rekindle.agents.scripted import SCRIPTED
-from rekindle.agents.scripted_transcript import ScriptedTranscript
 from rekindle.agents.transcript import NoPlace
 
 
 def record_place(agent: str, environment: Mapping[str, str], cwd: str, token: str) -> str | None:
     """The path of the agent's record; None for an agent, or a token, of which that is not known."""
     dialect = AGENTS[agent].transcript if agent in AGENTS else None
-    if dialect is None and agent == SCRIPTED.name:
-        dialect = ScriptedTranscript()
     try:
         return dialect.place(environment, cwd, token) if dialect is not None else None
     except NoPlace:
