@@ -15,7 +15,7 @@ from tests.real import guard
 from tests.real.models.anthropic import Anthropic
 from tests.real.models.server import ModelServer
 from tests.real.programs import MISSING, program
-from tests.real.stage import ClaudeStage, ScriptedStage, Stage
+from tests.real.stage import ClaudeStage, ScriptedStage, Stage, git
 
 ISOLATED = guard.isolate()
 CASE = "REKINDLE_TEST_CASE"
@@ -56,10 +56,12 @@ def scrubbed(case: str) -> dict[str, str]:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A short path: sockets live below it."""
+    """A short path, because sockets live below it, with a repository to work in."""
     with tempfile.TemporaryDirectory(prefix="rk-", ignore_cleanup_errors=True) as name:
         for inner in ("home", "work", "bin"):
             Path(name, inner).mkdir()
+        git(Path(name, "work"), "init", "-q", "-b", "main")
+        git(Path(name, "work"), "commit", "-q", "--allow-empty", "-m", "begin")
         yield Path(name)
 
 

@@ -8,7 +8,8 @@ transcript is the record.
 from __future__ import annotations
 
 import json
-import time
+import os
+import subprocess
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from tests.e2e.daemon import Machine, until
 from tests.real.models.server import ModelServer, Request
-from tests.real.models.steps import Gate, Hang, Refuse, Reply, Use
+from tests.real.models.steps import Gate, Hang, Limit, Refuse, Reply, Use
 
 
 class Stage(ABC):
@@ -88,6 +89,14 @@ class Stage(ABC):
 
     def was_told(self, session: str, text: str) -> bool:
         return any(text in said for said in self.heard(session))
+
+
+def git(work: Path, *words: str) -> str:
+    """What a person does in the repository that the agent works in."""
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(work.parent / "home")}
+    done = subprocess.run(["git", *who, *words], cwd=work, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout
 
 
 def called(name: str) -> str:
@@ -170,11 +179,9 @@ class ClaudeStage(Stage):
         return called(name)
 
     def limited(self, name: str, seconds: float, answer: str) -> str:
-        reset = time.time() + seconds
-        headers = {"retry-after": f"{seconds:.0f}", "anthropic-ratelimit-unified-reset": f"{reset:.0f}"}
-        refusal = Refuse(429, "rate_limit_error", "This request would exceed your account's rate limit.", headers)
-        self.model.when(lambda one: self._is_new(one, name) and time.time() < reset, refusal)
-        self.model.when(lambda _: time.time() >= reset, Reply(answer))
+        limit = Limit(seconds)
+        self.model.when(lambda one: self._is_new(one, name) and limit.holds(one), limit.step)
+        self.model.when(lambda _: limit.reset is not None, Reply(answer))
         return called(name)
 
     def overflowing(self, name: str, answer: str) -> str:

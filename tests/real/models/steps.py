@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,6 +78,25 @@ class Drop:
     """A stream that begins and whose connection is cut."""
 
     partial: str = ""
+
+
+class Limit:
+    """A rate limit that begins with the first request it meets and tells its reset as Anthropic does."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._headers: dict[str, str] = {}
+        self.reset: float | None = None
+        message = "This request would exceed your account's rate limit."
+        self.step = Refuse(429, "rate_limit_error", message, self._headers)
+
+    def holds(self, _request: object) -> bool:
+        """Whether it is not over yet."""
+        if self.reset is None:
+            self.reset = time.time() + self._seconds
+            reset = {"anthropic-ratelimit-unified-reset": f"{self.reset:.0f}"}
+            self._headers |= {"retry-after": f"{self._seconds:.0f}", **reset}
+        return time.time() < self.reset
 
 
 Step = Reply | Hang | Refuse | Fail | Drop
