@@ -214,8 +214,7 @@ class ClaudeStage(Stage):
         """Whether the user's last word is the prompt itself, and the model has done nothing about it yet."""
         last = [one for one in request.body["messages"] if one["role"] != "system"][-1]
         texts = self.model.user_texts(request)
-        lines = texts[-1].splitlines() if texts else []
-        asks = bool(lines) and called(name) in (lines[0], lines[-1])  # behind a history it comes last
+        asks = bool(texts) and called(name) in texts[-1].splitlines()  # a quotation has something in front of it
         return last["role"] == "user" and asks and not _is_result(last)
 
 
