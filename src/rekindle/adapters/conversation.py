@@ -17,10 +17,13 @@ from rekindle.agents.dialect import Dialect
 from rekindle.agents.framing import Framed, Framer, Line
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.core.session.history import Turn
+from rekindle.core.session.machine import is_ours
 from rekindle.keeper import launch
 from rekindle.keeper.input_records import InputReader, InputRecord
 
-Kind = Literal["prompt", "said", "thought", "tool", "tool_done", "plan", "question", "end", "error", "attempt", "note"]
+Kind = Literal[
+    "prompt", "told", "said", "thought", "tool", "tool_done", "plan", "question", "end", "error", "attempt", "note"
+]
 _BLOCK = 1 << 20
 
 
@@ -165,7 +168,9 @@ class _AttemptReader:
     def _send(self, record: InputRecord) -> list[Entry]:
         self._wire.sent(record.prompt, record.payload)
         found = self._wire.prompt_in(record.prompt, record.payload)
-        return [self._entry("prompt", found[1])] if found is not None else []
+        if found is None:
+            return []
+        return [self._entry("told" if is_ours(found[0]) else "prompt", found[1])]
 
     def _receive(self, line: Framed) -> list[Entry]:
         seen = self._wire.received(line.data) if isinstance(line, Line) else self._wire.oversized(line)
@@ -215,7 +220,7 @@ def as_turns(entries: Iterable[Entry]) -> list[Turn]:
             continue
         speaking = entry.attempt if entry.kind == "said" else 0
         match entry.kind:
-            case "prompt":
+            case "prompt" | "told":
                 found.append(Turn("user", entry.text))
             case "said":
                 found.append(Turn("assistant", entry.text))

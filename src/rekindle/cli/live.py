@@ -15,6 +15,7 @@ from rekindle.cli.outcome import printable
 _PAUSE = 0.1
 _PREFIX = {
     "prompt": ("you", "cyan"),
+    "told": ("rekindle", "blue"),
     "said": ("", None),
     "thought": ("", "bright_black"),
     "tool": ("  ▸", "yellow"),

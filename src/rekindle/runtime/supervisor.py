@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import defaultdict
 from collections.abc import Coroutine
 from typing import Any
 
@@ -64,6 +65,7 @@ class Supervisor:
         self._settle_seconds = settle_seconds
         self._locks: dict[str, asyncio.Lock] = {}
         self._talks: dict[str, Talk] = {}
+        self._speaking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._performed: dict[str, set[str]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._crash: BaseException | None = None
@@ -152,8 +154,9 @@ class Supervisor:
             case Open():
                 talk = self._talks.get(effect.session)
                 if talk is not None:
-                    for message in talk.open(effect.how, effect.token or talk.token):
-                        await self._send(talk, effect.session, message)
+                    async with self._speaking[effect.session]:
+                        for message in talk.open(effect.how, effect.token or talk.token):
+                            await self._send(talk, effect.session, message)
                     self._background(self._mind_the_start(effect.session, effect.attempt))
             case Say():
                 await self._say(effect)
@@ -237,7 +240,8 @@ class Supervisor:
         try:
             async for item in self._keepers.follow(session, talk.attempt, talk.offset):
                 if isinstance(item, Output):
-                    await self._take_in(session, talk, talk.feed(item.data))
+                    async with self._speaking[session]:
+                        await self._take_in(session, talk, talk.feed(item.data))
                 elif isinstance(item, Lost):
                     message = f"something shortened the agent's output: {item.bytes} bytes of it may be lost"
                     self.engine.record(session, f.Noticed(at=self.engine.clock(), message=message))
@@ -351,17 +355,18 @@ class Supervisor:
         talk = self._talks.get(effect.session)
         if talk is None:
             return
-        number = await self._send(talk, effect.session, talk.wire.say(effect.prompt, effect.text))
-        self.engine.record(
-            effect.session,
-            f.PromptSent(
-                at=self.engine.clock(),
-                attempt=effect.attempt,
-                prompt=effect.prompt,
-                message=number,
-                text=effect.text,
-            ),
-        )
+        async with self._speaking[effect.session]:  # an answer is not heard before it is known what was said
+            number = await self._send(talk, effect.session, talk.wire.say(effect.prompt, effect.text))
+            self.engine.record(
+                effect.session,
+                f.PromptSent(
+                    at=self.engine.clock(),
+                    attempt=effect.attempt,
+                    prompt=effect.prompt,
+                    message=number,
+                    text=effect.text,
+                ),
+            )
 
     def _kind(self, session: Session) -> AgentKind:
         kind = self._kinds.get(session.agent)

@@ -16,7 +16,7 @@ from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fa
 from rekindle.adapters.sql_store.spools import Conversation, Turn, read_conversation
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Created, Cut
-from rekindle.core.session.machine import Session, evolve
+from rekindle.core.session.machine import Session, evolve, is_ours
 from rekindle.keeper.errors import KeeperError
 from rekindle.keeper.identity import Identity, here, read_identity
 from rekindle.keeper.launch import find_leftovers, is_alive
@@ -218,7 +218,7 @@ def _known(one: _Evidence, texts: dict[str, str]) -> list[str] | None:
 
 
 def _turn_facts(number: int, at: float, turn: Turn) -> list[AnyFact]:
-    by = "rekindle" if "+" in turn.prompt else "user"
+    by = "rekindle" if is_ours(turn.prompt) else "user"
     facts: list[AnyFact] = [
         f.PromptQueued(at=at, prompt=turn.prompt, text=turn.text, by=by),
         f.PromptSent(at=at, attempt=number, prompt=turn.prompt, message=turn.message, text=turn.text),

@@ -320,6 +320,8 @@ def show(session: str, as_json: bool) -> None:
         print(f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{end}")
         if attempt["receipt"]:
             print(f"          {receipt_line(attempt['receipt'])}")
+            for line in (*attempt["receipt"]["unknown"], *attempt["receipt"]["repeated"]):
+                print(f"          - {printable(line)}")
     for prompt in told["session"]["prompts"]:
         state = prompt["outcome"] if prompt["state"] == "failed" else prompt["state"]
         print(f"prompt    {prompt['id']} [{printable(state)}] {printable(prompt['text'])[:80]}")

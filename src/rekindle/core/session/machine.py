@@ -529,6 +529,11 @@ def _settle_cut(session: Session, fact: f.Opened) -> Session:
     return replace(lost, message="the last prompt was cut off, and the agent does not remember it: say how to go on")
 
 
+def is_ours(prompt: str) -> bool:
+    """Whether a prompt is one of rekindle's own: its id is derived from the one that it goes on with."""
+    return "+" in prompt
+
+
 def cut_of(session: Session, turn: Prompt) -> Cut:
     """What was going on when this turn was cut."""
     before = next((one for one in reversed(session.attempts) if one.number == turn.attempt), None)

@@ -1,0 +1,231 @@
+"""How a session comes back: which conversation is resumed, what the agent is told, what is claimed about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rekindle.core.receipt import receipt
+from rekindle.core.session import facts as f
+from rekindle.core.session.continuation import continuation
+from rekindle.core.session.facts import PROMPT, AnyFact
+from rekindle.core.session.machine import Session, State, evolve
+from rekindle.core.session.plan import plan
+from rekindle.core.session.recovery import PATIENCE, retry_at
+from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
+from tests.sessions import folded
+
+TOKEN = "tok"
+
+
+def worked(**limits: float) -> list[AnyFact]:
+    """One attempt that finished a turn and was killed in the next one."""
+    return [
+        f.Created(at=1, session="s1", agent="claude", cwd="/w", limits=f.Limits(**limits)),  # type: ignore[arg-type]
+        f.PromptQueued(at=2, prompt="p1", text="one"),
+        f.LaunchIntended(at=3, attempt=1, generation=1, how="new", token=TOKEN),
+        f.Launched(at=4, attempt=1, folder="/k/1", pid=1),
+        f.Opened(at=5, attempt=1, how="new", token=TOKEN, proof="transcript"),
+        f.PromptSent(at=6, attempt=1, prompt="p1", message=2, text="one"),
+        f.TurnBegan(at=7, attempt=1, prompt="p1"),
+        f.TurnFinished(at=8, attempt=1, prompt="p1", stop_reason="end_turn"),
+        f.PromptQueued(at=9, prompt="p2", text="two"),
+        f.PromptSent(at=10, attempt=1, prompt="p2", message=3, text="two"),
+        f.TurnBegan(at=11, attempt=1, prompt="p2"),
+        f.Exited(at=12, attempt=1, how_ended="killed", by_us=False, cut=f.Cut(said="half", tools=["make"])),
+    ]
+
+
+def back(how: f.How = "load", **launch: object) -> list[AnyFact]:
+    """The second attempt, up and ready."""
+    token = TOKEN if how == "load" else "new-token"
+    return [
+        f.ResumeAsked(at=13, by="user"),
+        f.LaunchIntended(at=14, attempt=2, generation=2, how=how, token=token, **launch),  # type: ignore[arg-type]
+        f.Launched(at=15, attempt=2, folder="/k/2", pid=2),
+        f.Opened(at=16, attempt=2, how=how, token=token, proof="transcript"),
+    ]
+
+
+def written(facts: list[AnyFact]) -> f.Receipt:
+    """The last receipt that the facts give rise to."""
+    session, found = folded(facts[:1]), None
+    for fact in facts[1:]:
+        found = receipt(session, fact) or found
+        session = evolve(session, fact)
+    assert found is not None
+    return found
+
+
+def compared(extends: bool | None, *known: str) -> f.Compared:
+    return f.Compared(at=20, attempt=2, extends=extends, known=list(known), why="looked")
+
+
+def test_an_intact_record_is_resumed_with_what_it_shows() -> None:
+    session = folded(worked())
+    assert candidates(session) == [TOKEN]
+    chosen = choose(session, [Evidence(TOKEN, "restored", ("one", "two"), ("put back",))], 20)
+    assert chosen == Choice("load", TOKEN, ("one", "two"), ("put back",))
+
+
+def test_a_missing_record_is_still_asked_for_because_only_the_agent_can_give_it_up() -> None:
+    assert choose(folded(worked()), [Evidence(TOKEN, "missing")], 20).how == "load"
+
+
+def test_nothing_is_given_up_where_nothing_ever_ran() -> None:
+    session = folded([*worked()[:5], f.Exited(at=6, attempt=1, how_ended="killed", by_us=False)])
+    assert choose(session, [Evidence(TOKEN, "missing")], 20) == Choice("new")
+
+
+def test_an_earlier_conversation_is_resumed_where_the_newest_record_is_lost_and_that_is_said() -> None:
+    session = folded(worked())
+    chosen = choose(session, [Evidence("newest", "missing"), Evidence(TOKEN, "intact", ("one",))], 20)
+    assert chosen.token == TOKEN
+    assert any("earlier" in note for note in chosen.notes)
+
+
+@pytest.mark.parametrize(
+    ("limits", "now", "words"), [({"age_seconds": 10}, 20.0, "older"), ({"resumes": 0}, 12.5, "0 times")]
+)
+def test_a_conversation_past_its_limits_is_begun_anew_with_the_reason(
+    limits: dict[str, float], now: float, words: str
+) -> None:
+    chosen = choose(folded(worked(**limits)), [Evidence(TOKEN, "intact", ("one", "two"))], now)
+    assert chosen.how == "new"
+    assert words in chosen.why
+
+
+def test_a_cut_turn_that_the_record_has_is_told_to_go_on_with_the_truth() -> None:
+    session = folded([*worked(), *back(known=["one", "two"], changed=["a.txt"])])
+    [told] = [one for one in session.prompts if one.by == "rekindle"]
+    assert told.text == continuation("two", f.Cut(said="half", tools=["make"]), ["a.txt"])
+    assert all(word in told.text for word in ("half", "make", "outcome is unknown", "a.txt", "same conversation"))
+
+
+def test_a_new_conversation_is_told_the_history_once_and_the_receipt_says_rebuilt() -> None:
+    facts = [*worked(), *back("new", history=f"before {PROMPT} after", why="it is lost")]
+    session = folded(facts)
+    [say] = plan(session, 17)
+    assert getattr(say, "text", "").startswith("before Your process was interrupted")
+    assert (written(facts).kind, "it is lost" in written(facts).reason) == ("rebuilt", True)
+    name = getattr(say, "prompt", "")
+    sent = evolve(session, f.PromptSent(at=18, attempt=2, prompt=name, message=2, text="told"))
+    assert sent.attempts[-1].history == ""
+
+
+def test_without_a_history_a_new_conversation_is_fresh() -> None:
+    assert written([*worked(), *back("new")]).kind == "fresh"
+
+
+def test_a_record_that_goes_on_with_every_prompt_is_the_same_and_nothing_less_is() -> None:
+    before = [*worked(), *back(known=["one", "two"])]
+    assert written(before).kind == "unproven"
+    assert written([*before, compared(True, "one", "two", "go on")]).kind == "same"
+    assert written([*before, compared(True, "two")]).kind == "unproven"
+    assert written([*before, compared(False, "one", "two")]).kind == "unproven"
+    assert written([*before, compared(None)]).kind == "unproven"
+
+
+def test_another_name_of_the_conversation_is_a_fresh_start_whatever_the_record_says() -> None:
+    named = f.Named(at=17, attempt=2, token="another")
+    facts = [*worked(), *back(known=["one", "two"]), named, compared(True, "one", "two")]
+    assert written(facts).kind == "fresh"
+    assert "another" in folded(facts).message
+
+
+def test_what_was_running_stays_in_the_receipt_after_the_agent_was_told() -> None:
+    proved = written([*worked(), *back(known=["one", "two"]), compared(True, "one", "two")])
+    assert proved.unknown == ["was started, outcome unknown: make"]
+
+
+def failed(error: f.ErrorClass, at: float = 20, **more: object) -> f.TurnFailed:
+    return f.TurnFailed(at=at, attempt=1, prompt="p1", error=error, message="no", **more)  # type: ignore[arg-type]
+
+
+def at_work(policy: str = "ask", compact: str | None = None, cost: float | None = None) -> Session:
+    return folded(
+        [
+            f.Created(at=1, session="s1", agent="a", cwd="/w", policy=policy, limits=f.Limits(cost=cost)),
+            f.PromptQueued(at=2, prompt="p1", text="one"),
+            f.LaunchIntended(at=3, attempt=1, generation=1, how="new", token=TOKEN),
+            f.Launched(at=4, attempt=1, folder="/k/1", pid=1),
+            f.Opened(at=5, attempt=1, how="new", token=TOKEN, compact=compact),
+            f.PromptSent(at=6, attempt=1, prompt="p1", message=2, text="one"),
+        ]
+    )
+
+
+def test_a_rate_limit_waits_until_its_end_and_goes_on_by_itself() -> None:
+    session = evolve(at_work(), failed("rate_limited", retry_at=3600.0))
+    assert [getattr(one, "until", None) for one in plan(session, 21)] == [3600.5]
+    [say] = plan(session, 3601)
+    assert "rate limit" in getattr(say, "text", "")
+
+
+def test_a_wait_outlives_the_agent() -> None:
+    session = evolve(at_work(), failed("overloaded"))
+    gone = evolve(session, f.Exited(at=21, attempt=1, how_ended="killed", by_us=False))
+    assert [type(one).__name__ for one in plan(gone, 22)] == ["Wait"]
+    assert [type(one).__name__ for one in plan(gone, 1000)] == ["Launch"]
+
+
+def test_a_person_need_not_wait() -> None:
+    session = evolve(at_work(), failed("rate_limited", retry_at=3600.0))
+    now = evolve(session, f.ResumeAsked(at=22, by="user"))
+    assert [type(one).__name__ for one in plan(now, 23)] == ["Say"]
+
+
+def test_without_progress_patience_runs_out_and_pauses_grow() -> None:
+    pauses = [(retry_at(failed("overloaded"), left) or 0) - 20 for left in range(PATIENCE, 0, -1)]
+    assert pauses == sorted(pauses)
+    assert retry_at(failed("overloaded"), 0) is None
+
+
+@pytest.mark.parametrize("error", ["unauthorized", "out_of_credits", "other"])
+def test_what_only_a_person_can_mend_waits_for_one(error: f.ErrorClass) -> None:
+    session = evolve(at_work("continue"), failed(error))
+    assert (session.state, session.queued, plan(session, 99)) == (State.WAITING_FOR_INPUT, [], [])
+
+
+def test_nothing_goes_on_by_itself_where_that_is_forbidden() -> None:
+    assert evolve(at_work("never"), failed("rate_limited")).queued == []
+
+
+def test_a_conversation_that_is_too_long_is_compacted_by_the_agent_and_then_goes_on() -> None:
+    session = evolve(at_work(compact="/compact"), failed("context_overflow"))
+    assert [one.text.splitlines()[0][:20] for one in session.queued] == ["/compact", "Your conversation ha"]
+
+
+def test_without_a_compaction_it_goes_on_in_a_new_conversation() -> None:
+    session = evolve(at_work(), failed("context_overflow"))
+    assert [type(one).__name__ for one in plan(session, 21)] == ["End"]
+    gone = evolve(session, f.Exited(at=22, attempt=1, how_ended="stopped", by_us=True))
+    assert candidates(gone) == []
+    assert "too long" in choose(gone, [], 23).why or choose(gone, [], 23).why == ""
+    assert [type(one).__name__ for one in plan(gone, 40)] == ["Launch"]
+
+
+def test_a_limit_stops_the_session_and_leaves_it_resumable() -> None:
+    session = at_work(cost=0.5)
+    spent = f.TurnFinished(at=8, attempt=1, prompt="p1", stop_reason="end_turn", usage=f.Usage(10, 5, 0, 0.6))
+    session = evolve(session, spent)
+    assert [type(one).__name__ for one in plan(session, 9)] == ["End"]
+    gone = evolve(session, f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True))
+    queued = evolve(gone, f.PromptQueued(at=11, prompt="p9", text="more"))
+    assert (gone.state, plan(queued, 12)) == (State.WAITING_FOR_INPUT, [])
+    more = evolve(queued, f.ResumeAsked(at=13, by="user", limits=f.Limits(cost=5.0)))
+    assert [type(one).__name__ for one in plan(more, 14)] == ["Launch"]
+
+
+def test_a_turn_that_is_given_up_counts_as_cut_off_and_comes_back_as_the_policy_says() -> None:
+    for policy, expected in (("continue", ["Launch"]), ("ask", [])):
+        session = evolve(at_work(policy), f.GivenUp(at=8, attempt=1, why="it said nothing for 240 s"))
+        assert [type(one).__name__ for one in plan(session, 9)] == ["End"]
+        ended = f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True, cut=f.Cut(said="x"))
+        gone = evolve(session, ended)
+        assert gone.attempts[-1].how_ended == "it said nothing for 240 s"
+        assert [type(one).__name__ for one in plan(gone, 30)] == expected
+
+
+def test_a_one_shot_agent_ends_with_its_turn_and_sleeps() -> None:
+    session = folded([f.Created(at=1, session="s1", agent="claude", cwd="/w", one_shot=True), *worked()[1:8]])
+    assert [type(one).__name__ for one in plan(session, 9)] == ["End"]
