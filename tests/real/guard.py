@@ -40,9 +40,14 @@ def can_reach_out() -> bool:
 
 def isolate() -> bool:
     """Move this thread, and whatever it starts, behind the wall; False if that is not permitted."""
-    if not can_reach_out():
-        _raise_loopback()
-        return True
+    if can_reach_out():
+        return own_namespace() and not can_reach_out()
+    _raise_loopback()
+    return True
+
+
+def own_namespace() -> bool:
+    """A network of this thread's own, with loopback and nothing else; False if that is not permitted."""
     libc = ctypes.CDLL(None, use_errno=True)
     uid, gid = os.geteuid(), os.getegid()
     if libc.unshare(_CLONE_NEWNET) != 0:
@@ -52,7 +57,7 @@ def isolate() -> bool:
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
     _raise_loopback()
-    return not can_reach_out()
+    return True
 
 
 def _raise_loopback() -> None:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 _STRANGER = """
 import fcntl, socket, struct, sys, time
 from tests.real import guard
-assert guard.isolate()
+assert guard.own_namespace()
 any_ = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 address = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton("192.0.2.7"))
 fcntl.ioctl(any_, 0x8916, b"lo:1".ljust(16, b"\\0") + address)
