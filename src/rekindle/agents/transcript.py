@@ -18,7 +18,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation as its file has it.
 
     `prompts` are the texts that a person, or rekindle, sent; what the agent put in on its own is not among them.
-    `entries` are the ids of its lines, stable over time. `open_tools` are the calls that nothing came after.
+    `entries` are the ids of its lines, stable over time. `open_tools` are the calls that nothing came after. `points`
+    are the answers after which a copy of the conversation can be begun, each with its first words.
     """
 
     prompts: tuple[str, ...] = ()
@@ -26,6 +27,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     said: str = ""
     open_tools: tuple[OpenTool, ...] = ()
     problems: tuple[str, ...] = ()
+    points: tuple[tuple[str, str], ...] = ()
 
 
 class Repaired(msgspec.Struct, frozen=True):

@@ -41,6 +41,7 @@ class Server:
             "ping": self._ping,
             "run": service.run,
             "adopt": service.adopt,
+            "fork": service.fork,
             "send": service.send,
             "resume": service.resume,
             "resume_all": service.resume_all,

@@ -142,6 +142,35 @@ class Service:
             ) from error
         return self.shown(self._engine.adopt(facts))
 
+    async def fork(self, session: str, *, at: str, prompt: str, env: dict[str, str]) -> dict[str, Any]:
+        """Begin a session as a copy of another one's conversation, up to one of its answers. The other one stays."""
+        found = self.find(session)
+        kind = self._kinds.get(found.agent)
+        if kind is None or not kind.can_fork or found.token is None:
+            raise UsageError(
+                f"session {found.id} cannot be resumed from an earlier point", f"{found.agent} does not offer that"
+            )
+        created = f.Created(
+            at=self._engine.clock(),
+            session=secrets.token_hex(5),
+            agent=found.agent,
+            cwd=found.cwd,
+            title=f"{found.title} (from {at[:8]})",
+            policy=found.policy,
+            permission=found.permission,
+            feature=found.feature,
+            task=found.task,
+            arguments=found.arguments,
+            model=found.model,
+            limits=found.limits,
+            one_shot=found.one_shot,
+            fork_of=found.token,
+            fork_at=at,
+        )
+        self._prepare(created, env)
+        self._engine.create(created)
+        return self.shown(await self._supervisor.record(created.session, self._prompt(prompt)))
+
     async def send(self, session: str, text: str, prompt_id: str | None = None) -> dict[str, Any]:
         """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s.
 

@@ -51,6 +51,7 @@ class ClaudeTranscript:
             said="\n".join(reading.words),
             open_tools=tuple(reading.tools.values()),
             problems=tuple(problems),
+            points=tuple(reading.points.items()),
         )
 
     def repair(self, data: bytes) -> Repaired:
@@ -66,6 +67,7 @@ class _Reading:
         self.entries: list[str] = []
         self.words: list[str] = []
         self.tools: dict[str, OpenTool] = {}
+        self.points: dict[str, str] = {}
         self._message = ""  # the id of the answer that was written last
         self._speaker = ""  # the id of the answer that the words are from
 
@@ -83,6 +85,8 @@ class _Reading:
                 self._user(content)
             case "assistant" if fields.mapping(record.get("message")).get("model") != _NOBODY:
                 self._assistant(fields.text(record["message"].get("id")), content)
+                if self.words and not self.tools and isinstance(record.get("uuid"), str):
+                    self.points[record["uuid"]] = self.words[-1][:80]
 
     def _user(self, content: object) -> None:
         results = [block for block in fields.mappings(content) if block.get("type") == "tool_result"]

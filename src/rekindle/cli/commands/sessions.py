@@ -15,6 +15,7 @@ from rekindle.api.client import DaemonClient
 from rekindle.api.places import Places
 from rekindle.api.service import PERMISSIONS, POLICIES
 from rekindle.cli.explain import explain
+from rekindle.cli.fork import fork
 from rekindle.cli.limits import limit_options
 from rekindle.cli.live import LiveView, follow_until
 from rekindle.cli.options import complete_resumable, complete_sessions, json_option, print_json
@@ -149,6 +150,8 @@ def run(
 @click.option("--kill", is_flag=True, help="End a live agent first.")
 @click.option("--explain", "only_explain", is_flag=True, help="Print evidence, decision and reasons, and do nothing.")
 @click.option("--follow", "-f", is_flag=True, help="Show what the agent then does.")
+@click.option("--at", metavar="N|ID", help="From an earlier answer, as a copy (a new session); `list` lists them.")
+@click.option("--prompt", default="", metavar="TEXT", help="What the copy is told first (with --at).")
 @limit_options
 @click.option("--choose", type=click.Choice(["A", "B", "C"]), help="The answer to what the resume of a feature asks.")
 @click.option("--instructions", default="", metavar="TEXT", help="Own words on how a feature goes on (answer C).")
@@ -165,6 +168,8 @@ def resume(
     kill: bool,
     only_explain: bool,
     follow: bool,
+    at: str | None,
+    prompt: str,
     limits: dict[str, float | int],
     choose: str | None,
     instructions: str,
@@ -203,6 +208,8 @@ def resume(
             _print_resumed(client, told)
         return 0
     chosen = session if session is not None else _only_interrupted(client)
+    if at is not None:
+        return fork(client, chosen, at, prompt, as_json=as_json)
     if only_explain:
         shown = explain(client.ask("show", session=chosen), places().sessions)
         print_json(shown) if as_json else print("\n".join(shown["text"]))
