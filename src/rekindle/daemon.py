@@ -98,7 +98,14 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
     records = VaultRecords(places.sessions, workplace.environment, dialects)
     supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS, records)
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
-    service = Service(supervisor, store, workplace.prepare, AGENTS, workplace.take_over)
+    service = Service(
+        supervisor,
+        store,
+        workplace.prepare,
+        AGENTS,
+        workplace.take_over,
+        change_environment=workplace.change_environment,
+    )
 
     def open_journal(cwd: str, feature: str) -> Journal:
         return open_workspace(environment, cwd).writable(feature)

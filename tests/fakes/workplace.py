@@ -14,6 +14,9 @@ from rekindle.core.session.machine import Session
 class FakeWorkplace:
     """See `rekindle.ports.workplace.Workplace`."""
 
+    def note_agent(self, session: Session) -> None:
+        pass
+
     def environment(self, session: Session) -> dict[str, str]:
         return {"SESSION": session.id}
 

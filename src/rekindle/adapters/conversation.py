@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from rekindle.adapters import files
+from rekindle.adapters import files, handovers
 from rekindle.adapters.sql_store.rebuild import SESSION_FILE
 from rekindle.adapters.vault.spools import open_spool
 from rekindle.agents import observation as o
@@ -42,7 +42,7 @@ class Conversation:
 
     def __init__(self, folder: str, skip: Collection[int] = ()) -> None:
         self._folder = folder
-        self._agent = agent_of(folder)
+        self._agent = agent_of(folder)  # of its first attempt
         self._skip = skip
         self._attempts: dict[int, _AttemptReader] = {}
 
@@ -59,7 +59,8 @@ class Conversation:
                 continue
             reader = self._attempts.get(number)
             if reader is None:
-                dialect = AGENTS[self._agent].dialect(number, "", None)
+                agent = handovers.agent_of(self._folder, number, self._agent)
+                dialect = AGENTS[agent if agent in AGENTS else DEFAULT].dialect(number, "", None)
                 reader = _AttemptReader(os.path.join(self._folder, str(number)), number, dialect)
                 self._attempts[number] = reader
                 if number > 1:
@@ -74,7 +75,7 @@ def turns(folder: str) -> list[Turn]:
 
 
 def agent_of(folder: str) -> str:
-    """The agent that a session's folder belongs to."""
+    """The agent that a session was begun with."""
     try:
         agent = json.loads(files.read(os.path.join(folder, SESSION_FILE))).get("agent")
     except (OSError, ValueError, AttributeError):

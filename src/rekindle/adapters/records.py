@@ -127,8 +127,8 @@ class VaultRecords:
         return vault.copied(transcript(path)) if vault is not None else 0
 
     def _copy(self, session: Session) -> None:
-        tokens = {session.token, *(attempt.token for attempt in session.attempts)}
-        places = [self._place(session, token) for token in tokens if token]
+        tokens = {(session.agent, session.token), *((one.agent, one.token) for one in session.attempts)}
+        places = [self._place(session, token, agent) for agent, token in tokens if token]
         try:
             with self._vault(session.id) as vault:
                 self._copy_spools(vault, session.id)
@@ -183,8 +183,8 @@ class VaultRecords:
         dialect, path = self._dialects.get(session.agent), self._place(session, token)
         return (dialect, path) if dialect is not None and path is not None else None
 
-    def _place(self, session: Session, token: str) -> str | None:
-        dialect = self._dialects.get(session.agent)
+    def _place(self, session: Session, token: str, agent: str = "") -> str | None:
+        dialect = self._dialects.get(agent or session.agent)
         if dialect is None:
             return None
         try:

@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from rekindle.adapters import files, kept_environment
+from rekindle.adapters import files, handovers, kept_environment
 from rekindle.adapters.callbacks import Callbacks, Refusal
 from rekindle.adapters.changes import changed_since, conflict
-from rekindle.adapters.conversation import turns
+from rekindle.adapters.conversation import agent_of, turns
 from rekindle.adapters.keeper_process import stamp
 from rekindle.adapters.rebuilding import Wanted, is_missing, rebuild
 from rekindle.adapters.recent import recently_written
@@ -20,7 +20,7 @@ from rekindle.agents.acp import messages
 from rekindle.agents.dialect import Outgoing
 from rekindle.agents.observation import CallbackAsked
 from rekindle.core.moving import is_id
-from rekindle.core.session.facts import AnyFact, Created
+from rekindle.core.session.facts import AnyFact, Created, Handover
 from rekindle.core.session.history import Turn
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import GitFailed, OwnedError, UsageError
@@ -61,6 +61,18 @@ class LocalWorkplace:
         os.rename(staged, folder)
         files.sync_folder(self._sessions)
         return facts
+
+    def change_environment(self, session: Session, env: dict[str, str]) -> None:
+        """From the next attempt on the agent has another environment."""
+        kept_environment.write(os.path.join(self._sessions, session.id), env)
+
+    def note_agent(self, session: Session) -> None:
+        """Write down whose the newest attempt is, if another agent had the ones before."""
+        folder = os.path.join(self._sessions, session.id)
+        assert session.attempt is not None
+        if handovers.agent_of(folder, session.attempt.number, agent_of(folder)) != session.agent:
+            handover = Handover(session.agent, session.model, session.arguments)
+            handovers.keep(folder, session.attempt.number, handover)
 
     def environment(self, session: Session) -> dict[str, str]:
         """The environment that the session was begun in, and what tells its hooks whose they are."""

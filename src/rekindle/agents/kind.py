@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,7 +32,13 @@ class AgentKind:
     where the agent lets us choose the name. `proof`: what shows that a conversation is the same, a replay while it is
     loaded or the agent's own transcript; `transcript` is how that is read. `compact` is the prompt that makes the agent
     shorten its conversation. `model` finds the model in an environment where none was named. `refused` finds an
-    argument that is not the user's to give. `missing` says what to do where the program is not installed.
+    argument that is not the user's to give.
+
+    `program` is looked for on the PATH (empty: built in), and `version` makes it tell its version. `variables` are
+    added to the environment of a start. `resumes` says in words how the agent takes up a conversation, and `native`
+    whether that is trusted: if not, a new conversation is told the history unless somebody asks for the agent's own
+    way. `faults` are known ones, in sentences, `untested` is what nobody could try, and `obstacle` why rekindle does
+    not drive the agent at all. `missing` says what to do where the program is not installed.
     """
 
     name: str
@@ -47,3 +53,17 @@ class AgentKind:
     refused: Callable[[tuple[str, ...]], str | None] = lambda _: None
     can_fork: bool = False
     missing: str = ""
+    program: str = ""
+    version: tuple[str, ...] = ("--version",)
+    variables: Callable[[Start, Mapping[str, str]], dict[str, str]] = lambda _start, _environment: {}
+    resumes: str = "session/load"
+    native: bool = True
+    faults: tuple[str, ...] = ()
+    untested: str = ""
+    obstacle: str = ""
+
+
+def refusing(*flags: str) -> Callable[[tuple[str, ...]], str | None]:
+    """Finds the first argument that is one of these flags, also in the form `--flag=value`."""
+    ours = frozenset(flags)
+    return lambda arguments: next((one for one in arguments if one.partition("=")[0] in ours), None)

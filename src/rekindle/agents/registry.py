@@ -1,10 +1,19 @@
-"""All agents, by name."""
+"""All agents, by name: every module of `rekindle.agents.kinds`."""
 
 from __future__ import annotations
 
-from rekindle.agents.claude.agent import CLAUDE
-from rekindle.agents.kind import AgentKind
-from rekindle.agents.scripted import SCRIPTED
+import importlib
+import pkgutil
 
-AGENTS: dict[str, AgentKind] = {kind.name: kind for kind in (CLAUDE, SCRIPTED)}
-DEFAULT = SCRIPTED.name
+from rekindle.agents import kinds
+from rekindle.agents.kind import AgentKind
+
+
+def _found() -> dict[str, AgentKind]:
+    modules = sorted(one.name for one in pkgutil.iter_modules(kinds.__path__))
+    found: list[AgentKind] = [importlib.import_module(f"{kinds.__name__}.{name}").KIND for name in modules]
+    return {kind.name: kind for kind in found}
+
+
+AGENTS: dict[str, AgentKind] = _found()
+DEFAULT = "scripted"

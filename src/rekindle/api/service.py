@@ -51,8 +51,11 @@ class Service:
         prepare: Callable[[f.Created, dict[str, str]], None],
         kinds: Mapping[str, AgentKind],
         take_over: Callable[[str, str, dict[str, str]], list[f.AnyFact]],
+        *,
+        change_environment: Callable[[Session, dict[str, str]], None],
     ) -> None:
         self._take_over = take_over
+        self._change_environment = change_environment
         self._kinds = kinds
         self._supervisor = supervisor
         self._engine = supervisor.engine
@@ -85,12 +88,7 @@ class Service:
             raise UsageError(f"{policy!r} is no policy", f"it is one of: {', '.join(POLICIES)}")
         if permission not in PERMISSIONS:
             raise UsageError(f"{permission!r} is no permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
-        if agent not in self._kinds:
-            raise UsageError(f"there is no agent {agent!r}", f"there are: {', '.join(self._kinds)}")
-        kind = self._kinds[agent]
-        refused = kind.refused(tuple(arguments or ()))
-        if refused is not None:
-            raise UsageError(f"{refused} is not yours to give to {kind.title}", "rekindle sets it; leave it out")
+        kind = self._usable(agent, arguments or [])
         if not os.path.isdir(cwd):
             raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
         name = secrets.token_hex(5)
@@ -115,6 +113,7 @@ class Service:
             model=model or kind.model(env),
             limits=_limits(limits, f.Limits()),
             one_shot=one_shot,
+            native=kind.native,
         )
         try:
             self._prepare(created, env)
@@ -198,10 +197,23 @@ class Service:
         return {**self.shown(now), "prompt": prompt.prompt, "delivered": _is_sent(now, prompt.prompt)}
 
     async def resume(
-        self, session: str, *, by: str, kill: bool = False, limits: dict[str, Any] | None = None
+        self,
+        session: str,
+        *,
+        by: str,
+        kill: bool = False,
+        limits: dict[str, Any] | None = None,
+        native: bool | None = None,
+        agent: str | None = None,
+        model: str | None = None,
+        env: dict[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Bring an agent back. Refused, with who has it, if it is up already."""
+        """Bring an agent back. Refused, with who has it, if it is up already.
+
+        With `agent` another one goes on with the session, told its history; `model` and `env` are then the new one's.
+        """
         found = self.find(session)
+        handover = self._handover(agent, model, env or {}) if agent not in (None, found.agent) else None
         wanted = _limits(limits, found.limits)
         over = reached(wanted, found.usage)
         if over is not None:
@@ -222,7 +234,13 @@ class Service:
             )
         if found.resume_asked is not None:
             raise OwnedError(f"session {found.id} is being brought back by {found.resume_asked}", "wait for it")
-        asked = f.ResumeAsked(at=self._engine.clock(), by=by, limits=wanted)
+        if handover is not None:
+            native = self._kinds[handover.agent].native
+            try:
+                self._change_environment(found, env or {})
+            except OSError as error:
+                raise RekindleError(f"its environment could not be kept ({error.strerror})", "make room") from error
+        asked = f.ResumeAsked(at=self._engine.clock(), by=by, limits=wanted, native=native, handover=handover)
         work = asyncio.ensure_future(self._supervisor.record(found.id, asked))
         await asyncio.shield(work)
         await self.until(found.id, _has_come_up, DELIVERY_SECONDS)
@@ -382,6 +400,21 @@ class Service:
             except TimeoutError:
                 return False
         return True
+
+    def _usable(self, agent: str, arguments: list[str]) -> AgentKind:
+        if agent not in self._kinds:
+            raise UsageError(f"there is no agent {agent!r}", f"there are: {', '.join(self._kinds)}")
+        kind = self._kinds[agent]
+        if kind.obstacle:
+            raise UsageError(f"rekindle does not run {kind.title}: {kind.obstacle}", "see `rekindle agent list`")
+        refused = kind.refused(tuple(arguments))
+        if refused is not None:
+            raise UsageError(f"{refused} is not yours to give to {kind.title}", "rekindle sets it; leave it out")
+        return kind
+
+    def _handover(self, agent: str | None, model: str | None, env: dict[str, str]) -> f.Handover:
+        kind = self._usable(agent or "", [])
+        return f.Handover(kind.name, model or kind.model(env))
 
     async def _end(self, session: Session, to: Ending, by: str) -> None:
         await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))

@@ -28,7 +28,8 @@ def explain(told: dict[str, Any], sessions: str) -> dict[str, Any]:
             f"attempt {attempt.number}: {attempt.status}{ended}; its keeper {'lives' if alive else 'is gone'}"
         )
     evidence.append(
-        f"resume token: {session.token or 'none'}" + ("" if session.can_load else " (the agent cannot load it)")
+        f"resume token: {session.token or 'none'}"
+        + (" (the agent cannot load it, or is not trusted to)" if session.token and coming.how == "new" else "")
     )
     evidence.extend(
         f"prompt {one.id}: {one.state}" for one in session.prompts if one.state not in ("done", "cancelled")

@@ -14,6 +14,10 @@ from rekindle.core.session.machine import Session
 class Workplace(Protocol):
     """Belongs to one store. Nothing here outlives a call."""
 
+    def note_agent(self, session: Session) -> None:
+        """Write down, before it is started, whose the newest attempt is: what it says is read in its own language."""
+        ...
+
     def environment(self, session: Session) -> dict[str, str]:
         """The complete environment of the session's agent."""
         ...

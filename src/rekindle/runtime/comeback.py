@@ -41,6 +41,7 @@ class Comeback:
             history=await self._history(session, choice),
             notes=list(choice.notes),
             why=choice.why,
+            agent=session.agent,
         )
 
     async def _look(self, session: Session, token: str) -> Evidence:

@@ -187,14 +187,16 @@ class Supervisor:
                 self._never_started(session.id, attempt)
                 return
             kind = self._kind(session)
+            self._workplace.note_agent(session)
             await self._workplace.end_terminals(session)
+            start, environment = _start(session), self._workplace.environment(session)
             order = Order(
                 session=session.id,
                 attempt=attempt,
                 generation=session.generation,
-                argv=kind.argv(_start(session)),
+                argv=kind.argv(start),
                 cwd=session.cwd,
-                env=self._workplace.environment(session),
+                env={**environment, **kind.variables(start, environment)},
             )
             running = await self._keepers.launch(order)
         except RekindleError as error:

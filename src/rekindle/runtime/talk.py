@@ -122,7 +122,7 @@ class Talk:
             how="new" if state.opened == "new" else "load",
             token=state.token,
             known=self._shown_texts() if state.opened == "load" and self.kind.proof == "replay" else None,
-            can_load=state.initialized is None or state.initialized.can_load,
+            can_load=state.initialized is None or state.initialized.can_load or state.initialized.can_resume,
             proof=self.kind.proof,
             compact=self.kind.compact,
         )
@@ -175,7 +175,7 @@ class Talk:
         step.outgoing += follow_up
         match seen:
             case o.Initialized():
-                if self._how == "load" and not seen.can_load:
+                if self._how == "load" and not (seen.can_load or seen.can_resume):
                     step.facts.append(self._refused("load", "unsupported", "the agent cannot load a conversation"))
             case o.ConversationNamed():
                 step.facts.append(f.Named(at=now, attempt=self.attempt, token=seen.token))

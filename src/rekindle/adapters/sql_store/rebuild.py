@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rekindle.adapters import files
+from rekindle.adapters import files, handovers
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
 from rekindle.adapters.sql_store.spools import Conversation, Turn, read_conversation
 from rekindle.core.session import facts as f
@@ -106,7 +106,10 @@ def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:
         attempts = [one for one in attempts if one.number > _last_attempt(imported)]
     _infer_tokens(name, attempts, rebuilt.report)
     texts: dict[str, str] = {}
+    handed = {kept.attempt: kept.handover for kept in handovers.read(str(folder))}
     for index, one in enumerate(attempts):
+        if one.number in handed:
+            facts.append(f.ResumeAsked(at=one.at, by="unknown", handover=handed[one.number]))
         after = attempts[index + 1] if index + 1 < len(attempts) else None
         facts += _facts(name, one, after, texts, rebuilt.report)
         texts |= {turn.prompt: turn.text for turn in one.talk.turns}

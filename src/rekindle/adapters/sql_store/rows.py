@@ -24,7 +24,7 @@ def session_row(session: Session, generation: int) -> Row:
         "feature": _maybe(session.feature),
         "task": _maybe(session.task),
         "token": _maybe(session.token),
-        "token_usable": session.token is not None and session.can_load,
+        "token_usable": session.is_loadable,
         "generation": generation,
         "created_at": session.created_at,
         "changed_at": session.changed_at,

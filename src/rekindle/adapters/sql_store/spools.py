@@ -87,7 +87,7 @@ def _read_requests(
             else:
                 found.turns.append(turn)
         token = params.get("sessionId")
-        if method == "session/load" and isinstance(token, str):
+        if method in ("session/load", "session/resume") and isinstance(token, str):
             found.how = found.opened = "load"
             found.asked = token
         elif method == "session/prompt" and isinstance(token, str):

@@ -32,7 +32,7 @@ class AcpDialect(Wire):
         if not isinstance(seen, Initialized) or self._wanted is None:
             return []
         how, token = self._wanted
-        return [] if how == "load" and not seen.can_load else [self._asking(how, token)]
+        return [self._asking(how, token)] if how != "load" or seen.can_load or seen.can_resume else []
 
     def say(self, prompt_id: str, text: str) -> Outgoing:
         """The message of a prompt."""
@@ -91,6 +91,9 @@ class AcpDialect(Wire):
         return self._decoded[1]
 
     def _asking(self, how: How, token: str | None) -> Outgoing:
+        """A load is preferred, because it replays the conversation and so proves that it is the same."""
         if how == "load" and token is not None:
-            return messages.load_session(self.generation, token, self._cwd)
+            can = self.open.initialized
+            ask = messages.load_session if can is None or can.can_load else messages.resume_session
+            return ask(self.generation, token, self._cwd)
         return messages.new_session(self.generation, self._cwd)

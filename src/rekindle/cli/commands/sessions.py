@@ -152,6 +152,11 @@ def run(
 @click.option("--follow", "-f", is_flag=True, help="Show what the agent then does.")
 @click.option("--at", metavar="N|ID", help="From an earlier answer, as a copy (a new session); `list` lists them.")
 @click.option("--prompt", default="", metavar="TEXT", help="What the copy is told first (with --at).")
+@click.option("--agent", type=click.Choice(list(AGENTS)), help="Hand over: another agent goes on, told the history.")
+@click.option("--model", help="With --agent: the model that it uses.")
+@click.option(
+    "--native/--told", default=None, help="Load the agent's own record, or begin anew and tell it the history."
+)
 @limit_options
 @click.option("--choose", type=click.Choice(["A", "B", "C"]), help="The answer to what the resume of a feature asks.")
 @click.option("--instructions", default="", metavar="TEXT", help="Own words on how a feature goes on (answer C).")
@@ -170,6 +175,9 @@ def resume(
     follow: bool,
     at: str | None,
     prompt: str,
+    agent: str | None,
+    model: str | None,
+    native: bool | None,
     limits: dict[str, float | int],
     choose: str | None,
     instructions: str,
@@ -195,6 +203,8 @@ def resume(
         return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
     if choose or instructions or plan_file or jobs:
         raise UsageError("--choose, --instructions, --plan and --jobs are for features", "name the feature")
+    if (every and (agent or native is not None)) or (model and not agent):
+        raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
     if every and only_explain:
         each = [explain(client.ask("show", session=one["id"]), places().sessions) for one in _interrupted_ones(client)]
         print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
@@ -214,7 +224,17 @@ def resume(
         shown = explain(client.ask("show", session=chosen), places().sessions)
         print_json(shown) if as_json else print("\n".join(shown["text"]))
         return 0
-    told = client.ask("resume", session=chosen, by=who(), kill=kill, limits=limits)
+    told = client.ask(
+        "resume",
+        session=chosen,
+        by=who(),
+        kill=kill,
+        limits=limits,
+        native=native,
+        agent=agent,
+        model=model,
+        env=dict(os.environ) if agent is not None else None,
+    )
     if as_json:
         print_json(told)
     else:

@@ -73,7 +73,10 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Created(Fact, frozen=True, kw_only=True, tag="created"):
-    """A person (or a feature run) wants a conversation with an agent."""
+    """A person (or a feature run) wants a conversation with an agent.
+
+    `native`: the agent's own way to take up a conversation is trusted; else a new one is told the history.
+    """
 
     session: str
     agent: str
@@ -93,6 +96,7 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
     repository: str | None = None
     worktree: str | None = None
     branch: str | None = None
+    native: bool = True
 
 
 class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
@@ -103,11 +107,24 @@ class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
     by: str = "user"
 
 
+class Handover(msgspec.Struct, frozen=True):
+    """Another agent goes on with the session: what was the old one's own does not count for it."""
+
+    agent: str
+    model: str | None = None
+    arguments: list[str] = []
+
+
 class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):
-    """Bring the agent back, whatever state the session is in. `by` says who asked. `limits` replace the old ones."""
+    """Bring the agent back, whatever state the session is in. `by` says who asked. `limits` replace the old ones.
+
+    `native` None leaves it as it was; see `Created`.
+    """
 
     by: str
     limits: Limits | None = None
+    native: bool | None = None
+    handover: Handover | None = None
 
 
 class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
@@ -115,7 +132,7 @@ class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
 
     What was found out before it: `known` are the prompts in the agent's own record (None: it could not be read),
     `changed` the files that differ from the end of the last turn, `history` what a new conversation is told of the old
-    one, `notes` what was done to the record, `why` the reason for a new conversation.
+    one, `notes` what was done to the record, `why` the reason for a new conversation. `agent` is empty in old facts.
     """
 
     attempt: int
@@ -127,6 +144,7 @@ class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
     history: str = ""
     notes: list[str] = []
     why: str = ""
+    agent: str = ""
 
 
 class Launched(Fact, frozen=True, kw_only=True, tag="launched"):

@@ -124,6 +124,7 @@ class Attempt(msgspec.Struct, frozen=True):
     notes: list[str] = []
     why: str = ""
     usage: Usage = Usage()
+    agent: str = ""
 
 
 class Permission(msgspec.Struct, frozen=True):
@@ -182,11 +183,17 @@ class Session(msgspec.Struct, frozen=True):
     message: str = ""
     notices: list[str] = []
     changed_at: float = 0.0
+    native: bool = True
 
     @property
     def attempt(self) -> Attempt | None:
         """The newest attempt."""
         return self.attempts[-1] if self.attempts else None
+
+    @property
+    def is_loadable(self) -> bool:
+        """Whether the agent itself can take up its conversation, and is trusted to."""
+        return self.token is not None and self.can_load and self.native
 
     @property
     def is_up(self) -> bool:
@@ -237,6 +244,7 @@ def create(fact: f.Created) -> Session:
         repository=fact.repository,
         worktree=fact.worktree,
         branch=fact.branch,
+        native=fact.native,
     )
 
 
@@ -306,7 +314,9 @@ def _book(session: Session, fact: AnyFact) -> Session:
             asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False, over="")
             asked = replace(asked, message="", retry_at=None, budget=FULL_BUDGET, patience=PATIENCE)
             at_once = [replace(one, after=None) if one.after is not None else one for one in asked.prompts]
-            return replace(asked, limits=fact.limits or asked.limits, prompts=at_once)
+            asked = replace(asked, limits=fact.limits or asked.limits, prompts=at_once)
+            asked = asked if fact.native is None else replace(asked, native=fact.native)
+            return asked if fact.handover is None else _handed_over(asked, fact.handover)
         case f.LaunchIntended():
             attempt = Attempt(
                 fact.attempt,
@@ -317,6 +327,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 history=fact.history,
                 notes=fact.notes,
                 why=fact.why,
+                agent=fact.agent or session.agent,
             )
             anew = fact.how == "new" and not nothing_ever_ran(session)
             return replace(
@@ -411,6 +422,21 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return replace(session, attempts=receipts)
         case _:
             assert_never(fact)
+
+
+def _handed_over(session: Session, handover: f.Handover) -> Session:
+    """The new agent has no conversation yet, and what the old one could do is not what the new one can."""
+    return replace(
+        session,
+        agent=handover.agent,
+        model=handover.model,
+        arguments=handover.arguments,
+        token=None,
+        can_load=True,
+        compact=None,
+        fork_of=None,
+        fork_at=None,
+    )
 
 
 def _exited(session: Session, fact: f.Exited) -> Session:

@@ -59,7 +59,7 @@ def _has_lost_turn(session: Session) -> bool:
 def next_attempt(session: Session) -> Launch:
     """The attempt that would be started now."""
     number = (session.attempt.number if session.attempt is not None else 0) + 1
-    if session.token is not None and session.can_load:
+    if session.is_loadable:
         return Launch(session.id, number, "load", session.token)
     return Launch(session.id, number, "new", None)
 

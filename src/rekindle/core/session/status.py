@@ -37,7 +37,7 @@ def status(session: Session, *, alive: bool, seen_seconds_ago: float | None) -> 
     if session.state not in ACTIVE:
         retry = session.state in (State.FAILED, State.CANCELLED)
         return Status(False, False, retry, f"{session.state.lower()}")
-    if session.token is not None and session.can_load:
+    if session.is_loadable:
         return Status(False, True, True, "agent_not_running")
     if attempt is not None:
         return Status(False, True, True, "agent_not_running_fresh_start")

@@ -7,6 +7,7 @@ that the agent itself has disowned is not tried again. Where nothing can be read
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Literal
 
 import msgspec
@@ -38,9 +39,10 @@ class Choice(msgspec.Struct, frozen=True):
 
 def candidates(session: Session) -> list[str]:
     """The conversations that can be resumed, best first. None where the newest was given up: its history is told."""
-    if session.token is None or not session.can_load:
+    if session.token is None or not session.is_loadable:
         return []
-    earlier = [one.token for one in reversed(session.attempts) if one.token is not None and one.opened]
+    own = takewhile(lambda one: one.agent == session.agent, reversed(session.attempts))
+    earlier = [one.token for one in own if one.token is not None and one.opened]
     return [token for token in dict.fromkeys([session.token, *earlier]) if token not in session.lost]
 
 
@@ -79,9 +81,14 @@ def _barred(session: Session, now: float) -> str | None:
 
 
 def _why_none(session: Session) -> str:
+    before = session.attempts[-1].agent
+    if before not in ("", session.agent):
+        return f"{before} has handed over to {session.agent}"
     if not session.can_load:
         return "the agent cannot load a conversation"
     given_up = session.attempts[-1].given_up if session.attempts else ""
     if given_up and session.token is None:
         return given_up
+    if session.token is not None and not session.native:
+        return f"{session.agent} is not trusted to load a conversation"
     return "the agent has lost the conversation"

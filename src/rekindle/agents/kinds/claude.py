@@ -7,24 +7,22 @@ from typing import Final
 from rekindle.agents.claude.dialect import ClaudeDialect
 from rekindle.agents.claude.messages import derived_uuid
 from rekindle.agents.claude.transcript import ClaudeTranscript
-from rekindle.agents.kind import AgentKind, Start
+from rekindle.agents.kind import AgentKind, Start, refusing
 
 #: Flags that rekindle sets itself: a second opinion about them would open another conversation, or none.
-_OURS: Final = frozenset(
-    {
-        "-c",
-        "--continue",
-        "-r",
-        "--resume",
-        "--session-id",
-        "--fork-session",
-        "-p",
-        "--print",
-        "--input-format",
-        "--output-format",
-        "--no-session-persistence",
-        "--permission-prompt-tool",
-    }
+_OURS: Final = (
+    "-c",
+    "--continue",
+    "-r",
+    "--resume",
+    "--session-id",
+    "--fork-session",
+    "-p",
+    "--print",
+    "--input-format",
+    "--output-format",
+    "--no-session-persistence",
+    "--permission-prompt-tool",
 )
 _MODES: Final = {"edits": "acceptEdits"}
 
@@ -44,16 +42,11 @@ def _argv(start: Start) -> tuple[str, ...]:
     return (*line, *start.arguments)
 
 
-def _refused(arguments: tuple[str, ...]) -> str | None:
-    """The first argument that is not the user's to give."""
-    return next((one for one in arguments if one.partition("=")[0] in _OURS), None)
-
-
 def _mint(session: str, attempt: int) -> str:
     return derived_uuid("rekindle", session, attempt)
 
 
-CLAUDE = AgentKind(
+KIND = AgentKind(
     name="claude",
     title="Claude Code",
     argv=_argv,
@@ -63,7 +56,14 @@ CLAUDE = AgentKind(
     transcript=ClaudeTranscript(),
     compact="/compact",
     model=lambda environment: environment.get("ANTHROPIC_MODEL") or "default",
-    refused=_refused,
+    refused=refusing(*_OURS),
     can_fork=True,
+    program="claude",
+    resumes="--resume",
+    faults=(
+        "Killed during a command, its own resume forgets the command: rekindle tells it.",
+        "Commands outlive it in sessions of their own: rekindle ends the whole tree.",
+        "Two processes may write to one conversation: rekindle lets only one live.",
+    ),
     missing="install it with `npm install --global @anthropic-ai/claude-code`",
 )

@@ -13,7 +13,7 @@ def _argv(start: Start) -> tuple[str, ...]:
     return (sys.executable, "-m", "rekindle.scripted", *start.arguments)
 
 
-SCRIPTED = AgentKind(
+KIND = AgentKind(
     name="scripted",
     title="Scripted agent (built in)",
     argv=_argv,

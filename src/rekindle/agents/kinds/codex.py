@@ -1,0 +1,39 @@
+"""Codex, through its ACP adapter: the `codex exec` of its own takes a name that it does not know for a new thread."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.kind import AgentKind, Start
+from rekindle.agents.lenient import parse
+
+
+def _argv(start: Start) -> tuple[str, ...]:
+    return ("codex-acp", *start.arguments)
+
+
+def _variables(start: Start, environment: Mapping[str, str]) -> dict[str, str]:
+    """The adapter has no flag for the model; what the user configured in the same way stays."""
+    if start.model is None:
+        return {}
+    configured = parse(environment.get("CODEX_CONFIG", "").encode())
+    return {"CODEX_CONFIG": json.dumps({**(configured if isinstance(configured, dict) else {}), "model": start.model})}
+
+
+KIND = AgentKind(
+    name="codex",
+    title="Codex",
+    argv=_argv,
+    dialect=AcpDialect,
+    compact="/compact",
+    program="codex-acp",
+    variables=_variables,
+    faults=(
+        "`codex exec resume` with a name that is no UUID silently begins a new thread: rekindle does not use it.",
+        "The adapter starts Codex as a child that outlives it: rekindle ends the whole tree.",
+        "Killed in its first moments it has written nothing down; the prompt is then delivered again.",
+    ),
+    missing="install it with `npm install --global @agentclientprotocol/codex-acp`",
+)

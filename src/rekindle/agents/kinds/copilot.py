@@ -1,0 +1,27 @@
+"""GitHub Copilot CLI."""
+
+from __future__ import annotations
+
+from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.kind import AgentKind, Start, refusing
+
+
+def _argv(start: Start) -> tuple[str, ...]:
+    model = ("--model", start.model) if start.model is not None else ()
+    return ("copilot", "--acp", "--no-auto-update", *model, *start.arguments)
+
+
+KIND = AgentKind(
+    name="copilot",
+    title="GitHub Copilot CLI",
+    argv=_argv,
+    dialect=AcpDialect,
+    compact="/compact",
+    program="copilot",
+    refused=refusing("--acp", "-r", "--resume", "--continue", "--session-id", "--connect", "-p", "--prompt"),
+    faults=(
+        "It writes a new conversation down a moment late: killed in its first moments it does not know it any more.",
+        "Its launcher's children outlive it: rekindle ends the whole tree.",
+    ),
+    missing="install it with `npm install --global @github/copilot`",
+)

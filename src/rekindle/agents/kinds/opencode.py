@@ -1,0 +1,36 @@
+"""OpenCode."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.kind import AgentKind, Start
+from rekindle.agents.lenient import parse
+
+
+def _argv(start: Start) -> tuple[str, ...]:
+    return ("opencode", "acp", *start.arguments)
+
+
+def _variables(start: Start, environment: Mapping[str, str]) -> dict[str, str]:
+    """There is no flag for the model; what the user configured in the same way stays."""
+    if start.model is None:
+        return {}
+    configured = parse(environment.get("OPENCODE_CONFIG_CONTENT", "").encode())
+    content = {**(configured if isinstance(configured, dict) else {}), "model": start.model}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(content)}
+
+
+KIND = AgentKind(
+    name="opencode",
+    title="OpenCode",
+    argv=_argv,
+    dialect=AcpDialect,
+    compact="/compact",
+    program="opencode",
+    variables=_variables,
+    faults=("It keeps its conversations in a database: rekindle cannot mend it, and rebuilds from its own record.",),
+    missing="install it with `npm install --global opencode-ai`",
+)
