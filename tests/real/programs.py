@@ -14,9 +14,16 @@ REQUIRED = "REKINDLE_REAL_REQUIRED"
 MISSING = "real agent not installed"
 
 _MACHINE = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-#: The native programs, not npm's launchers: killing a launcher may leave the agent behind.
+#: Where there is one, the native program; else npm's launcher, whose children may outlive it.
 _NATIVE = {
     "claude": (f"@anthropic-ai/claude-code-linux-{_MACHINE}/claude",),
+    "amp": (".bin/amp",),
+    "auggie": (".bin/auggie",),
+    "codex": (".bin/codex-acp",),
+    "copilot": (".bin/copilot",),
+    "gemini": (".bin/gemini",),
+    "opencode": (f"opencode-linux-{_MACHINE}/bin/opencode", ".bin/opencode"),
+    "qwen": (".bin/qwen",),
 }
 
 

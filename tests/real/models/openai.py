@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ from tests.real.models.steps import Drop, Fail, Hang, Refuse, Reply, Step
 _RESPONSES = "/responses"
 _CHAT = "/chat/completions"
 _SUMMARY = "a summary of the conversation so far"
+#: What an agent adds to the user's words it puts into tags, in front of them or behind.
+_ADDED = re.compile(r"\A\s*(?:<(\w+)[^>]*>.*?</\1>\s*)+|(?:\s*<(\w+)[^>]*>.*?</\2>)+\s*\Z", re.DOTALL)
 
 
 class OpenAI:
@@ -61,8 +64,8 @@ class OpenAI:
                 self._reply(request, step, wire)
 
     def user_texts(self, request: Request) -> list[str]:
-        texts = [text.strip() for text in _texts(request.body, "user")]
-        return [text for text in texts if not text.startswith("<")]  # what an agent adds it puts into tags
+        texts = [_ADDED.sub("", text).strip() for text in _texts(request.body, "user")]
+        return [text for text in texts if text]
 
     def assistant_texts(self, request: Request) -> list[str]:
         return list(_texts(request.body, "assistant"))

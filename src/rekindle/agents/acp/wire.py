@@ -57,6 +57,7 @@ class Wire:
         self._cancelled: set[str] = set()
         self._segment = Segment()
         self._prompted = False
+        self._decided = False  # whether a question was answered in this turn, which may be why it ends
 
     @property
     def open(self) -> OpenState:
@@ -107,6 +108,7 @@ class Wire:
                 key = fields.key(request_id)
                 self._theirs.pop(key, None)
                 self._answered.add(key)
+                self._decided = True
             case Notification(method="session/cancel"):
                 self._cancelled.add(_CANCEL.sub("", message_id, count=1))
 
@@ -172,8 +174,12 @@ class Wire:
         ours = self._ours.pop(name, None) if isinstance(name, str) else None
         if ours is None:
             return [Noise(self._why_ignored(name), excerpt(line))]
+        if ours.prompt_id and self._is_cut(ours.prompt_id, response):
+            self._ours[ours.request_id] = ours
+            return [Noise("the turn was cancelled, and nobody had asked for that", excerpt(line))]
         if ours.prompt_id:
             self._segment = Segment()
+            self._decided = False
             return [_turn_ended(ours.prompt_id, response)]
         how = _OPENING.get(ours.method)
         if how is not None:
@@ -183,6 +189,11 @@ class Wire:
         if ours.method == "session/list":
             return [_listed(response)]
         return [Noise(f"the answer to {name}, which needs none", excerpt(line))]
+
+    def _is_cut(self, prompt_id: str, response: Response) -> bool:
+        """Whether a turn only seems to have ended: an agent whose launcher was killed cancels it before it dies too."""
+        cancelled = fields.mapping(response.result).get("stopReason") == "cancelled"
+        return cancelled and prompt_id not in self._cancelled and not self._decided
 
     def _why_ignored(self, name: object) -> str:
         if name is None:

@@ -1,0 +1,239 @@
+"""The real agents over ACP, each against a mock of its model: what each needs to find, and what its model was given."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rekindle.core.session.history import request_of
+from tests.e2e.daemon import Machine
+from tests.real.models.gemini import Gemini
+from tests.real.models.openai import OpenAI
+from tests.real.models.server import Dialect, ModelServer, Request
+from tests.real.models.steps import Gate, Hang, Refuse, Reply, Use
+from tests.real.stage import Stage, called
+
+_KEY = "fake-key-of-a-test"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What one agent needs: variables and files in its home, and how its model asks for a command."""
+
+    program: str
+    dialect: Callable[[], Dialect]
+    variables: Callable[[str], Mapping[str, str]]
+    files: Callable[[str], Mapping[str, str]]
+    command: Callable[[str], Use]
+    #: Without an account its model cannot be replaced, or a load is not trusted: what a resume then is.
+    kinds: tuple[str, ...] = ("same",)
+
+
+def _codex_config(url: str) -> str:
+    return f"""
+model = "mock-model"
+model_provider = "mock"
+[analytics]
+enabled = false
+[features]
+plugins = false
+[model_providers.mock]
+name = "mock"
+base_url = "{url}/v1"
+env_key = "MOCK_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+"""
+
+
+def _opencode_config(url: str) -> str:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "Mock",
+        "options": {"baseURL": f"{url}/v1", "apiKey": _KEY},
+        "models": {"mock-model": {"name": "Mock", "limit": {"context": 100_000, "output": 8_000}}},
+    }
+    return json.dumps(
+        {
+            "model": "mock/mock-model",
+            "small_model": "mock/mock-model",
+            "provider": {"mock": provider},
+            "autoupdate": False,
+            "share": "disabled",
+            "permission": {"bash": "ask", "edit": "ask"},
+        }
+    )
+
+
+def _shell(name: str) -> Callable[[str], Use]:
+    return lambda command: Use(name, {"command": command, "description": "a command of the test"})
+
+
+SETUPS: dict[str, Setup] = {
+    "opencode": Setup(
+        program="opencode",
+        dialect=OpenAI,
+        variables=lambda _: {
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        },
+        files=lambda url: {".config/opencode/opencode.json": _opencode_config(url)},
+        command=_shell("bash"),
+    ),
+    "codex": Setup(
+        program="codex-acp",
+        dialect=OpenAI,
+        variables=lambda _: {"MOCK_KEY": _KEY, "NO_BROWSER": "1"},
+        files=lambda url: {".codex/config.toml": _codex_config(url)},
+        command=lambda command: Use("exec_command", {"cmd": command}),
+    ),
+    "qwen": Setup(
+        program="qwen",
+        dialect=OpenAI,
+        variables=lambda url: {
+            "OPENAI_API_KEY": _KEY,
+            "OPENAI_BASE_URL": f"{url}/v1",
+            "OPENAI_MODEL": "mock-model",
+        },
+        files=lambda _: {
+            ".qwen/settings.json": json.dumps(
+                {
+                    "security": {"auth": {"selectedType": "openai"}},
+                    "general": {"disableAutoUpdate": True},
+                    "ui": {"enableFollowupSuggestions": False},
+                }
+            )
+        },
+        command=lambda command: Use(
+            "run_shell_command", {"command": command, "description": "a command of the test", "is_background": False}
+        ),
+    ),
+    "copilot": Setup(
+        program="copilot",
+        dialect=OpenAI,
+        variables=lambda url: {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+            "COPILOT_MODEL": "mock-model",
+            "COPILOT_AUTO_UPDATE": "false",
+        },
+        files=lambda _: {},
+        command=lambda command: Use(
+            "bash", {"command": command, "description": "a command of the test", "initial_wait": 30, "mode": "sync"}
+        ),
+    ),
+    "gemini": Setup(
+        program="gemini",
+        dialect=Gemini,
+        variables=lambda url: {
+            "GEMINI_API_KEY": _KEY,
+            "GOOGLE_GEMINI_BASE_URL": url,
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        },
+        files=lambda _: {
+            ".gemini/settings.json": json.dumps(
+                {
+                    "security": {"auth": {"selectedType": "gemini-api-key"}},
+                    "privacy": {"usageStatisticsEnabled": False},
+                    "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+                }
+            )
+        },
+        command=_shell("run_shell_command"),
+        kinds=("rebuilt",),
+    ),
+}
+
+
+class AcpStage(Stage):
+    """A real agent over ACP."""
+
+    half = "the first half of a sentence"
+    end = "and here it ends."
+
+    def __init__(self, machine: Machine, model: ModelServer) -> None:
+        super().__init__(machine)
+        self.model = model
+        self.setup = SETUPS[machine.agent]
+
+    def speaking(self, name: str) -> str:
+        return self.speaking_slowly(name)[0]
+
+    def speaking_slowly(self, name: str) -> tuple[str, Gate]:
+        step = Hang(self.half, Reply(self.end))
+        self.model.when(lambda one: self._is_new(one, name), step, 1)
+        return called(name), step.gate
+
+    def commanding(self, name: str, command: str) -> str:
+        use = self.setup.command(command)
+        self.model.when(lambda one: self._is_new(one, name), Reply("I run it.", (use,)), 1)
+        return called(name)
+
+    def answering(self, name: str, answer: str) -> str:
+        self.model.when(lambda one: self._is_new(one, name), Reply(answer))
+        return called(name)
+
+    def limited(self, name: str, seconds: float, answer: str) -> str:
+        reset = time.time() + seconds
+        headers = {"retry-after": f"{seconds:.0f}"}
+        refusal = Refuse(429, "rate_limit_exceeded", "Rate limit reached. Please try again in 5s.", headers)
+        self.model.when(lambda one: self._is_new(one, name) and time.time() < reset, refusal)
+        self.model.when(lambda _: time.time() >= reset, Reply(answer))
+        return called(name)
+
+    def overflowing(self, name: str, answer: str) -> str:
+        """Too long is a conversation that still has its first prompt word for word."""
+        first = self.model.user_texts(self.model.turns()[0])[0]
+        too_long = Refuse(400, "context_length_exceeded", "This model's maximum context length is 100000 tokens.")
+        self.model.when(lambda one: self._is_new(one, name) and first in self.model.user_texts(one), too_long)
+        self.model.when(lambda _: bool(self.model.requests_with(name)), Reply(answer))
+        return called(name)
+
+    def heard(self, session: str) -> list[str]:
+        """A prompt with the history in front of it counts as both: what it asks for, and all that it tells."""
+        texts = self.model.user_texts(self.turns(session)[-1])
+        return [part for text in texts for part in dict.fromkeys((request_of(text), text))]
+
+    def remembered(self, session: str) -> list[str]:
+        return self.model.assistant_texts(self.turns(session)[-1])
+
+    def has_said(self, session: str, text: str) -> bool:
+        return text in self.machine.said(session)
+
+    def transcript(self, session: str) -> Path:
+        raise NotImplementedError("the record of this agent is not read")
+
+    def turns(self, session: str) -> list[Request]:
+        """What the model was asked in this session: every request has its first prompt, or quotes it."""
+        first = self.machine.show(session)["session"]["prompts"][0]["text"]
+        return [one for one in self.model.turns() if any(first in text for text in self.model.user_texts(one))]
+
+    def _is_new(self, request: Request, name: str) -> bool:
+        """Whether the user's last word is the prompt itself, and the model has done nothing about it yet."""
+        if self.model.tool_results(request):
+            return False
+        texts = [request_of(text) for text in self.model.user_texts(request)]
+        return bool(texts) and texts[-1].startswith(called(name))
+
+
+def prepare(agent: str, home: Path, url: str) -> dict[str, str]:
+    """Write the agent's files, and return its variables."""
+    setup = SETUPS[agent]
+    for name, text in setup.files(url).items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return dict(setup.variables(url))
+
+
+def last_body(model: ModelServer) -> Any:
+    """The newest request of a conversation, to look at when a test fails."""
+    turns = model.turns()
+    return turns[-1].body if turns else None
