@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rekindle.core.session.history import request_of
 from tests.e2e.daemon import Machine
@@ -29,8 +28,8 @@ class Setup:
     variables: Callable[[str], Mapping[str, str]]
     files: Callable[[str], Mapping[str, str]]
     command: Callable[[str], Use]
-    #: Without an account its model cannot be replaced, or a load is not trusted: what a resume then is.
-    kinds: tuple[str, ...] = ("same",)
+    #: Its own record of a conversation, below its home; empty if rekindle does not read it.
+    record: str = ""
 
 
 def _codex_config(url: str) -> str:
@@ -93,6 +92,7 @@ SETUPS: dict[str, Setup] = {
         variables=lambda _: {"MOCK_KEY": _KEY, "NO_BROWSER": "1"},
         files=lambda url: {".codex/config.toml": _codex_config(url)},
         command=lambda command: Use("exec_command", {"cmd": command}),
+        record=".codex/sessions/*/*/*/rollout-*-{token}.jsonl",
     ),
     "qwen": Setup(
         program="qwen",
@@ -114,6 +114,7 @@ SETUPS: dict[str, Setup] = {
         command=lambda command: Use(
             "run_shell_command", {"command": command, "description": "a command of the test", "is_background": False}
         ),
+        record=".qwen/projects/*/chats/{token}.jsonl",
     ),
     "copilot": Setup(
         program="copilot",
@@ -128,6 +129,7 @@ SETUPS: dict[str, Setup] = {
         command=lambda command: Use(
             "bash", {"command": command, "description": "a command of the test", "initial_wait": 30, "mode": "sync"}
         ),
+        record=".copilot/session-state/{token}/events.jsonl",
     ),
     "gemini": Setup(
         program="gemini",
@@ -147,7 +149,6 @@ SETUPS: dict[str, Setup] = {
             )
         },
         command=_shell("run_shell_command"),
-        kinds=("rebuilt",),
     ),
 }
 
@@ -208,7 +209,9 @@ class AcpStage(Stage):
         return text in self.machine.said(session)
 
     def transcript(self, session: str) -> Path:
-        raise NotImplementedError("the record of this agent is not read")
+        assert self.setup.record, "the record of this agent is not read"
+        [found] = self.machine.home.glob(self.setup.record.format(token=self.token(session)))
+        return found
 
     def turns(self, session: str) -> list[Request]:
         """What the model was asked in this session: every request has its first prompt, or quotes it."""
@@ -231,9 +234,3 @@ def prepare(agent: str, home: Path, url: str) -> dict[str, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return dict(setup.variables(url))
-
-
-def last_body(model: ModelServer) -> Any:
-    """The newest request of a conversation, to look at when a test fails."""
-    turns = model.turns()
-    return turns[-1].body if turns else None

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.daemon import Machine, until
 from tests.real import guard
+from tests.real.acp_stage import SETUPS, AcpStage, prepare
 from tests.real.models.anthropic import Anthropic
 from tests.real.models.server import ModelServer
 from tests.real.programs import MISSING, program
@@ -103,9 +105,29 @@ def scripted(folder: Path, scrubbed: dict[str, str]) -> Iterator[ScriptedStage]:
     machine.clean_up()
 
 
-@pytest.fixture(params=["scripted", "claude"])
+@pytest.fixture
+def stand_up(folder: Path, scrubbed: dict[str, str]) -> Iterator[Callable[[str], AcpStage]]:
+    """Machines on which rekindle drives a real agent over ACP, in one home."""
+    with ExitStack() as stack:
+
+        def make(agent: str) -> AcpStage:
+            found, setup = program(agent), SETUPS[agent]
+            model = stack.enter_context(ModelServer(setup.dialect()))
+            (folder / "bin" / setup.program).symlink_to(found)
+            variables = {**scrubbed, **prepare(agent, folder / "home", model.url), "PATH": str(folder / "bin")}
+            machine = Machine(folder / "home", folder / "work", agent, variables)
+            stack.callback(machine.clean_up)
+            return AcpStage(machine, model)
+
+        yield make
+
+
+@pytest.fixture(params=["scripted", "claude", *SETUPS])
 def stage(request: pytest.FixtureRequest) -> Stage:
     """Every agent of the drill in turn."""
+    if request.param in SETUPS:
+        stand_up: Callable[[str], AcpStage] = request.getfixturevalue("stand_up")
+        return stand_up(request.param)
     found = request.getfixturevalue(request.param)
     assert isinstance(found, Stage)
     return found

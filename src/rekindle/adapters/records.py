@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import fnmatch
+import glob
 import logging
 import os
 import threading
@@ -12,7 +14,7 @@ from contextlib import contextmanager
 
 from rekindle.adapters.vault import kept, preflight
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
-from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
+from rekindle.adapters.vault.vault import FOLDER, Vault, editions, spool, transcript
 from rekindle.agents.transcript import NoPlace, TranscriptDialect
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
@@ -188,7 +190,20 @@ class VaultRecords:
         if dialect is None:
             return None
         try:
-            return os.path.realpath(dialect.place(self._environment(session), os.path.realpath(session.cwd), token))
+            place = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
+            found = self._match(session.id, place) if "*" in place else place
+            return os.path.realpath(found) if found is not None else None
         except NoPlace as error:
             log.warning("%s: its record has no place: %s", session.id, error)
             return None
+
+    def _match(self, session: str, pattern: str) -> str | None:
+        """The newest file that a pattern means; else the one that the vault has a copy of."""
+        if there := glob.glob(pattern):
+            return max(there)
+        try:
+            about = [one.read().about for one in editions(self.folder(session)) if one.source.startswith("transcript-")]
+        except OSError:
+            return None
+        copied = [one.path for one in about if one is not None]
+        return max((path for path in copied if fnmatch.fnmatchcase(path, pattern)), default=None)

@@ -45,7 +45,10 @@ class TranscriptDialect(Protocol):
     """How one kind of agent keeps its conversations."""
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
-        """The absolute path of a conversation's file. `cwd` is the real path of the agent's folder. Raises NoPlace."""
+        """The absolute path of a conversation's file. `cwd` is the real path of the agent's folder. Raises NoPlace.
+
+        A `*` stands for a part of a name that nobody can tell beforehand.
+        """
         ...
 
     def read(self, data: bytes) -> Record:

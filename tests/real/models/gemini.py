@@ -15,7 +15,13 @@ from tests.real.models.steps import Drop, Fail, Hang, Refuse, Reply, Step
 
 _STREAM = ":streamGenerateContent"
 _WHOLE = ":generateContent"
-_DECISION = {"reasoning": "mock", "complexity_reasoning": "mock", "next_speaker": "user", "model_choice": "flash", "complexity_score": 1}
+_DECISION = {
+    "reasoning": "mock",
+    "complexity_reasoning": "mock",
+    "next_speaker": "user",
+    "model_choice": "flash",
+    "complexity_score": 1,
+}
 
 
 class Gemini:

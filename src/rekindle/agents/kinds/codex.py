@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 
 from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.codex_transcript import CodexMeaning
+from rekindle.agents.json_lines import JsonLines
 from rekindle.agents.kind import AgentKind, Start
 from rekindle.agents.lenient import parse
 
@@ -27,6 +29,7 @@ KIND = AgentKind(
     title="Codex",
     argv=_argv,
     dialect=AcpDialect,
+    transcript=JsonLines(CodexMeaning()),
     compact="/compact",
     program="codex-acp",
     variables=_variables,

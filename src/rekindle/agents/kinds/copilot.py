@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.copilot_transcript import CopilotMeaning
+from rekindle.agents.json_lines import JsonLines
 from rekindle.agents.kind import AgentKind, Start, refusing
 
 
@@ -16,6 +18,7 @@ KIND = AgentKind(
     title="GitHub Copilot CLI",
     argv=_argv,
     dialect=AcpDialect,
+    transcript=JsonLines(CopilotMeaning()),
     compact="/compact",
     program="copilot",
     refused=refusing("--acp", "-r", "--resume", "--continue", "--session-id", "--connect", "-p", "--prompt"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.json_lines import JsonLines
 from rekindle.agents.kind import AgentKind, Start, refusing
+from rekindle.agents.qwen_transcript import QwenMeaning
 
 
 def _argv(start: Start) -> tuple[str, ...]:
@@ -16,6 +18,7 @@ KIND = AgentKind(
     title="Qwen Code",
     argv=_argv,
     dialect=AcpDialect,
+    transcript=JsonLines(QwenMeaning()),
     compact="/compress",
     program="qwen",
     refused=refusing("--acp", "-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "-p"),

@@ -1,0 +1,44 @@
+"""Codex's rollout of a thread: what a record of it means. Found out with the real program, 0.166.0."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rekindle.agents import fields
+from rekindle.agents.json_lines import Reading, home
+
+_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
+_RESULTS: Final = ("function_call_output", "custom_tool_call_output")
+
+
+class CodexMeaning:
+    """See `rekindle.agents.json_lines.Meaning`."""
+
+    def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
+        """Below the day, and with the second, of its beginning in local time: neither can be told from the token."""
+        folder = posixpath.join(home(environment, "CODEX_HOME", ".codex"), "sessions", "*", "*", "*")
+        return posixpath.normpath(posixpath.join(cwd, folder, f"rollout-*-{token}.jsonl"))
+
+    def is_record(self, found: dict[str, Any]) -> bool:
+        return isinstance(found.get("type"), str) and "timestamp" in found and isinstance(found.get("payload"), dict)
+
+    def name(self, record: dict[str, Any]) -> str | None:
+        return None
+
+    def take(self, record: dict[str, Any], reading: Reading) -> None:
+        payload = fields.mapping(record.get("payload"))
+        match record.get("type"), payload:
+            case "event_msg", {"type": "item_completed", "item": {"type": "UserMessage", "content": content}}:
+                reading.prompt("".join(map(fields.text, (one.get("text") for one in fields.mappings(content)))))
+            case "response_item", {"type": "message", "role": "assistant", "content": content}:
+                reading.say("".join(map(fields.text, (one.get("text") for one in fields.mappings(content)))))
+            case "response_item", {"type": kind, "call_id": str(call)} if kind in _CALLS:
+                given = payload.get("arguments") or payload.get("input") or payload.get("action")
+                title = (
+                    f"{fields.text(payload.get('name'), 'shell')} {given if isinstance(given, str) else given or ''}"
+                )
+                reading.start(call, title.strip(), "execute")
+            case "response_item", {"type": kind, "call_id": str(call)} if kind in _RESULTS:
+                reading.finish(call)

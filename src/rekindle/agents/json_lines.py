@@ -1,0 +1,114 @@
+"""Transcripts of one JSON record a line, as most agents keep them: an agent only says what its records mean."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from rekindle.agents.dialect import OpenTool
+from rekindle.agents.transcript import NoPlace, Record, Repaired
+from rekindle.agents.transcript_lines import lines, repaired
+
+_TOKEN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
+
+
+class Reading:
+    """What the records so far add up to. A tool is open until its result comes, or the user says something."""
+
+    def __init__(self) -> None:
+        self._prompts: list[str] = []
+        self._entries: list[str] = []
+        self._said = ""
+        self._tools: dict[str, OpenTool] = {}
+
+    def entry(self, name: str) -> None:
+        """A record was read."""
+        self._entries.append(name)
+
+    def prompt(self, text: str) -> None:
+        """A person, or rekindle, has said something."""
+        self._prompts.append(text)
+        self._said = ""
+        self._tools.clear()
+
+    def say(self, text: str) -> None:
+        """The agent has said something."""
+        self._said += text
+
+    def start(self, tool_id: str, title: str, kind: str = "other") -> None:
+        """The agent has asked for a tool."""
+        self._tools[tool_id] = OpenTool(tool_id=tool_id, title=title[:500], kind=kind, paths=(), status="pending")
+
+    def finish(self, tool_id: str) -> None:
+        """A tool has given a result."""
+        self._tools.pop(tool_id, None)
+
+    def record(self, problems: list[str]) -> Record:
+        """All of it."""
+        return Record(
+            prompts=tuple(self._prompts),
+            entries=tuple(self._entries),
+            said=self._said,
+            open_tools=tuple(self._tools.values()),
+            problems=tuple(problems),
+        )
+
+
+class Meaning(Protocol):
+    """What is special about one agent's records."""
+
+    def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
+        """See TranscriptDialect; the token is fit to be a file's name."""
+        ...
+
+    def is_record(self, found: dict[str, Any]) -> bool:
+        """Whether a whole object in a damaged line is a record."""
+        ...
+
+    def name(self, record: dict[str, Any]) -> str | None:
+        """The record's own id; None where it has none."""
+        ...
+
+    def take(self, record: dict[str, Any], reading: Reading) -> None:
+        """Put one record into what was read."""
+        ...
+
+
+class JsonLines:
+    """See `rekindle.agents.transcript.TranscriptDialect`."""
+
+    def __init__(self, meaning: Meaning) -> None:
+        self._meaning = meaning
+
+    def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
+        """Where the file is; `*` stands for what cannot be told from the token. Raises NoPlace."""
+        if not _TOKEN.fullmatch(token):
+            raise NoPlace(f"{token!r} cannot be the name of a conversation")
+        return self._meaning.place(environment, cwd, token)
+
+    def read(self, data: bytes) -> Record:
+        """What the file tells, as far as it can be read."""
+        reading = Reading()
+        problems: list[str] = []
+        for line in lines(data, self._meaning.is_record):
+            if line.problem:
+                problems.append(line.problem)
+            for kept in line.kept:
+                reading.entry(self._meaning.name(kept.record) or hashlib.sha256(kept.data.strip()).hexdigest())
+                self._meaning.take(kept.record, reading)
+        return reading.record(problems)
+
+    def repair(self, data: bytes) -> Repaired:
+        """Whole records, one a line."""
+        return repaired(data, self._meaning.is_record)
+
+
+def home(environment: Mapping[str, str], variable: str, default: str) -> str:
+    """An agent's own folder: what a variable names, else a folder in the user's home. Raises NoPlace."""
+    if own := environment.get(variable):
+        return own
+    if not environment.get("HOME"):
+        raise NoPlace("the agent's environment has no HOME")
+    return f"{environment['HOME']}/{default}"
