@@ -36,9 +36,7 @@ class CodexMeaning:
                 reading.say("".join(map(fields.text, (one.get("text") for one in fields.mappings(content)))))
             case "response_item", {"type": kind, "call_id": str(call)} if kind in _CALLS:
                 given = payload.get("arguments") or payload.get("input") or payload.get("action")
-                title = (
-                    f"{fields.text(payload.get('name'), 'shell')} {given if isinstance(given, str) else given or ''}"
-                )
-                reading.start(call, title.strip(), "execute")
+                name = fields.text(payload.get("name"), "shell")
+                reading.start(call, f"{name} {given or ''}".strip(), "execute")
             case "response_item", {"type": kind, "call_id": str(call)} if kind in _RESULTS:
                 reading.finish(call)

@@ -265,9 +265,8 @@ class Supervisor:
                 await self._send(talk, session, message)
         if step.facts:
             now = self.engine.record(session, *step.facts)
-            if talk.wire.token is not None and any(
-                isinstance(fact, f.TurnBegan | f.TurnFinished) for fact in step.facts
-            ):
+            worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished) for fact in step.facts)
+            if worked and talk.wire.token is not None:
                 self._records.follow(now, talk.wire.token)  # a new conversation has a record from now on
             self._background(self._react(session, step.facts))
             if self._may_compare(now, talk, step.facts):
