@@ -59,7 +59,7 @@ _SESSION_GONE: Final = (
 )
 
 #: A bare number says nothing (it can be a line or a price); behind one of these words it is a status.
-_STATUS: Final = r"(?:status|http|error|code)\W{0,4}(?:code\W{0,4})?"
+_STATUS: Final = r"(?:status|http|error|code|details)\W{0,4}(?:code\W{0,4})?"
 
 #: Money before rates, because an empty account is often sent as a 429; sizes before rates, because both speak of
 #: tokens; the network last, because its words occur inside of other messages.
@@ -75,7 +75,8 @@ _CLASS_RULES: Final = (
     _rule("unauthorized", r"unauthori[sz]ed|authenticat|" + _STATUS + r"(401|403)\b"),
     _rule(
         "unauthorized",
-        r"invalid.{0,10}api.?key|not logged in|log ?in again|permission_denied|token (has )?expired|credentials",
+        r"(invalid|incorrect).{0,10}api.?key|not logged in|log ?in again"
+        r"|permission_denied|token (has )?expired|credentials",
     ),
     _rule("no_internet", r"unable to connect|connection (refused|reset|error|closed)|ECONN(REFUSED|RESET|ABORTED)"),
     _rule("no_internet", r"ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|getaddrinfo"),

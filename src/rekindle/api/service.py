@@ -62,6 +62,7 @@ class Service:
         self._store = store
         self._prepare = prepare
         self._changed: dict[str, asyncio.Event] = {}
+        self._resuming: set[str] = set()
         self._engine.listeners.append(self._notify)
 
     async def run(
@@ -225,15 +226,8 @@ class Service:
         elif found.is_up and kill:
             await self._end(found, "asleep", by)
         found = self._engine.session(found.id)
-        if found.is_up:
-            attempt = found.attempt
-            assert attempt is not None
-            who = f"attempt {attempt.number} of it is {'ready' if attempt.status == 'ready' else 'being started'}"
-            raise OwnedError(
-                f"session {found.id} has an agent: {who} (pid {attempt.pid or '?'})", "attach to it, or --kill it"
-            )
-        if found.resume_asked is not None:
-            raise OwnedError(f"session {found.id} is being brought back by {found.resume_asked}", "wait for it")
+        if found.is_up or found.id in self._resuming or found.resume_asked is not None:
+            raise OwnedError(f"session {found.id} has an agent: {_who(found)}", "attach to it, or --kill it")
         if handover is not None:
             native = self._kinds[handover.agent].native
             try:
@@ -241,7 +235,9 @@ class Service:
             except OSError as error:
                 raise RekindleError(f"its environment could not be kept ({error.strerror})", "make room") from error
         asked = f.ResumeAsked(at=self._engine.clock(), by=by, limits=wanted, native=native, handover=handover)
+        self._resuming.add(found.id)
         work = asyncio.ensure_future(self._supervisor.record(found.id, asked))
+        work.add_done_callback(lambda _: self._resuming.discard(found.id))
         await asyncio.shield(work)
         await self.until(found.id, _has_come_up, DELIVERY_SECONDS)
         await self.until(found.id, _is_proved, PROOF_SECONDS)
@@ -443,6 +439,14 @@ class Service:
 def _place(cwd: str, name: str | None, folder: str | None) -> worktrees.Worktree:
     """Where a new session works: in a worktree of that name or, without one, where it was begun."""
     return worktrees.around(cwd) if name is None else worktrees.make(cwd, name, folder)
+
+
+def _who(session: Session) -> str:
+    attempt = session.attempt
+    if attempt is None or not session.is_up:
+        return f"attempt {attempt.number + 1 if attempt is not None else 1} of it is being started"
+    state = "ready" if attempt.status == "ready" else "being started"
+    return f"attempt {attempt.number} of it is {state} (pid {attempt.pid or '?'})"
 
 
 def _rests(session: Session) -> bool:

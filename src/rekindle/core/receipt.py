@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rekindle.core.session.facts import AnyFact, Compared, Cut, Named, Opened, Receipt
@@ -20,7 +21,8 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
         case Opened(how="new"):
             return _new(before, attempt)
         case Opened(proof="replay"):
-            return _shown(before, attempt, fact.known or [], "the agent's own record has every earlier prompt")
+            known = _in_both(fact.known or [], attempt.known)
+            return _shown(before, attempt, known, "the agent's own record has every earlier prompt")
         case Opened():
             return _not_yet(before, attempt)
         case Named() if attempt.how == "load" and fact.token != attempt.token:
@@ -30,6 +32,11 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
             return _compared(before, attempt, fact)
         case _:
             return None
+
+
+def _in_both(shown: Sequence[str], read: Sequence[str] | None) -> list[str]:
+    """What an agent shows may come from elsewhere than what its model gets: where its record was read, both count."""
+    return list(shown) if read is None else list((Counter(shown) & Counter(read)).elements())
 
 
 def _earlier(session: Session, attempt: Attempt) -> list[Prompt]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rekindle.agents import fields
 from rekindle.agents.acp import messages
@@ -15,6 +16,9 @@ from rekindle.agents.observation import How, Initialized, Observation, Permissio
 class AcpDialect(Wire):
     """See `rekindle.agents.dialect.Dialect`. `stored_token` is for a spool that was shortened: it may not show it."""
 
+    #: What an agent offers beyond the protocol, and only to who asks for it.
+    extensions: Mapping[str, Any] | None = None
+
     def __init__(self, generation: int, cwd: str, stored_token: str | None = None) -> None:
         super().__init__(generation)
         self._cwd = cwd
@@ -25,7 +29,9 @@ class AcpDialect(Wire):
     def begin(self, how: How, token: str | None) -> list[Outgoing]:
         """Greet the agent, or, where that was done, ask for the conversation."""
         self._wanted = (how, token)
-        return [messages.initialize(self.generation)] if self.open.initialized is None else [self._asking(how, token)]
+        if self.open.initialized is not None:
+            return [self._asking(how, token)]
+        return [messages.initialize(self.generation, extensions=self.extensions)]
 
     def follow_up(self, seen: Observation) -> list[Outgoing]:
         """The conversation is asked for when the agent has greeted, if it can do what is wanted."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from rekindle.agents import fields
@@ -23,14 +24,21 @@ _LONGEST_ID: Final = 512
 
 
 def initialize(
-    generation: int, *, read_files: bool = True, write_files: bool = True, terminal: bool = True, version: str = "0"
+    generation: int,
+    *,
+    read_files: bool = True,
+    write_files: bool = True,
+    terminal: bool = True,
+    version: str = "0",
+    extensions: Mapping[str, Any] | None = None,
 ) -> Outgoing:
-    """The first message of an agent's life. The flags say which callbacks we serve."""
+    """The first message of an agent's life. The flags say which callbacks we serve; extensions are one agent's own."""
     params = {
         "protocolVersion": PROTOCOL_VERSION,
         "clientCapabilities": {
             "fs": {"readTextFile": read_files, "writeTextFile": write_files},
             "terminal": terminal,
+            **({"_meta": extensions} if extensions else {}),
         },
         "clientInfo": {"name": CLIENT_NAME, "version": version},
     }

@@ -180,7 +180,7 @@ class Wire:
         if ours.prompt_id:
             self._segment = Segment()
             self._decided = False
-            return [_turn_ended(ours.prompt_id, response)]
+            return [self._turn_ended(ours.prompt_id, response)]
         how = _OPENING.get(ours.method)
         if how is not None:
             return [self._opening(how, ours, response)]
@@ -189,6 +189,18 @@ class Wire:
         if ours.method == "session/list":
             return [_listed(response)]
         return [Noise(f"the answer to {name}, which needs none", excerpt(line))]
+
+    def failure_in(self, result: dict[str, Any]) -> Failure | None:
+        """A failure in the answer to a prompt, from an agent that calls it a success."""
+        return None
+
+    def _turn_ended(self, prompt_id: str, response: Response) -> TurnFinished | TurnFailed:
+        result = fields.mapping(response.result)
+        failure = response.failure or self.failure_in(result)
+        reason = fields.text(result.get("stopReason"))
+        if failure is None and reason:
+            return TurnFinished(prompt_id=prompt_id, stop_reason=reason, usage=_usage(result.get("usage")))
+        return _turn_failed(prompt_id, failure or Failure(None, "the agent ended the turn and did not say why"))
 
     def _is_cut(self, prompt_id: str, response: Response) -> bool:
         """Whether a turn only seems to have ended: an agent whose launcher was killed cancels it before it dies too."""
@@ -224,6 +236,17 @@ class Wire:
         return self._initialized
 
 
+def _turn_failed(prompt_id: str, failure: Failure) -> TurnFailed:
+    return TurnFailed(
+        prompt_id=prompt_id,
+        error_class=classify(failure),
+        code=failure.code,
+        message=_words(failure),
+        retry_after_seconds=retry_after(failure),
+        resets_at=resets_at(failure),
+    )
+
+
 def _our_request(name: str, method: str, params: dict[str, Any]) -> OurRequest:
     prompt_id = _PROMPT.sub("", name, count=1) if method == "session/prompt" else ""
     return OurRequest(name, method, fields.text(params.get("sessionId")), prompt_id)
@@ -245,24 +268,6 @@ def _initialized(result: dict[str, Any]) -> Initialized:
         can_resume=session.get("resume") is not None,
         can_list=session.get("list") is not None,
         auth_methods=tuple(fields.text(one.get("id")) for one in fields.mappings(result.get("authMethods"))),
-    )
-
-
-def _turn_ended(prompt_id: str, response: Response) -> TurnFinished | TurnFailed:
-    failure = response.failure
-    result = fields.mapping(response.result)
-    reason = fields.text(result.get("stopReason"))
-    if failure is None and reason:
-        return TurnFinished(prompt_id=prompt_id, stop_reason=reason, usage=_usage(result.get("usage")))
-    if failure is None:
-        failure = Failure(None, "the agent ended the turn and did not say why")
-    return TurnFailed(
-        prompt_id=prompt_id,
-        error_class=classify(failure),
-        code=failure.code,
-        message=_words(failure),
-        retry_after_seconds=retry_after(failure),
-        resets_at=resets_at(failure),
     )
 
 

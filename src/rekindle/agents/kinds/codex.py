@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.codex_dialect import CodexDialect
 from rekindle.agents.codex_transcript import CodexMeaning
 from rekindle.agents.json_lines import JsonLines
 from rekindle.agents.kind import AgentKind, Start
@@ -17,18 +17,24 @@ def _argv(start: Start) -> tuple[str, ...]:
 
 
 def _variables(start: Start, environment: Mapping[str, str]) -> dict[str, str]:
-    """The adapter has no flag for the model; what the user configured in the same way stays."""
+    """The adapter has no flag for the model; what the user configured in the same way stays.
+
+    A client that asks for failures gets suggestions of what the user could say next as well: a request to the model
+    after every turn, which nobody reads.
+    """
+    quiet = {"CODEX_ACP_PROMPT_SUGGESTIONS": "false"}
     if start.model is None:
-        return {}
+        return quiet
     configured = parse(environment.get("CODEX_CONFIG", "").encode())
-    return {"CODEX_CONFIG": json.dumps({**(configured if isinstance(configured, dict) else {}), "model": start.model})}
+    config = {**(configured if isinstance(configured, dict) else {}), "model": start.model}
+    return {**quiet, "CODEX_CONFIG": json.dumps(config)}
 
 
 KIND = AgentKind(
     name="codex",
     title="Codex",
     argv=_argv,
-    dialect=AcpDialect,
+    dialect=CodexDialect,
     transcript=JsonLines(CodexMeaning()),
     compact="/compact",
     program="codex-acp",

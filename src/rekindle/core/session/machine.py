@@ -488,7 +488,9 @@ def _try_later(session: Session, fact: f.TurnFailed) -> Session:
     if fact.error == "context_overflow" and session.compact and session.patience == PATIENCE:
         shorten = Prompt(f"{failed.id}+c{nth}", session.compact, fact.at, by="rekindle")
         go_on = Prompt(f"{failed.id}+d{nth}", compacted_prompt(failed.text), fact.at, by="rekindle")
-        return replace(_queued_first(_queued_first(session, go_on), shorten), patience=session.patience - 1)
+        told = "the conversation had become too long for the model; the agent was told to shorten it"
+        session = replace(session, patience=session.patience - 1, notices=[*session.notices[-19:], told])
+        return _queued_first(_queued_first(session, go_on), shorten)
     if fact.error == "context_overflow" and session.token is not None and session.fresh_starts == 0:
         return _begin_anew(session, failed, fact.at)
     when = retry_at(fact, session.patience)

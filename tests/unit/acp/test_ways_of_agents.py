@@ -1,0 +1,103 @@
+"""What single agents do beside the protocol: cancel by themselves, resume without a replay, call a failure a success."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rekindle.agents import observation as o
+from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.codex_dialect import CodexDialect
+from rekindle.agents.dialect import Outgoing
+
+
+def tell(dialect: AcpDialect, **message: Any) -> list[o.Observation]:
+    return dialect.received(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+
+def send(dialect: AcpDialect, *messages: Outgoing) -> list[str]:
+    for one in messages:
+        dialect.sent(one.message_id, one.line)
+    return [str(json.loads(one.line).get("method")) for one in messages]
+
+
+def prompting(dialect: AcpDialect) -> AcpDialect:
+    """A turn is running in which something was said."""
+    send(dialect, *dialect.begin("new", None))
+    [seen] = tell(dialect, id="1-initialize", result={"protocolVersion": 1, "agentCapabilities": {}})
+    send(dialect, *dialect.follow_up(seen))
+    tell(dialect, id="1-new", result={"sessionId": "t"})
+    send(dialect, dialect.say("p1", "do it"))
+    words = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "I was"}}
+    tell(dialect, method="session/update", params={"sessionId": "t", "update": words})
+    return dialect
+
+
+def asks(dialect: AcpDialect) -> None:
+    tool = {"toolCallId": "c", "title": "rm", "kind": "execute"}
+    option = {"optionId": "no", "name": "No", "kind": "reject_once"}
+    params = {"sessionId": "t", "toolCall": tool, "options": [option]}
+    tell(dialect, id=7, method="session/request_permission", params=params)
+
+
+def test_a_turn_that_the_agent_cancels_by_itself_stays_open_with_its_words() -> None:
+    dialect = prompting(AcpDialect(1, "/w"))
+    [seen] = tell(dialect, id="1-prompt-p1", result={"stopReason": "cancelled"})
+    assert isinstance(seen, o.Noise)
+    assert dialect.open.prompt_id == "p1"
+    assert dialect.open.said == "I was"
+
+
+def test_a_turn_that_we_cancel_ends() -> None:
+    dialect = prompting(AcpDialect(1, "/w"))
+    send(dialect, *dialect.cancel("p1"))
+    [seen] = tell(dialect, id="1-prompt-p1", result={"stopReason": "cancelled"})
+    assert isinstance(seen, o.TurnFinished)
+
+
+def test_a_turn_may_be_cancelled_because_of_our_answer() -> None:
+    dialect = prompting(AcpDialect(1, "/w"))
+    asks(dialect)
+    answer = dialect.answer("7", "no")
+    assert answer is not None
+    send(dialect, answer)
+    [seen] = tell(dialect, id="1-prompt-p1", result={"stopReason": "cancelled"})
+    assert isinstance(seen, o.TurnFinished)
+
+
+@pytest.mark.parametrize(
+    ("can", "asked"),
+    [
+        ({"loadSession": True, "sessionCapabilities": {"resume": {}}}, ["session/load"]),
+        ({"loadSession": True}, ["session/load"]),
+        ({"sessionCapabilities": {"resume": {}}}, ["session/resume"]),
+        ({}, []),
+    ],
+)
+def test_what_the_agent_reports_decides_how_a_conversation_is_taken_up(can: Any, asked: list[str]) -> None:
+    dialect = AcpDialect(2, "/w")
+    send(dialect, *dialect.begin("load", "t"))
+    [seen] = tell(dialect, id="2-initialize", result={"protocolVersion": 1, "agentCapabilities": can})
+    assert send(dialect, *dialect.follow_up(seen)) == asked
+
+
+def failing(severity: str) -> dict[str, Any]:
+    failure = {"severity": severity, "category": "limit", "title": "exceeded retry limit, last status: 429"}
+    return {"stopReason": "end_turn", "_meta": {"jetbrains": {"air": {"version": 1, "sessionFailure": failure}}}}
+
+
+def test_codex_is_asked_for_the_failures_that_it_would_call_a_success() -> None:
+    [greeting] = CodexDialect(1, "/w").begin("new", None)
+    assert "sessionFailure" in json.dumps(json.loads(greeting.line)["params"]["clientCapabilities"]["_meta"])
+    [seen] = tell(prompting(CodexDialect(1, "/w")), id="1-prompt-p1", result=failing("error"))
+    assert isinstance(seen, o.TurnFailed)
+    assert seen.error_class == "rate_limited"
+
+
+def test_a_warning_of_codex_is_no_failure_and_other_agents_are_not_read_that_way() -> None:
+    [seen] = tell(prompting(CodexDialect(1, "/w")), id="1-prompt-p1", result=failing("warning"))
+    assert isinstance(seen, o.TurnFinished)
+    [seen] = tell(prompting(AcpDialect(1, "/w")), id="1-prompt-p1", result=failing("error"))
+    assert isinstance(seen, o.TurnFinished)
