@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import select
@@ -49,14 +50,13 @@ class AcpTalk:
         self.kill()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
-            stream.close()
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
 
     def kill(self) -> None:
         """Kill it with its whole tree, at once."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         end_leftovers(self._stamp, grace=0.0)
         self._process.wait()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
@@ -177,7 +178,8 @@ def _end(process: subprocess.Popen[bytes], stamp: str) -> None:
     process.wait()
     for stream in (process.stdin, process.stdout):
         if stream is not None:
-            stream.close()
+            with contextlib.suppress(BrokenPipeError):  # what it never read
+                stream.close()
 
 
 def _last_words(errors: IO[bytes]) -> str:

@@ -9,11 +9,12 @@ from rekindle.agents import kinds
 from rekindle.agents.kind import AgentKind
 
 
-def _found() -> dict[str, AgentKind]:
+def found() -> dict[str, AgentKind]:
+    """Look at what modules there are now."""
     modules = sorted(one.name for one in pkgutil.iter_modules(kinds.__path__))
-    found: list[AgentKind] = [importlib.import_module(f"{kinds.__name__}.{name}").KIND for name in modules]
-    return {kind.name: kind for kind in found}
+    every: list[AgentKind] = [importlib.import_module(f"{kinds.__name__}.{name}").KIND for name in modules]
+    return {kind.name: kind for kind in every}
 
 
-AGENTS: dict[str, AgentKind] = _found()
+AGENTS: dict[str, AgentKind] = found()
 DEFAULT = "scripted"

@@ -1,4 +1,4 @@
-"""What single agents do beside the protocol: cancel by themselves, resume without a replay, call a failure a success."""
+"""What single agents do beside the protocol: cancel by themselves, resume silently, call a failure a success."""
 
 from __future__ import annotations
 

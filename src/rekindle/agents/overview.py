@@ -1,0 +1,33 @@
+"""The agents as a table for the documents, made from what the code knows of them."""
+
+from __future__ import annotations
+
+from rekindle.agents.kind import AgentKind, Start
+from rekindle.agents.registry import AGENTS
+
+
+def table() -> str:
+    """One row per agent that is not built in."""
+    rows = ["| agent | started with | resumes with | own record | too long |", "|---|---|---|---|---|"]
+    return "\n".join([*rows, *(_row(kind) for kind in AGENTS.values() if kind.program)])
+
+
+def faults() -> str:
+    """What is known to be wrong with each, and what nobody could try."""
+    told = []
+    for kind in AGENTS.values():
+        lines = [f"- {fault}" for fault in kind.faults]
+        lines += [f"- Not driven: {kind.obstacle}."] if kind.obstacle else []
+        lines += [f"- Not tested: {kind.untested}."] if kind.untested else []
+        if lines:
+            told.append("\n".join([f"**{kind.title}** (`{kind.name}`)", "", *lines]))
+    return "\n\n".join(told)
+
+
+def _row(kind: AgentKind) -> str:
+    line = " ".join(kind.argv(Start(how="new", token=None)))
+    short = line if len(line) <= 40 else f"{line[:37]}…"
+    resumes = kind.resumes if kind.native else f"the history, told to a new conversation ({kind.resumes} on request)"
+    resumes = "not driven" if kind.obstacle else resumes
+    record = "copied, mended, put back" if kind.transcript is not None else "not read"
+    return f"| {kind.title} (`{kind.name}`) | `{short}` | {resumes} | {record} | {kind.compact or '–'} |"

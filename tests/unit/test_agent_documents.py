@@ -1,0 +1,98 @@
+"""What the documents say of agents is what the code says, and the guide's example is an agent that works."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from rekindle.adapters.agent_programs import check, path_of, version_of
+from rekindle.agents import kinds, registry
+from rekindle.agents.kind import Start
+from tests.real.documents import PAGE, renewed
+from tests.real.results import outcomes, page
+
+GUIDE = PAGE.parents[1] / "adding-an-agent.md"
+
+
+def test_the_tables_of_the_agents_are_made_from_the_code() -> None:
+    text = PAGE.read_text()
+    assert renewed(text) == text, "run: python -m tests.real.documents"
+    assert "| Codex (`codex`) | `codex-acp` | session/load |" in text
+
+
+def program(folder: Path, name: str, *lines: str) -> dict[str, str]:
+    """A program of that name, and an environment in which it is found."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    (folder / name).chmod(stat.S_IRWXU)
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
+
+
+def test_the_example_of_the_guide_is_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = GUIDE.read_text().split("```python\n")[1].split("```")[0]
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
+    kind = registry.found()["mine"]
+    del sys.modules["rekindle.agents.kinds.mine"]
+    assert kind.argv(Start(how="new", token=None, model="m")) == ("mine-agent", "--acp", "--model", "m")
+    assert kind.refused(("--resume",)) == "--resume"
+    missing = check(kind, {"PATH": str(tmp_path / "nowhere")})
+    assert (missing.state, missing.problem) == ("not installed", kind.missing)
+    environment = program(
+        tmp_path / "bin",
+        "mine-agent",
+        'if [ "$1" = --version ]; then echo "mine 1.2.3 (abc)"; exit; fi',
+        f"exec {sys.executable} -m rekindle.scripted",
+    )
+    path = path_of(kind, environment)
+    assert path is not None
+    assert version_of(kind, path, environment) == "1.2.3"
+    found = check(kind, environment)
+    assert found.state == "ready"
+    assert found.can_load
+
+
+@pytest.mark.parametrize(
+    ("words", "state", "problem"),
+    [
+        (("echo broken >&2", "exit 3"), "ended", "broken"),
+        (("exec sleep 60",), "silent", "after 0.5 s"),
+        (
+            (
+                "read line",
+                'echo \'{"jsonrpc":"2.0","id":"1-initialize","error":{"code":-32000,"message":"log in first"}}\'',
+                "exec sleep 60",
+            ),
+            "no account",
+            "log in first",
+        ),
+    ],
+)
+def test_a_program_that_does_not_work_is_reported_in_words(
+    tmp_path: Path, words: tuple[str, ...], state: str, problem: str
+) -> None:
+    environment = program(tmp_path / "bin", "qwen", *words)
+    found = check(registry.AGENTS["qwen"], environment, seconds=10.0 if state != "silent" else 0.5)
+    assert found.state == state
+    assert problem in found.problem
+
+
+JUNIT = """<testsuites><testsuite>
+<testcase name="test_s1_killed[codex]"/>
+<testcase name="test_s7_and_s11_lost[codex-delete]"/>
+<testcase name="test_s7_and_s11_lost[codex-empty]"><failure/></testcase>
+<testcase name="test_s9_long[codex]"><skipped/></testcase>
+<testcase name="test_s1_killed[claude]"><failure/></testcase>
+</testsuite></testsuites>"""
+
+
+def test_a_scenario_is_passed_only_if_all_of_its_tests_are() -> None:
+    passed = outcomes(JUNIT, "codex")
+    assert passed == {"S1": True, "S7": False, "S11": False}
+    row = page({"codex": {"date": "2026-01-01", "passed": passed}}).splitlines()[-1]
+    assert row.startswith("| codex | yes | – |")
+    assert "1 of 11" in row
