@@ -34,6 +34,7 @@ ERRORS = {
 }
 _LONG = ("available_commands_update", "config_option_update", "usage_update", "session_info_update")
 _MOST = 4000
+_HERE = Path(guard.__file__).parent
 
 
 class Place:
@@ -65,7 +66,7 @@ class Place:
         (folder / name).write_text("".join(f"{text}\n" for text in kept))
 
     def _tidy(self, line: bytes) -> str | None:
-        text = line.decode(errors="replace").replace(str(self.work.parent), "/place")
+        text = line.decode(errors="replace").replace(str(self.work.parent), "/place").replace(str(_HERE), "/agents")
         try:
             value = json.loads(text)
         except ValueError:

@@ -17,8 +17,8 @@ RECORDED = sorted(one.name for one in FOLDER.iterdir() if one.is_dir())
 #: The error classes, where it is not the one that the case is named after.
 CLASSES = {"too_long": "context_overflow", "no_credit": "out_of_credits"}
 EXCEPTIONS: dict[tuple[str, str], str] = {}
-#: Killed with its whole tree, it had not yet written down the prompt that it worked on.
-LATE = {"qwen"}
+#: Killed with their whole tree, they had not yet written down the prompt that they worked on.
+LATE = {"copilot", "qwen"}
 
 
 def told(agent: str, case: str, generation: int = 1) -> tuple[Dialect, list[o.Observation]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -102,21 +102,26 @@ def test_another_agent_goes_on_with_the_conversation(stand_up: StandUp) -> None:
     assert "answer one" in logs and "answer two" in logs, "each attempt is read in its agent's own language"
 
 
-def on_a_machine(folder: Path, scrubbed: dict[str, str], agent: str) -> Machine:
-    (folder / "bin" / AGENTS[agent].program).symlink_to(program(agent))
-    return Machine(folder / "home", folder / "work", agent, {**scrubbed, "PATH": str(folder / "bin")})
+@pytest.fixture
+def without_accounts(folder: Path, scrubbed: dict[str, str]) -> Iterator[Machine]:
+    """A machine with the two agents that do nothing without an account."""
+    for agent in ("amp", "auggie"):
+        (folder / "bin" / AGENTS[agent].program).symlink_to(program(agent))
+    machine = Machine(folder / "home", folder / "work", "amp", {**scrubbed, "PATH": str(folder / "bin")})
+    yield machine
+    machine.clean_up()
 
 
-def test_auggie_says_that_it_needs_an_account(folder: Path, scrubbed: dict[str, str]) -> None:
-    machine = on_a_machine(folder, scrubbed, "auggie")
+def test_auggie_says_that_it_needs_an_account(without_accounts: Machine) -> None:
+    machine = without_accounts
     done = machine.run("agent", "check", "auggie", "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, told["state"], told["can_load"]) == (1, "no account", True)
     assert "auggie login" in told["problem"]
 
 
-def test_amp_is_found_with_its_version_and_not_driven(folder: Path, scrubbed: dict[str, str]) -> None:
-    machine = on_a_machine(folder, scrubbed, "amp")
+def test_amp_is_found_with_its_version_and_not_driven(without_accounts: Machine) -> None:
+    machine = without_accounts
     rows = {row["name"]: row for row in machine.json("agent", "list")["agents"]}
     assert rows["amp"]["version"].startswith("0.0.1790142911")
     assert not rows["amp"]["driven"]

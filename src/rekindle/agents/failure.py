@@ -54,7 +54,8 @@ def _rule(names: str, pattern: str, *codes: int) -> _Rule:
 
 
 _SESSION_GONE: Final = (
-    r"no rollout found|no conversation found|invalid session identifier|no such (session|conversation|thread)"
+    r"no rollout found|no conversation found|invalid session identifier|no previous sessions found"
+    r"|no such (session|conversation|thread)"
     r"|unknown (session|conversation|thread)|(session|conversation|thread)\b.{0,120}\b(not found|does not exist)"
 )
 

@@ -17,8 +17,8 @@ from tests.real.models.steps import Drop, Fail, Hang, Refuse, Reply, Step
 _RESPONSES = "/responses"
 _CHAT = "/chat/completions"
 _SUMMARY = "a summary of the conversation so far"
-#: What an agent adds to the user's words it puts into tags, in front of them or behind.
-_ADDED = re.compile(r"\A\s*(?:<(\w+)[^>]*>.*?</\1>\s*)+|(?:\s*<(\w+)[^>]*>.*?</\2>)+\s*\Z", re.DOTALL)
+#: What an agent adds to the user's words it puts into tags, in front of them.
+_ADDED = re.compile(r"\s*<(\w+)[^>]*>.*?</\1>", re.DOTALL)
 
 
 class OpenAI:
@@ -64,8 +64,7 @@ class OpenAI:
                 self._reply(request, step, wire)
 
     def user_texts(self, request: Request) -> list[str]:
-        texts = [_ADDED.sub("", text).strip() for text in _texts(request.body, "user")]
-        return [text for text in texts if text]
+        return [typed for text in _texts(request.body, "user") if (typed := _typed(text))]
 
     def assistant_texts(self, request: Request) -> list[str]:
         return list(_texts(request.body, "assistant"))
@@ -206,6 +205,12 @@ class _Responses:
 
 def _error(kind: str, message: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": kind, "code": kind, "param": None}}
+
+
+def _typed(text: str) -> str:
+    while found := _ADDED.match(text):
+        text = text[found.end() :]
+    return text.strip()
 
 
 def _items(body: Any) -> Iterator[dict[str, Any]]:

@@ -45,6 +45,11 @@ class Segment:
         return "".join(self._words)[-MOST_SAID:]
 
     @property
+    def last(self) -> str:
+        """The piece of the agent's words that came last."""
+        return self._words[-1] if self._words else ""
+
+    @property
     def tools(self) -> tuple[OpenTool, ...]:
         return tuple(self._tools.values())
 

@@ -178,9 +178,10 @@ class Wire:
             self._ours[ours.request_id] = ours
             return [Noise("the turn was cancelled, and nobody had asked for that", excerpt(line))]
         if ours.prompt_id:
+            ended = self._turn_ended(ours.prompt_id, response)
             self._segment = Segment()
             self._decided = False
-            return [self._turn_ended(ours.prompt_id, response)]
+            return [ended]
         how = _OPENING.get(ours.method)
         if how is not None:
             return [self._opening(how, ours, response)]
@@ -189,6 +190,11 @@ class Wire:
         if ours.method == "session/list":
             return [_listed(response)]
         return [Noise(f"the answer to {name}, which needs none", excerpt(line))]
+
+    @property
+    def last_words(self) -> str:
+        """What the agent said last in this turn, as one piece."""
+        return self._segment.last
 
     def failure_in(self, result: dict[str, Any]) -> Failure | None:
         """A failure in the answer to a prompt, from an agent that calls it a success."""

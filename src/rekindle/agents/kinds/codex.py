@@ -40,6 +40,8 @@ KIND = AgentKind(
     program="codex-acp",
     variables=_variables,
     faults=(
+        "It says that a turn which failed has ended well: rekindle asks it for the failure.",
+        "It shows a conversation from a database, and its model gets it from a file: rekindle compares both.",
         "`codex exec resume` with a name that is no UUID silently begins a new thread: rekindle does not use it.",
         "The adapter starts Codex as a child that outlives it: rekindle ends the whole tree.",
         "Killed in its first moments it has written nothing down; the prompt is then delivered again.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.copilot_dialect import CopilotDialect
 from rekindle.agents.copilot_transcript import CopilotMeaning
 from rekindle.agents.json_lines import JsonLines
 from rekindle.agents.kind import AgentKind, Start, refusing
@@ -17,12 +17,13 @@ KIND = AgentKind(
     name="copilot",
     title="GitHub Copilot CLI",
     argv=_argv,
-    dialect=AcpDialect,
+    dialect=CopilotDialect,
     transcript=JsonLines(CopilotMeaning()),
     compact="/compact",
     program="copilot",
     refused=refusing("--acp", "-r", "--resume", "--continue", "--session-id", "--connect", "-p", "--prompt"),
     faults=(
+        "It says that a turn which failed has ended well, and gives the error as words: rekindle tells them apart.",
         "It writes a new conversation down a moment late: killed in its first moments it does not know it any more.",
         "Its launcher's children outlive it: rekindle ends the whole tree.",
     ),
