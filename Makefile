@@ -27,7 +27,7 @@ test: $(STAMP)   ## all tests but those with real agents
 agents: tests/real/node_modules/.package-lock.json ## the real agents of the tests, from npm, as locked
 
 tests/real/node_modules/.package-lock.json: tests/real/package-lock.json
-	@cd tests/real && npm ci --no-audit --no-fund --loglevel error
+	@cd tests/real && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel error
 	@touch $@
 
 test-real: $(STAMP) ## the tests with real agents against a mock model; nothing but loopback is reachable
