@@ -40,17 +40,15 @@ def replace(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644, dur
 
 def open_to_read(path: str | os.PathLike[str]) -> int:
     """Open a regular file; anything else (a pipe would wait for ever) is an OSError."""
-    return _regular(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+    return _regular(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), path)
 
 
 def read(path: str | os.PathLike[str]) -> bytes:
     """The content of a regular file. Raises OSError."""
     fd = open_to_read(path)
     try:
-        content = b""
-        while block := os.read(fd, 1 << 20):
-            content += block
-        return content
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read()
     finally:
         os.close(fd)
 
@@ -60,15 +58,16 @@ def open_to_append(path: str) -> int:
     if os.path.islink(os.path.dirname(path)):
         raise OSError(40, "its folder is a symbolic link", path)
     return _regular(
-        os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+        os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644),
+        path,
     )
 
 
-def _regular(fd: int) -> int:
+def _regular(fd: int, path: str | os.PathLike[str]) -> int:
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
     os.close(fd)
-    raise OSError(22, "not a regular file")
+    raise OSError(22, "not a regular file", os.fspath(path))
 
 
 def is_locked(path: str | os.PathLike[str]) -> bool:
