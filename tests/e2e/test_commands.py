@@ -130,6 +130,8 @@ def test_names_that_could_do_harm_get_exit_status_2_and_a_sentence(scratch: Scra
         (["track", "warning", "hi"], 2, "no_open_run"),
         (["abandon", "nope"], 2, "no_such_feature"),
         (["nonsense"], 2, "usage"),
+        (["run", "hi", "--max-cost", "nan"], 2, "usage"),
+        (["run", "hi", "--max-cost", "1e400"], 2, "usage"),
     ],
 )
 def test_errors_are_one_line_or_one_object(scratch: Scratch, words: list[str], status: int, code: str) -> None:

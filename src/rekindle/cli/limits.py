@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +28,22 @@ class Duration(click.ParamType[float]):
         return float(found[1]) * _UNITS[found[2]]
 
 
+class Dollars(click.ParamType[float]):
+    """A limit that can be reached: nothing is ever above `nan` or `inf`."""
+
+    name = "dollars"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The amount."""
+        try:
+            found = float(str(value))
+        except ValueError:
+            found = math.nan
+        if not (found > 0 and math.isfinite(found)):
+            self.fail(f"{value!r} is no amount of money: use 0.5 or 20", param, ctx)
+        return found
+
+
 _OPTIONS = {
     "max_cost": "cost",
     "max_tokens": "tokens",
@@ -47,7 +64,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     for option in reversed(
         (
-            click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Stop at so many dollars."),
+            click.option("--max-cost", type=Dollars(), help="Stop at so many dollars."),
             click.option("--max-tokens", type=click.IntRange(min=1), help="Stop when it has taken so many tokens."),
             click.option("--timeout", type=Duration(), help="The longest time for one turn, e.g. 30m."),
             click.option("--stall", type=Duration(), help="How long a turn may be silent with no tool running."),
