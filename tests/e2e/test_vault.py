@@ -52,6 +52,20 @@ def test_verify_names_the_place_of_a_flipped_byte(scratch: Scratch, place: Place
     assert scratch.run("vault", "verify", "nobody").returncode == 2
 
 
+def test_verify_names_what_it_cannot_read_and_checks_the_rest(scratch: Scratch, place: Place) -> None:
+    path = Path(next(one.path for one in editions(str(place.vault)) if one.source == "in-1"))
+    path.unlink()
+    path.mkdir()
+    done = scratch.run("vault", "verify")
+    assert done.returncode == 1
+    assert "s1: 2 copies" in done.stdout
+    assert f"{path}: it cannot be read (not a regular file)" in done.stdout
+    assert scratch.json("gc")["removed"]
+    shutil.rmtree(place.vault)
+    place.vault.write_text("no folder")
+    assert f"{place.vault}: no folder" in scratch.run("vault", "verify").stdout
+
+
 def test_diff_shows_what_a_pre_flight_changed(scratch: Scratch, place: Place) -> None:
     assert "No pre-flight" in scratch.run("vault", "diff", "s1").stderr
     note = kept.Note("tok", "/home/me/tok.jsonl", 1.0, True)

@@ -127,6 +127,33 @@ def test_a_record_that_cannot_be_read_is_an_error_that_says_so(place: Place) -> 
         place.check()
 
 
+def test_what_is_no_file_makes_way_for_the_copy_and_is_kept(place: Place) -> None:
+    place.file.write_bytes(GOOD)
+    place.copy()
+    for number, make in ((1, os.mkdir), (2, os.mkfifo)):
+        place.file.unlink()
+        make(place.file)
+        place.copy()
+        found = place.check()
+        aside = place.home / f"{TOKEN}.txt.aside-{number}"
+        assert found.state == "restored"
+        assert str(aside) in found.notes[0]
+        assert place.file.read_bytes() == GOOD
+        assert aside.exists()
+
+
+def test_an_edition_that_cannot_be_read_stays_and_costs_nothing_else(place: Place) -> None:
+    place.file.write_bytes(GOOD)
+    place.copy()
+    [first] = editions(str(place.vault))
+    os.unlink(first.path)
+    os.mkdir(first.path)
+    again = VaultRecords(str(place.sessions), lambda _: {"AGENT_HOME": str(place.home)}, {"scripted": LineDialect()})
+    assert asyncio.run(again.check(SESSION, TOKEN)).state == "intact"
+    assert os.path.isdir(first.path)
+    assert list(copies(str(place.vault), first.source)) == [GOOD]
+
+
 def test_everything_that_was_said_is_copied_over_all_attempts(place: Place) -> None:
     own = place.sessions / SESSION.id
     for name in ("out", "in"):

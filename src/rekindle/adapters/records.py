@@ -135,7 +135,7 @@ class VaultRecords:
             with self._vault(session.id) as vault:
                 self._copy_spools(vault, session.id)
                 for path in places:
-                    if path is not None:
+                    if path is not None and not preflight.is_blocked(path):
                         vault.copy(transcript(path), thorough=True)
                 vault.sync()
         except OSError as error:

@@ -62,6 +62,12 @@ def read(path: str) -> Copied:
     return Copied(about, bytes(data), is_whole and about is not None, scan)
 
 
+def unreadable(why: str) -> Copied:
+    """An edition of which nothing can be read."""
+    damage = (frames.Damage(0, 0, f"it cannot be read ({why})"),)
+    return Copied(None, b"", False, frames.Scan((), damage, 0, frames.START, None))
+
+
 def _about(payload: bytes) -> About | None:
     try:
         return msgspec.json.decode(payload, type=About)

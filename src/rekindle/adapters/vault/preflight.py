@@ -24,6 +24,7 @@ def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock
     path = os.path.realpath(path)
     source = transcript(path)
     try:
+        aside = _make_way(path) if is_blocked(path) and any(copies(vault.folder, source.name)) else ()
         vault.copy(source, thorough=True)
         vault.sync()
         current = _current(path)
@@ -43,7 +44,7 @@ def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock
             state=decision.state,
             prompts=_texts(record.prompts),
             entries=len(record.entries),
-            notes=decision.notes,
+            notes=(*aside, *decision.notes),
             kept=original,
             size=len(lies),
             digest=hashlib.sha256(lies).hexdigest(),
@@ -103,6 +104,20 @@ def _as_it_was(folder: str, path: str, before: Checked) -> bytes | None:
         if len(copy) >= before.size and hashlib.sha256(copy[: before.size]).hexdigest() == before.digest:
             return copy[: before.size]
     return None
+
+
+def is_blocked(path: str) -> bool:
+    """Whether something that is no file, a folder or a pipe, lies where a record belongs."""
+    return os.path.lexists(path) and not os.path.isfile(path)
+
+
+def _make_way(path: str) -> tuple[str, ...]:
+    """Move what is no file aside. An agent would stumble over it each time, or wait for ever."""
+    number = 1
+    while os.path.lexists(aside := f"{path}.aside-{number}"):
+        number += 1
+    os.rename(path, aside)
+    return (f"what lay in the record's place was no file; it is {aside} now",)
 
 
 def _put(path: str, data: bytes) -> None:

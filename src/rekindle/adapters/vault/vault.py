@@ -56,8 +56,13 @@ class Listed:
     path: str
 
     def read(self) -> Copied:
-        """Read and check it."""
-        return edition.read(self.path)
+        """Read and check it. One that cannot be read is damaged: it stays, and a new one is begun beside it."""
+        try:
+            return edition.read(self.path)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            return edition.unreadable(error.strerror or str(error))
 
 
 def editions(folder: str, source: str | None = None) -> list[Listed]:

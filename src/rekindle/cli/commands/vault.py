@@ -59,7 +59,9 @@ def diff(session: str) -> None:
 
 
 def _checked(folder: str) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        found.append({"path": folder, "bytes": 0, "damage": [(0, 0, "no folder")], "torn": None})
     for one in editions(folder):
         copied = one.read()
         damage = [(bad.at, bad.end, bad.why) for bad in copied.scan.damage]
