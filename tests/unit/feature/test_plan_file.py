@@ -48,6 +48,15 @@ def test_waves_follow_from_dependencies() -> None:
     assert (found.feature, found.mode) == ("checkout", "strict")
 
 
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("needs", ["", 'needs = ["t{before}"]'])
+def test_ten_thousand_tasks_are_read_in_time(needs: str) -> None:
+    tasks = ['[[task]]\nid = "t0"\nprompt = "x"\n']
+    tasks += [f'[[task]]\nid = "t{n}"\nprompt = "x"\n{needs.format(before=n - 1)}\n' for n in range(1, 10_000)]
+    found = parse(("feature = 'shop'\n" + "".join(tasks)).encode(), "plan.toml").plan
+    assert [len(wave) for wave in found.waves] == ([1] * 10_000 if needs else [10_000])
+
+
 def test_an_order_follows_from_waves() -> None:
     text = 'feature="f"\nwaves=[["a","b"],["c"]]\n' + "".join(f'[[task]]\nid="{one}"\nprompt="x"\n' for one in "abc")
     assert parse(text.encode(), "p").plan.blocked_by("c") == ("a", "b")

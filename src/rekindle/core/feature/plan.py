@@ -7,7 +7,7 @@ plan_file.py (TOML) and plan_event.py (the journal).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -74,9 +74,10 @@ def arrange(
     twice = _first_repeated(names)
     if twice is not None:
         raise BadPlan(f"two tasks are called {twice!r}", "give each an id of its own")
+    known = set(names)
     for kind in (needs, after):
         for name, others in kind.items():
-            _check_known(name, others, set(names))
+            _check_known(name, others, known)
     derived = _levels(names, _joined(needs, after))
     if waves is not None:
         _check_waves(waves, names, _joined(needs, after))
@@ -109,27 +110,37 @@ def _joined(needs: Edges, after: Edges) -> Edges:
 
 def _levels(names: Sequence[str], edges: Mapping[str, Sequence[str]]) -> Waves:
     """Each task in the first wave in which nothing that it waits for is left. Order inside a wave: the plan's."""
-    left = list(names)
-    done: set[str] = set()
+    waits = {name: set(edges.get(name, ())) for name in names}
+    order = {name: number for number, name in enumerate(names)}
+    followers: dict[str, list[str]] = {}
+    for name, others in waits.items():
+        for other in others:
+            followers.setdefault(other, []).append(name)
     waves: list[tuple[str, ...]] = []
-    while left:
-        wave = tuple(name for name in left if done.issuperset(edges.get(name, ())))
-        if not wave:
-            raise BadPlan(
-                f"tasks wait for one another: {' -> '.join(_cycle(left, edges))}", "take one of these dependencies out"
-            )
-        waves.append(wave)
-        done.update(wave)
-        left = [name for name in left if name not in done]
+    wave = [name for name in names if not waits[name]]
+    while wave:
+        waves.append(tuple(wave))
+        freed = set()
+        for done in wave:
+            for name in followers.get(done, ()):
+                waits[name].discard(done)
+                if not waits[name]:
+                    freed.add(name)
+        wave = sorted(freed, key=order.__getitem__)
+    left = [name for name in names if waits[name]]
+    if left:
+        raise BadPlan(
+            f"tasks wait for one another: {' -> '.join(_cycle(left, waits))}", "take one of these dependencies out"
+        )
     return tuple(waves)
 
 
-def _cycle(left: Sequence[str], edges: Mapping[str, Sequence[str]]) -> list[str]:
+def _cycle(left: Sequence[str], edges: Mapping[str, Collection[str]]) -> list[str]:
     """A cycle among tasks each of which waits for another of them."""
     among = set(left)
     path = [left[0]]
     while path[-1] not in path[:-1]:
-        path.append(next(name for name in edges[path[-1]] if name in among))
+        path.append(min(name for name in edges[path[-1]] if name in among))
     return path[path.index(path[-1]) :]
 
 
@@ -142,7 +153,7 @@ def _check_waves(waves: Waves, names: Sequence[str], edges: Mapping[str, Sequenc
         raise BadPlan(
             f"a wave lists {unknown[0]!r}, which is no task of the plan", f"the tasks are: {', '.join(names)}"
         )
-    if missing := [name for name in names if name not in set(listed)]:
+    if missing := sorted(set(names) - set(listed)):
         raise BadPlan(f"task {missing[0]!r} is in no wave", "list it in one, or leave the waves out")
     number = {name: index for index, wave in enumerate(waves, start=1) for name in wave}
     for name, others in edges.items():

@@ -14,7 +14,7 @@ from rekindle.core.names import why_not
 
 Mode = Literal["strict", "standard", "fast"]
 MODES: tuple[Mode, ...] = ("strict", "standard", "fast")
-_HEADER = re.compile(r"^\s*\[\[\s*tasks?\s*\]\]", re.MULTILINE)
+_HEADER = re.compile(r"\s*\[\[\s*tasks?\s*\]\]")
 
 
 class _Task(msgspec.Struct, forbid_unknown_fields=True):
@@ -64,12 +64,15 @@ def parse(content: bytes, name: str) -> PlanFile:
         raise BadPlan(f"{name}: is no TOML ({error})", "mend it; docs/features.md shows a plan") from error
     if "tasks" in table and "task" not in table:
         table["task"] = table.pop("tasks")
+    places = _places(text)
     try:
         given = msgspec.convert(table, _File)
     except msgspec.ValidationError as error:
-        raise BadPlan(f"{name}{_place(str(error), text)}: {error}", "docs/features.md lists the keys") from error
+        found = re.search(r"\$\.task\[(\d+)\]", str(error))
+        place = _place(int(found.group(1)), places) if found else ""
+        raise BadPlan(f"{name}{place}: {error}", "docs/features.md lists the keys") from error
     for number, task in enumerate(given.task):
-        _check_task(task, f"{name}{_line(number, text)}")
+        _check_task(task, f"{name}{_place(number, places)}")
     if why_not(given.feature) is not None:
         raise BadPlan(
             f"{name}: feature {given.feature!r} {why_not(given.feature)}", "use letters, digits, dashes and dots"
@@ -137,12 +140,10 @@ def _check_commands(commands: list[str] | tuple[str, ...], place: str) -> None:
             raise BadPlan(f"{place}: a check is empty", "give a command, or take it out")
 
 
-def _place(complaint: str, text: str) -> str:
-    """Where a complaint about `$.task[N]…` belongs."""
-    found = re.search(r"\$\.task\[(\d+)\]", complaint)
-    return _line(int(found.group(1)), text) if found else ""
+def _places(text: str) -> list[int]:
+    """The lines on which tasks begin."""
+    return [number for number, line in enumerate(text.split("\n"), start=1) if _HEADER.match(line)]
 
 
-def _line(task: int, text: str) -> str:
-    headers = [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)]
-    return f", line {headers[task]}" if task < len(headers) else ""
+def _place(task: int, places: list[int]) -> str:
+    return f", line {places[task]}" if task < len(places) else ""
