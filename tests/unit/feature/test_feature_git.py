@@ -285,6 +285,60 @@ def test_one_worktree_can_serve_all_tasks_in_turn(repo: Repo) -> None:
     assert repo.seen(feature, "a", "b").branches == {}
 
 
+@pytest.mark.parametrize("instead", ["nothing", "a repository", "the user's"])
+def test_a_worktree_whose_git_file_is_gone_never_stands_for_the_users_checkout(repo: Repo, instead: str) -> None:
+    feature = repo.begun("a")
+    before = repo.checkout()
+    tree = Path(feature.tree_of("a"))
+    (tree / "a.txt").write_text("work")
+    (tree / ".git").unlink()
+    if instead == "a repository":
+        repo.git("init", "-q", cwd=tree)
+    elif instead == "the user's":
+        (tree / ".git").write_text(f"gitdir: {repo.root}/.git")
+    assert repo.seen(feature, "a").trees == {}
+    with pytest.raises(FeatureBlocked, match="no worktree of this repository any more"):
+        feature.commit("a", "work/shop/a", "not here")
+    if instead == "a repository":
+        with pytest.raises(FeatureBlocked, match="no worktree of this repository any more"):
+            feature.prepare("a", "work/shop/a", "s")
+    else:
+        feature.prepare("a", "work/shop/a", "s")
+        feature.commit("a", "work/shop/a", "here")
+        assert repo.git("show", "work/shop/a:a.txt") == "work"
+    assert repo.checkout() == before
+
+
+def test_an_integration_worktree_without_its_git_file_never_stands_for_the_users_checkout(repo: Repo) -> None:
+    feature = repo.begun("a")
+    before = repo.checkout()
+    repo.worked(feature, "a")
+    Path(feature.integration(), ".git").unlink()
+    assert repo.merged(feature, "a") is not None
+    Path(feature.integration(), ".git").unlink()
+    feature.clear_integration()
+    assert repo.checkout() == before
+
+
+@pytest.mark.parametrize("is_filled", [False, True])
+def test_a_worktree_with_a_submodule_is_removed_unless_somebody_may_have_committed_in_that(
+    repo: Repo, tmp_path: Path, is_filled: bool
+) -> None:
+    inner = make(tmp_path / "inner")
+    allowed = ("-c", "protocol.file.allow=always", "submodule")
+    repo.git(*allowed, "add", "-q", str(inner.root), "inner")
+    repo.git("commit", "-q", "-m", "with a submodule", "inner", ".gitmodules")
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    if is_filled:
+        repo.git(*allowed, "update", "-q", "--init", cwd=feature.tree_of("a"))
+    assert repo.merged(feature, "a") is not None
+    cleared = feature.clear("a", "work/shop/a")
+    feature.clear_integration()
+    assert bool(cleared.kept) is is_filled is os.path.isdir(feature.tree_of("a"))
+    assert (cleared.deleted_branch is None) is is_filled
+
+
 def test_a_merge_of_nothing_is_an_error_and_no_loop(repo: Repo) -> None:
     feature = repo.begun("a")
     with pytest.raises(GitFailed, match="nothing"):

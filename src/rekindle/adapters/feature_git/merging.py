@@ -7,7 +7,7 @@ import os
 
 from rekindle.adapters.feature_git.observing import EPOCH, TASK, is_dirty, merging, unmerged
 from rekindle.adapters.feature_git.place import DURABLE, Place
-from rekindle.adapters.feature_git.trees import cleared_of_unfinished, last_words
+from rekindle.adapters.feature_git.trees import cleared_of_unfinished, last_words, mend, remove_clean
 from rekindle.adapters.git import Git
 from rekindle.adapters.worktrees import registered
 from rekindle.core.feature import naming
@@ -19,7 +19,7 @@ def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: s
     """Merge a commit of a task's branch into the feature's branch, or finish a merge whose conflicts are resolved."""
     target = _free_target(place)
     text = f"{message}\n\n{TASK}: {place.feature}/{task}\n{EPOCH}: {epoch}\n"
-    git = Git(open_integration(place, target))
+    git = place.at(open_integration(place, target))
     under_way = merging(place, target)
     if under_way is not None and under_way.branch_tip == tip:
         if under_way.conflicts:
@@ -89,8 +89,9 @@ def open_integration(place: Place, target: str) -> str:
         again = ["--force"] if known is not None else []
         place.git.output("worktree", "add", "--quiet", *again, "--detach", path, target)
         return path
+    mend(place, path)
     place.free_index(path)
-    git = Git(path)
+    git = place.at(path)
     if git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD") is None:
         git.output("checkout", "--quiet", "--force", "--detach", target)
     return path
@@ -98,10 +99,10 @@ def open_integration(place: Place, target: str) -> str:
 
 def clear_integration(place: Place) -> None:
     """Remove the integration worktree; one with something in it stays."""
-    if os.path.isdir(place.integration):
+    if os.path.isdir(place.integration) and place.is_sound(place.integration):
         place.free_index(place.integration)
-        if not is_dirty(place.integration):
-            place.git.run("worktree", "remove", place.integration)
+        if not is_dirty(place.at(place.integration)):
+            remove_clean(place, place.integration)
     with contextlib.suppress(OSError):
         os.rmdir(place.trees)
         os.rmdir(os.path.dirname(place.trees))

@@ -44,7 +44,7 @@ def observe(place: Place, branches: Mapping[str, str]) -> GitEvidence:
             for ref, commit in heads.items()
             for name in [ref.removeprefix("refs/heads/")]
         },
-        trees=dict(_trees(ours)),
+        trees=dict(_trees(place, ours)),
         merges=merges(place, tip, private.get(naming.base_ref(place.feature))) if tip is not None else frozenset(),
         checked={
             task: commit
@@ -82,17 +82,17 @@ def _count(git: Git, start: str | None, end: str) -> int:
     return int(git.output("rev-list", "--count", end, *([f"^{start}"] if start is not None else [])))
 
 
-def _trees(ours: list[Registered]) -> Iterator[tuple[str, WorkTree]]:
+def _trees(place: Place, ours: list[Registered]) -> Iterator[tuple[str, WorkTree]]:
     for tree in ours:
         if is_unfinished(tree) or os.path.basename(tree.path) == naming.INTEGRATION:
             continue
-        if os.path.isdir(tree.path):
-            yield tree.path, WorkTree(tree.path, tree.branch, is_dirty(tree.path), tree.locked is not None)
+        if os.path.isdir(tree.path) and place.is_sound(tree.path):
+            yield tree.path, WorkTree(tree.path, tree.branch, is_dirty(place.at(tree.path)), tree.locked is not None)
 
 
-def is_dirty(tree: str) -> bool:
+def is_dirty(tree: Git) -> bool:
     """Whether something in a worktree is in no commit (what git ignores does not count)."""
-    return bool(Git(tree).output("status", "--porcelain", "-z", "--untracked-files=normal"))
+    return bool(tree.output("status", "--porcelain", "-z", "--untracked-files=normal"))
 
 
 def _is_inside(path: str, folder: str) -> bool:
@@ -116,9 +116,9 @@ def merges(place: Place, tip: str, base: str | None) -> frozenset[tuple[str, str
 
 def merging(place: Place, tip: str | None) -> Merging | None:
     """The merge onto the feature's tip that is under way in the integration worktree."""
-    if not os.path.isdir(place.integration):
+    if not os.path.isdir(place.integration) or not place.is_sound(place.integration):
         return None
-    git = Git(place.integration)
+    git = place.at(place.integration)
     other = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
     if other is None or git.line("rev-parse", "HEAD") != tip:
         return None

@@ -46,7 +46,7 @@ def _state(path: str) -> str:
     if not os.path.isdir(path):
         return "its folder is gone"
     try:
-        return "with uncommitted changes" if is_dirty(path) else "clean"
+        return "with uncommitted changes" if is_dirty(Git(path)) else "clean"
     except GitFailed:
         return "git cannot read it"
 

@@ -8,9 +8,10 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+from rekindle.adapters import repository
 from rekindle.adapters.git import Git
 from rekindle.core.feature import naming
-from rekindle.ports.errors import GitFailed
+from rekindle.ports.errors import FeatureBlocked
 
 #: A lock file that nobody has touched for so long belongs to a git that was killed.
 _STALE_SECONDS = 3.0
@@ -54,6 +55,21 @@ class Place:
         """The worktree of a task."""
         return os.path.join(self.trees, naming.SHARED if self.shared_tree else naming.branch_word(task))
 
+    def is_sound(self, tree: str) -> bool:
+        """Whether a folder is a worktree of this repository still: an agent may have taken its `.git` away."""
+        found = repository.find(tree)
+        if found is None or found.top != os.path.realpath(tree):
+            return False
+        return os.path.dirname(found.git_dir) == os.path.join(os.path.realpath(self.common), "worktrees")
+
+    def at(self, tree: str) -> Git:
+        """Git in a worktree of ours, and nowhere else: in a folder without `.git` it would take the user's checkout."""
+        if not self.is_sound(tree):
+            raise FeatureBlocked(
+                f"{tree} is no worktree of this repository any more", "move it away, then resume the feature"
+            )
+        return Git(tree).with_variables(GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.realpath(tree)))
+
     def tip(self, branch: str) -> str | None:
         """The commit that a branch is at."""
         return self.git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}")
@@ -93,9 +109,7 @@ class Place:
 
     def free_index(self, tree: str) -> None:
         """The same for the index of a worktree of ours, whose agent is gone."""
-        folder = Git(tree).line("rev-parse", "--absolute-git-dir")
-        if folder is None:
-            raise GitFailed(f"{tree} is no worktree any more", "remove it, or move it away, and resume the feature")
+        folder = os.fsdecode(self.at(tree).output("rev-parse", "--absolute-git-dir").removesuffix(b"\n"))
         for name in ("index.lock", "HEAD.lock"):
             self.free(os.path.join(folder, name))
 
@@ -105,5 +119,5 @@ class Place:
         Nobody is there to be asked for a passphrase, so nothing is signed.
         """
         known = all(self.git.line("var", name) for name in ("GIT_COMMITTER_IDENT", "GIT_AUTHOR_IDENT"))
-        git = Git(tree) if known else Git(tree).with_variables(**_OURS)
+        git = self.at(tree) if known else self.at(tree).with_variables(**_OURS)
         return git.run(*DURABLE, words[0], "--no-verify", "--no-gpg-sign", "--quiet", *words[1:])

@@ -48,7 +48,7 @@ def prepare(place: Place, task: str, branch: str, session: str) -> Prepared:
         made = start
     path = place.tree(task)
     fresh = _add_tree(place, path, branch)
-    restored = _restore(path, branch, session) if fresh and made is None else None
+    restored = _restore(place, path, branch, session) if fresh and made is None else None
     return Prepared(path, made, fresh, restored)
 
 
@@ -63,6 +63,7 @@ def _add_tree(place: Place, path: str, branch: str) -> bool:
         )
     here = next((tree for tree in known if os.path.realpath(tree.path) == os.path.realpath(path)), None)
     if here is not None and os.path.isdir(path):
+        mend(place, path)
         if here.branch != branch:
             _switch(place, here, branch)
         return False
@@ -92,15 +93,22 @@ def cleared_of_unfinished(place: Place, path: str) -> list[Registered]:
     return registered(place.git)
 
 
+def mend(place: Place, path: str) -> None:
+    """Give a worktree that has lost its `.git` a new one; whatever else is there instead is left to a person."""
+    if not place.is_sound(path):
+        place.git.run("worktree", "repair")
+        place.at(path)
+
+
 def _switch(place: Place, tree: Registered, branch: str) -> None:
     place.free_index(tree.path)
-    git = Git(tree.path)
+    git = place.at(tree.path)
     if tree.branch is None and not place.is_ancestor(git.line("rev-parse", "HEAD") or "", f"refs/heads/{branch}"):
         raise FeatureBlocked(
             f"{tree.path} has a detached HEAD with commits that are not on {branch}",
             f"put them there (git -C {tree.path} switch -C {branch}), then resume the feature",
         )
-    if is_dirty(tree.path):
+    if is_dirty(git):
         has = tree.branch or "a detached HEAD"
         raise FeatureBlocked(
             f"{tree.path} has {has} checked out instead of {branch}, and uncommitted changes",
@@ -120,20 +128,20 @@ def newest_snapshot(cwd: str, branch: str, session: str, tip: str | None) -> str
     return None
 
 
-def _restore(path: str, branch: str, session: str) -> str | None:
+def _restore(place: Place, path: str, branch: str, session: str) -> str | None:
     """Put back what only a snapshot has: the worktree is gone, and with it whatever was not committed."""
-    newest = newest_snapshot(path, branch, session, Git(path).line("rev-parse", "HEAD"))
+    newest = newest_snapshot(path, branch, session, place.at(path).line("rev-parse", "HEAD"))
     if newest is None:
         return None
     with contextlib.suppress(RekindleError, OSError):
         restoring.restore(path, session, newest, None, time.time())
-    return newest if is_dirty(path) else None
+    return newest if is_dirty(place.at(path)) else None
 
 
 def commit(place: Place, tree: str, message: str) -> None:
     """Commit everything that a worktree has."""
     place.free_index(tree)
-    git = Git(tree)
+    git = place.at(tree)
     git.output(*DURABLE, "add", "--all")
     if git.run("diff", "--cached", "--quiet").returncode == 0:
         return
@@ -158,7 +166,8 @@ def clear(place: Place, task: str, branch: str) -> Cleared:
     removed = None
     if tree is not None and os.path.isdir(tree.path):
         ours = os.path.realpath(tree.path) == os.path.realpath(path)
-        dirty = is_dirty(tree.path)
+        mend(place, tree.path)
+        dirty = is_dirty(place.at(tree.path))
         verdict = worktrees.reconcile(
             worktrees.Worktree(tree.path, "merged", True, merged, dirty, tree.locked is not None)
         )
@@ -167,10 +176,12 @@ def clear(place: Place, task: str, branch: str) -> Cleared:
         elif verdict.action == "delete":
             place.free_index(tree.path)
             if place.shared_tree:
-                Git(path).output("switch", "--quiet", "--detach")
+                place.at(path).output("switch", "--quiet", "--detach")
+                removed, tree = tree.path, None
+            elif remove_clean(place, tree.path):
+                removed, tree = tree.path, None
             else:
-                place.git.output("worktree", "remove", tree.path)
-            removed, tree = tree.path, None
+                kept.append(f"{tree.path}: it has a repository inside, which may have commits of its own: it is kept")
         else:
             kept.append(f"{tree.path}: {verdict.why}")
     elif tree is not None and tree.locked is None:
@@ -192,6 +203,26 @@ def clear(place: Place, task: str, branch: str) -> Cleared:
     return Cleared(removed, deleted, tuple(kept))
 
 
+def remove_clean(place: Place, path: str) -> bool:
+    """Remove a worktree without changes; False if a repository inside it may have commits that are nowhere else.
+
+    Git itself refuses wherever a submodule is listed, also where nobody has filled it.
+    """
+    done = place.git.run("worktree", "remove", path)
+    if done.returncode == 0:
+        return True
+    git = place.at(path)
+    folder = os.fsdecode(git.output("rev-parse", "--absolute-git-dir").removesuffix(b"\n"))
+    listed = os.fsdecode(git.output("ls-files", "--stage", "-z")).split("\0")
+    inner = [os.path.join(path, entry.partition("\t")[2]) for entry in listed if entry.startswith("160000 ")]
+    if not inner:
+        raise GitFailed(f"{path} cannot be removed: {last_words(done.stderr)}", "see what `git status` says there")
+    if os.path.isdir(os.path.join(folder, "modules")) or any(os.path.isdir(one) and os.listdir(one) for one in inner):
+        return False
+    place.git.output("worktree", "remove", "--force", path)
+    return True
+
+
 def start_over(place: Place, tasks: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
     """Keep the tips of the tasks' branches under private refs, then take branches and worktrees away."""
     kept: dict[str, str] = {}
@@ -205,14 +236,18 @@ def start_over(place: Place, tasks: Mapping[str, str], epoch: str, *, whole: boo
         if tree is not None and tree.locked is not None:
             raise FeatureBlocked(f"the worktree {tree.path} is locked", f"git worktree unlock {tree.path}, then resume")
         if tree is not None and os.path.isdir(tree.path):
-            if is_dirty(tree.path):
+            mend(place, tree.path)
+            if is_dirty(place.at(tree.path)):
                 commit(place, tree.path, f"What {task} had not committed when it was started over")
                 tip = place.tip(branch)
             place.free_index(tree.path)
             if place.shared_tree:
-                Git(tree.path).output("switch", "--quiet", "--detach")
-            else:
-                place.git.output("worktree", "remove", tree.path)
+                place.at(tree.path).output("switch", "--quiet", "--detach")
+            elif not remove_clean(place, tree.path):
+                raise FeatureBlocked(
+                    f"{tree.path} has a repository inside, which may have commits of its own",
+                    f"save them, then: git worktree remove --force {tree.path}",
+                )
         elif tree is not None:
             place.git.output("worktree", "remove", "--force", tree.path)
         if tip is not None:
