@@ -75,14 +75,15 @@ class World:
                 continue
             at_work += 1
             attempt = len(self.sessions[name].attempts)
-            self._facts(name, f.PromptSent(at=0, attempt=attempt, prompt=turn.id, message=1, text=turn.text))
+            if turn.state == "queued":
+                self._facts(name, f.PromptSent(at=0, attempt=attempt, prompt=turn.id, message=1, text=turn.text))
             how = self.turn(turn.id)
             if how == "done":
                 self._finished(name, turn.id)
             elif how == "failed":
                 failed = f.TurnFailed(at=0, attempt=attempt, prompt=turn.id, error="other", message="boom")
                 self._facts(name, failed)
-            else:
+            elif how == "died":
                 self._facts(name, f.Exited(at=0, attempt=attempt, how_ended="died", by_us=False))
         self.most_at_work = max(self.most_at_work, at_work)
 
@@ -154,6 +155,8 @@ class World:
                 known.status = FAILED
             case e.Block(task=task, problem=problem):
                 self.memory.problems[task] = problem
+            case e.Report(session=session, question=question):
+                self.memory.asked.add((session, question))
             case e.CheckWave(wave=wave, tip=tip):
                 self.memory.waves[wave, tip] = self.issues("", wave)
             case e.Wait() | e.Finish():

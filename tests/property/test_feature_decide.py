@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from rekindle.core.feature import effects as e
 from rekindle.core.feature.plan import Plan, Task, arrange, skip
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
+from rekindle.core.session import facts as f
+from rekindle.core.session.machine import evolve
 from tests.fakes.feature_world import World
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -138,10 +140,81 @@ def test_a_conflict_that_no_agent_resolves_waits_for_a_person() -> None:
 def test_work_of_an_unknown_session_goes_on_at_the_check() -> None:
     """Another orchestrator's run: there are commits on the branch, and no session of ours."""
     world = World(one())
-    for effect in (e.MakeFeature(), e.Prepare("a", "work/shop/a", ""), e.Commit("a", "work/shop/a", 1)):
+    for effect in (e.MakeFeature(), e.Prepare("a", "work/shop/a", ""), e.Commit("a", "work/shop/a", 1, "0")):
         world.perform(effect)
     assert play(world) == e.Finish("completed")
     assert world.said == []
+
+
+def asking(world: World, task: str) -> str:
+    """Have a task's agent ask for something in the middle of its turn; returns its session."""
+    [name] = [name for name, one in world.sessions.items() if one.task == task]
+    world.turn = lambda _prompt: "works on"
+    world.agents()
+    question = f.PermissionAsked(at=0, attempt=1, request="1", title="rm -r build", kind="execute", options=[])
+    world.sessions[name] = evolve(world.sessions[name], question)
+    return name
+
+
+def begun(world: World) -> World:
+    """A world whose agents have their first prompt."""
+    while wanted := world.due():
+        world.perform(wanted[0])
+    return world
+
+
+def test_an_agent_that_asks_is_reported_once_and_waited_for() -> None:
+    world = begun(World(one()))
+    name = asking(world, "a")
+    [report] = world.due()
+    assert report == e.Report("a", name, "rm -r build")
+    world.perform(report)
+    assert world.due() == []
+
+
+def test_while_an_agent_works_its_worktree_is_its_own() -> None:
+    """It may rebase, which detaches its HEAD, or look at another branch."""
+    world = begun(World(one()))
+    world.turn = lambda _prompt: "works on"
+    world.agents()
+    [tree] = world.git.trees.values()
+    world.git = replace(world.git, trees={tree.path: replace(tree, branch=None)})
+    assert world.due() == []
+    world.turn = lambda _prompt: "died"
+    world.agents()
+    assert isinstance(world.due()[0], e.Prepare)
+
+
+def test_conflicts_that_an_agent_leaves_are_put_to_it_and_not_committed() -> None:
+    world = begun(World(one()))
+    world.agents()
+    [tree] = world.git.trees.values()
+    world.git = replace(world.git, trees={tree.path: replace(tree, conflicts=("a.txt",))})
+    world.perform(world.due()[0])
+    [judged] = world.due()
+    assert isinstance(judged, e.Judge) and "a.txt" in judged.issues[0]
+    world.perform(judged)
+    world.git = replace(world.git, trees={tree.path: replace(tree, conflicts=())})
+    assert play(world) == e.Finish("completed")
+    assert len(world.said) == 2
+
+
+def test_what_cannot_be_committed_is_tried_once() -> None:
+    world = begun(World(one()))
+    world.agents()
+    world.perform(world.due()[0])
+    [commit] = world.due()
+    assert isinstance(commit, e.Commit)
+    world.memory.committed.add(("a", commit.tip))
+    assert not any(isinstance(one, e.Commit) for one in world.due())
+
+
+def test_merged_work_that_cannot_be_cleared_away_ends_the_run_and_is_no_loop() -> None:
+    world = begun(World(one()))
+    while not isinstance(wanted := next(iter(world.due()), None), e.Settle):
+        world.perform(wanted) if wanted is not None else world.agents()
+    world.memory.problems["a"] = "its agent does not end"
+    assert world.due() == [e.Finish("error", "task a: its agent does not end")]
 
 
 def test_a_task_that_was_done_without_a_branch_is_done() -> None:

@@ -24,7 +24,7 @@ from rekindle.core.journal.run import COMPLETE
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import TERMINAL
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.feature import CommandDone, FeatureGit
+from rekindle.ports.feature import Cleared, CommandDone, FeatureGit
 from rekindle.runtime.supervisor import Supervisor
 
 Data = dict[str, Any]
@@ -57,7 +57,7 @@ class Tools:
     supervisor: Supervisor
     append: Callable[[str, dict[str, Any], str], Awaitable[None]]
     begin: Callable[[f.Created, dict[str, str]], None]
-    command: Callable[[list[str], str, dict[str, str], float], CommandDone]
+    command: Callable[[list[str], str, dict[str, str], float], Awaitable[CommandDone]]
     said: Callable[[str], str]
     kinds: Collection[str]
 
@@ -92,6 +92,7 @@ class Hands:
                 summary = self.order.plan.task(effect.task).summary or effect.task
                 message = f"{summary}\n\nWork on task {effect.task} of {self.order.feature}, round {effect.round}."
                 await asyncio.to_thread(self.tools.git.commit, effect.task, effect.branch, message)
+                self.memory.committed.add((effect.task, effect.tip))
             case e.RunChecks():
                 await self._judging(effect.task, effect.round, "checks")
                 tree = self.tools.git.tree_of(effect.task)
@@ -112,6 +113,11 @@ class Hands:
                 await self._tell(ev.TASK_FAILED, failed, f"failed-{effect.task}")
             case e.Block():
                 await self._block(effect)
+            case e.Report():
+                how = f"answer with `rekindle answer {effect.session} CHOICE`, or see `rekindle show {effect.session}`"
+                message = f"the agent of task {effect.task} asks for permission: {effect.question} ({how})"
+                await self.warn(message, f"task {effect.task}", f"asks-{effect.session}-{len(self.memory.asked)}")
+                self.memory.asked.add((effect.session, effect.question))
             case e.CheckWave():
                 tree = await asyncio.to_thread(self.tools.git.integration)
                 key = f"wave-{effect.wave}-{effect.tip[:12]}"
@@ -237,7 +243,7 @@ class Hands:
         issues = []
         for number, command in enumerate(commands):
             words = shlex.split(command)
-            done = await asyncio.to_thread(self.tools.command, words, tree, self.order.env, _CHECK_SECONDS)
+            done = await self.tools.command(words, tree, self.order.env, _CHECK_SECONDS)
             result = "pass" if done.passed else "fail"
             said = done.output[-_SUMMARY:]
             data = {"command": command, "result": result, "output_summary": said, **about}
@@ -272,7 +278,10 @@ class Hands:
         for name in now.sessions_of(effect.task):
             if now.sessions[name].state not in TERMINAL:
                 await self.end(name, "completed")
-        cleared = await asyncio.to_thread(git.clear, effect.task, effect.branch)
+        try:
+            cleared = await asyncio.to_thread(git.clear, effect.task, effect.branch)
+        except RekindleError as error:  # its work is merged: what is left lying about ends no run
+            cleared = Cleared(kept=(f"{error.message} ({error.hint})",))
         if cleared.removed_tree is not None:
             await self._tell("worktree.removed", {"path": cleared.removed_tree}, f"removed-{effect.task}")
         for number, sentence in enumerate(cleared.kept):

@@ -21,7 +21,8 @@ from rekindle.core.journal import event as ev
 from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.lineage import lineages, overlay
 from rekindle.core.journal.run import COMPLETE, Checkpoint
-from rekindle.core.session.machine import Session
+from rekindle.core.session.machine import TERMINAL, Session
+from rekindle.core.session.plan import wants_agent
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import StaleGeneration
 from rekindle.runtime.feature_hands import Hands, Order, Tools
@@ -63,6 +64,7 @@ class FeatureRunner:
     end: End | None = None
     situation: Situation | None = None
     _busy: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _patient: set[str] = field(default_factory=set)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _cancelled: bool = False
     _fatal: str = ""
@@ -96,8 +98,7 @@ class FeatureRunner:
         while True:
             self._changed.clear()
             if self._cancelled or self._fatal:
-                while self._busy:
-                    await asyncio.wait(list(self._busy.values()))
+                await self._settle_down()
                 return End("user_cancelled") if self._cancelled else End("error", self._fatal)
             busy = frozenset(self._busy)  # an effect that ends while we look may or may not be seen: it counts as busy
             now = await self._look()
@@ -107,12 +108,20 @@ class FeatureRunner:
                 if isinstance(effect, e.Finish):
                     await self._hands.do(effect, now)
                     return End(effect.reason, effect.message)
-                work = asyncio.ensure_future(self._do(effect, now))
-                self._busy[effect.task] = work
+                self._busy[effect.task] = asyncio.ensure_future(self._do(effect, now))
+                if isinstance(effect, e.RunChecks | e.CheckWave | e.Wait):
+                    self._patient.add(effect.task)
             try:
                 await asyncio.wait_for(self._changed.wait(), _LOOK_AGAIN)
             except TimeoutError:
                 continue
+
+    async def _settle_down(self) -> None:
+        """Let what is under way come to its end; what only takes time, and can be done again, is cut short."""
+        while self._busy:
+            for name in self._patient & self._busy.keys():
+                self._busy[name].cancel()
+            await asyncio.wait(list(self._busy.values()))
 
     async def _look(self) -> Situation | None:
         """Observe; None if that failed, because a worktree is just being removed, say. It may not fail for long."""
@@ -130,7 +139,7 @@ class FeatureRunner:
     async def _observe(self) -> Situation:
         """Sessions first: what an agent has finished is in git by then, and never the other way round."""
         engine = self.tools.supervisor.engine
-        sessions = {session.id: session for session in engine.sessions() if session.feature == self.order.feature}
+        sessions = {session.id: session for session in self._sessions()}
         journal = await asyncio.to_thread(self.read)
         chain = lineages(journal).of(self.order.sid)
         runs = [journal.sids[sid] for sid in chain if sid in journal.sids]
@@ -157,16 +166,22 @@ class FeatureRunner:
             await self._hands.do(effect, now)
         except StaleGeneration:
             self._fatal = "another daemon has taken over"
-        except (RekindleError, OSError) as error:
+        except Exception as error:
             await self._trouble(effect, error)
         finally:
             self._busy.pop(effect.task, None)
+            self._patient.discard(effect.task)
             self._changed.set()
 
-    async def _trouble(self, effect: e.Effect, error: RekindleError | OSError) -> None:
-        """What could not be done: the task rests until a person has seen to it; without its task, the run does."""
+    async def _trouble(self, effect: e.Effect, error: Exception) -> None:
+        """What could not be done: the task rests until a person has seen to it; without its task, the run does.
+
+        So does what nobody has thought of: the same step again would only fail again, for ever.
+        """
+        expected = isinstance(error, RekindleError | OSError)
         message = f"{error.message} ({error.hint})" if isinstance(error, RekindleError) and error.hint else str(error)
-        log.warning("%s: %s: %s", self.order.feature, type(effect).__name__, message)
+        message = message if expected else f"{type(effect).__name__} failed: {type(error).__name__} {message}"
+        log.warning("%s: %s: %s", self.order.feature, type(effect).__name__, message, exc_info=not expected)
         if not effect.task:
             self._fatal = message
             return
@@ -179,10 +194,9 @@ class FeatureRunner:
     async def _close(self, end: End) -> None:
         engine = self.tools.supervisor.engine
         done = self.situation.progress if self.situation is not None else {}
-        for task in done:
-            for name in self.situation.sessions_of(task) if self.situation is not None else ():
-                if engine.session(name).is_up:
-                    await self._hands.end(name, "asleep")
+        for session in self._sessions():
+            if session.is_up or (wants_agent(session) and session.state not in TERMINAL):
+                await self._hands.end(session.id, "asleep")
         data: dict[str, Any] = {
             "reason": end.reason,
             "duration_s": max(0, round(engine.clock() - self._began)),
@@ -192,6 +206,13 @@ class FeatureRunner:
             data["message"] = end.message
         await self.tools.append(ev.SESSION_END, data, f"{self.order.sid}-end")
 
+    def _sessions(self) -> list[Session]:
+        """All sessions of the feature as they are now, also those that were begun since the last look."""
+        return [session for session in self.tools.supervisor.engine.sessions() if self._is_ours(session)]
+
+    def _is_ours(self, session: Session) -> bool:
+        return session.feature == self.order.feature and session.repository == self.order.repository
+
     def _heard(self, session: Session) -> None:
-        if session.feature == self.order.feature:
+        if self._is_ours(session):
             self._changed.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -337,6 +338,49 @@ def test_a_worktree_with_a_submodule_is_removed_unless_somebody_may_have_committ
     feature.clear_integration()
     assert bool(cleared.kept) is is_filled is os.path.isdir(feature.tree_of("a"))
     assert (cleared.deleted_branch is None) is is_filled
+
+
+@pytest.mark.parametrize("name", ["feature", "work"])
+def test_a_branch_that_is_called_like_our_folder_is_named_with_the_remedy(repo: Repo, name: str) -> None:
+    repo.git("branch", name)
+    with pytest.raises(FeatureBlocked, match=f"refs/heads/{name}' exists") as caught:
+        repo.begun("a")
+    assert "git branch -m" in caught.value.hint
+
+
+def test_conflicts_that_an_agent_left_are_told_and_changes_inside_a_submodule_are_none_of_ours(
+    repo: Repo, tmp_path: Path
+) -> None:
+    inner = make(tmp_path / "inner")
+    allowed = ("-c", "protocol.file.allow=always", "submodule")
+    repo.git(*allowed, "add", "-q", str(inner.root), "inner")
+    repo.git("commit", "-q", "-m", "with a submodule", "inner", ".gitmodules")
+    feature = repo.begun("a")
+    tree = Path(feature.tree_of("a"))
+    repo.git(*allowed, "update", "-q", "--init", cwd=tree)
+    (tree / "inner" / "new.txt").write_text("x")
+    [seen] = repo.seen(feature, "a").trees.values()
+    assert not seen.uncommitted
+    repo.worked(feature, "a", "same.txt", "one\n")
+    repo.git("checkout", "-q", "-b", "other", "main", cwd=tree)
+    (tree / "same.txt").write_text("two\n")
+    repo.git("add", "same.txt", cwd=tree)
+    repo.git("commit", "-q", "-m", "two", cwd=tree)
+    repo.git("checkout", "-q", "work/shop/a", cwd=tree)
+    with pytest.raises(subprocess.CalledProcessError):
+        repo.git("merge", "-q", "other", cwd=tree)
+    [seen] = repo.seen(feature, "a").trees.values()
+    assert seen.uncommitted and seen.conflicts == ("same.txt",)
+
+
+def test_a_lock_from_the_future_is_not_waited_for(repo: Repo) -> None:
+    feature = repo.begun("a")
+    lock = repo.root / ".git" / "refs" / "rekindle" / "checked" / "shop" / "a.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    os.utime(lock, (2**33, 2**33))
+    feature.remember_checked("a", repo.git("rev-parse", "HEAD"))
+    assert not lock.exists()
 
 
 def test_a_merge_of_nothing_is_an_error_and_no_loop(repo: Repo) -> None:

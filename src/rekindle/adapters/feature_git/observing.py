@@ -87,7 +87,21 @@ def _trees(place: Place, ours: list[Registered]) -> Iterator[tuple[str, WorkTree
         if is_unfinished(tree) or os.path.basename(tree.path) == naming.INTEGRATION:
             continue
         if os.path.isdir(tree.path) and place.is_sound(tree.path):
-            yield tree.path, WorkTree(tree.path, tree.branch, is_dirty(place.at(tree.path)), tree.locked is not None)
+            changes, conflicts = _changes(place.at(tree.path))
+            yield tree.path, WorkTree(tree.path, tree.branch, changes, tree.locked is not None, conflicts)
+
+
+_UNMERGED = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
+
+
+def _changes(tree: Git) -> tuple[bool, tuple[str, ...]]:
+    """Whether there is something to commit, and the files of a merge that are not resolved.
+
+    What was changed inside a submodule cannot be committed here.
+    """
+    words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty")
+    entries = [entry for entry in tree.output(*words).decode("utf-8", "replace").split("\0") if entry]
+    return bool(entries), tuple(entry[3:] for entry in entries if entry[:2] in _UNMERGED)
 
 
 def is_dirty(tree: Git) -> bool:

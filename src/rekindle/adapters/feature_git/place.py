@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rekindle.adapters import repository
 from rekindle.adapters.git import Git
 from rekindle.core.feature import naming
-from rekindle.ports.errors import FeatureBlocked
+from rekindle.ports.errors import FeatureBlocked, GitFailed
 
 #: A lock file that nobody has touched for so long belongs to a git that was killed.
 _STALE_SECONDS = 3.0
@@ -82,7 +82,13 @@ class Place:
         """Move a ref from `old` (None: it must not exist) to `new`, or fail without changing anything."""
         self.free(os.path.join(self.common, f"{ref}.lock"))
         expected = old if old is not None else "0" * len(new)
-        self.git.output("update-ref", "-m", "rekindle", ref, new, expected)
+        done = self.git.run("update-ref", "-m", "rekindle", ref, new, expected)
+        if done.returncode == 0:
+            return
+        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        if old is None and "; cannot create" in said:  # `feature` is a branch, say, and so cannot be a folder of some
+            raise FeatureBlocked(f"a branch is in the way: {said}", "rename it: git branch -m OLD NEW")
+        raise GitFailed(f"{ref} cannot be moved: {said}", "look at it with `git log`, then resume the feature")
 
     def put_ref(self, ref: str, new: str) -> None:
         """Set a ref that is ours alone."""
@@ -99,9 +105,9 @@ class Place:
         while True:
             try:
                 age = time.time() - os.lstat(lock).st_mtime
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 return
-            if age > _STALE_SECONDS:
+            if abs(age) > _STALE_SECONDS:  # a clock that was put back is no reason to wait for ever
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(lock)
                 return

@@ -143,7 +143,9 @@ def _task(now: Situation, name: str, *, may_start: bool, may_merge: bool) -> e.E
         return "settled"
     if is_merged(name, known, now.git):
         cleared = branch is None and now.tree_of(name) is None and known.status == COMPLETE and known.merged
-        return "settled" if cleared or name in now.memory.settled else e.Settle(name, known.branch)
+        if cleared or name in now.memory.settled:
+            return "settled"
+        return "stuck" if name in now.memory.problems else e.Settle(name, known.branch)
     if known.status == FAILED:
         return "failed"
     if name in now.memory.problems:
@@ -156,16 +158,21 @@ def _task(now: Situation, name: str, *, may_start: bool, may_merge: bool) -> e.E
     if round_ - known.rounds_before > rounds:
         return e.Fail(name, f"quality assurance failed {rounds} rounds: {_issues(known)}", rounds)
     tree = now.tree_of(name)
+    work = now.talk_with(name, "work", prompt_id(round_, known.told))
+    if (branch is None or tree is None) and work.up and work.phase in ("working", "asking"):
+        return _wait(now, name, work)  # what it does with its own worktree is its business while it works
     if branch is None or tree is None:
         return e.Prepare(name, known.branch, work.session) if may_start else "waiting"
-    work = now.talk_with(name, "work", prompt_id(round_, known.told))
     worked = work.phase == "absent" and branch.commits > 0 and not known.told and round_ == 1
     if not worked:
         step = _converse(now, name, work, _say_work(now, name, branch, work, round_), may_start=may_start)
         if step is not None:
             return step
-    if tree.uncommitted:
-        return e.Commit(name, known.branch, round_)
+    if tree.conflicts:
+        found = f"there are unresolved conflicts in its worktree: {', '.join(tree.conflicts)}"
+        return e.Judge(name, round_, branch.tip, (found,))
+    if tree.uncommitted and (name, branch.tip) not in now.memory.committed:
+        return e.Commit(name, known.branch, round_, branch.tip)
     quality: table.Quality = "passed" if has_passed(name, known, now.git) else "none"
     match table.step(table.Task(False, True, branch.commits > 0, quality)):
         case "merge":
@@ -212,7 +219,7 @@ def _converse(now: Situation, name: str, with_: Talk, say: e.Say, *, may_start: 
         case "absent" | "unsaid":
             return say if may_start else "waiting"
         case "working" | "asking":
-            return "waiting"
+            return _wait(now, name, with_)
         case "cut":
             if now.memory.revived.get(with_.session, 0) >= REVIVALS:
                 return e.Fail(name, with_.message or "its agent died again and again", REVIVALS)
@@ -227,6 +234,12 @@ def _converse(now: Situation, name: str, with_: Talk, say: e.Say, *, may_start: 
             return e.Block(name, f"somebody stopped its session {with_.session}: {STOPPED_HINT}")
         case "done":
             return e.Rest(name, with_.session) if with_.up else None
+
+
+def _wait(now: Situation, name: str, with_: Talk) -> e.Effect | Rests:
+    if with_.phase == "asking" and (with_.session, with_.question) not in now.memory.asked:
+        return e.Report(name, with_.session, with_.question)
+    return "waiting"
 
 
 STOPPED_HINT = "bring that back with `rekindle resume`, then resume the feature"

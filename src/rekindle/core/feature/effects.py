@@ -58,11 +58,12 @@ class Rest:
 
 @dataclass(frozen=True)
 class Commit:
-    """Commit what a task's agent has left uncommitted."""
+    """Commit what a task's agent has left uncommitted on top of `tip`."""
 
     task: str
     branch: str
     round: int
+    tip: str
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,15 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Report:
+    """An agent asks for a permission that only a person can give: say so where it is read."""
+
+    task: str
+    session: str
+    question: str
+
+
+@dataclass(frozen=True)
 class CheckWave:
     """Run the plan's commands on the feature's whole tree."""
 
@@ -179,6 +189,7 @@ Effect = (
     | Settle
     | Fail
     | Block
+    | Report
     | CheckWave
     | MarkWave
     | Wait

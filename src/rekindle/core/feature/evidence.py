@@ -11,12 +11,13 @@ Phase = Literal["absent", "unsaid", "working", "asking", "cut", "failed", "stopp
 
 
 class WorkTree(msgspec.Struct, frozen=True):
-    """A worktree of ours."""
+    """A worktree of ours. `conflicts` are files of a merge that nobody has resolved."""
 
     path: str
     branch: str | None = None
     uncommitted: bool = False
     locked: bool = False
+    conflicts: tuple[str, ...] = ()
 
 
 class WorkBranch(msgspec.Struct, frozen=True):
@@ -51,7 +52,7 @@ class GitEvidence(msgspec.Struct, frozen=True):
 
 
 class Talk(msgspec.Struct, frozen=True):
-    """A session as far as one prompt of it is concerned. `up`: its agent has a process."""
+    """A session as far as one prompt of it is concerned. `up`: its agent has a process. `question`: what it asks."""
 
     session: str
     phase: Phase = "absent"
@@ -61,6 +62,7 @@ class Talk(msgspec.Struct, frozen=True):
     tries: int = 0
     rounds: int = 0
     fresh: bool = False
+    question: str = ""
 
 
 class Memory(msgspec.Struct):
@@ -72,3 +74,5 @@ class Memory(msgspec.Struct):
     verdicts: dict[tuple[str, int], tuple[str, ...]] = {}
     waves: dict[tuple[int, str], tuple[str, ...]] = {}
     settled: set[str] = set()
+    committed: set[tuple[str, str]] = set()
+    asked: set[tuple[str, str]] = set()

@@ -25,7 +25,9 @@ def talk(session_id: str, session: Session | None, prompt: str) -> Talk:
     message = session.message or (chain[-1].outcome if chain else "")
     newest = session.attempt
     fresh = newest is not None and newest.number > 1 and newest.how == "new"
-    return Talk(session_id, phase, session.is_up, message, session.retry_at, tries, max(rounds, default=0), fresh)
+    question = next((asked.title for asked in session.permissions if not asked.answered), "")
+    most = max(rounds, default=0)
+    return Talk(session_id, phase, session.is_up, message, session.retry_at, tries, most, fresh, question)
 
 
 def _phase(session: Session, last: Prompt | None) -> Phase:
