@@ -44,6 +44,12 @@ def _earlier(session: Session, attempt: Attempt) -> list[Prompt]:
     return [one for one in session.prompts if one.by == "user" and 0 < one.attempt < attempt.number]
 
 
+def _begun(session: Session, attempt: Attempt) -> int:
+    """The attempt that began the conversation which is resumed: what was said before was told to it, not said in it."""
+    begun = (one.number for one in session.attempts if one.how == "new" and one.token == attempt.token)
+    return max((number for number in begun if number < attempt.number), default=0)
+
+
 def _cut(session: Session, attempt: Attempt) -> tuple[Prompt | None, Cut | None]:
     """The turn that was cut off in the attempt before, whatever has become of it since."""
     before = next((one for one in reversed(session.attempts) if one.number < attempt.number), None)
@@ -102,7 +108,10 @@ def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str
             kind="unproven", reason="the agent showed nothing of its record of the conversation", unknown=unknown
         )
     turn, _ = _cut(session, attempt)
-    finished = [one for one in _earlier(session, attempt) if turn is None or one.id != turn.id]
+    begun = _begun(session, attempt)
+    finished = [
+        one for one in _earlier(session, attempt) if one.attempt >= begun and (turn is None or one.id != turn.id)
+    ]
     missing = [one for one in finished if not has_prompt(session, one, list(known))]
     if missing:
         reason = f"the agent's record lacks {len(missing)} of {len(finished)} earlier prompts"
