@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -117,6 +119,31 @@ def test_an_import_that_fails_at_its_end_leaves_nothing(tmp_path: Path) -> None:
     assert ground.git("for-each-ref") == refs
     assert sorted(ground.home.iterdir()) == files
     assert list(staging.iterdir()) == []
+
+
+def test_an_import_that_fails_takes_nothing_from_another_of_the_same_session(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    ground.export()
+    ground.record.unlink()
+    (tmp_path / "i" / "import-of-one-that-was-killed").mkdir(parents=True)
+
+    def start(take_over: Callable[[Place, str], None]) -> None:
+        put_in_place(str(ground.archive), lambda _: ground.place("s9"), take_over, str(tmp_path / "i"), 5.0)
+
+    with ThreadPoolExecutor(1) as pool:
+        others: list[Future[None]] = []
+
+        def lose(_: Place, __: str) -> None:
+            others.append(pool.submit(start, lambda *_: None))
+            wait(others, timeout=1.0)
+            raise OwnedError("somebody was quicker")
+
+        with pytest.raises(OwnedError):
+            start(lose)
+        others[0].result()
+    assert ground.record.exists()
+    assert "refs/rekindle/s9/" in ground.git("for-each-ref")
+    assert list((tmp_path / "i").iterdir()) == []
 
 
 def test_a_record_that_says_something_else_is_never_overwritten(tmp_path: Path) -> None:

@@ -7,13 +7,14 @@ after a crash finds what is there and goes on.
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from rekindle.adapters import files
@@ -61,6 +62,7 @@ def put_in_place(
     os.makedirs(staging, mode=0o700, exist_ok=True)
     notes: list[str] = []
     with ExitStack() as undo:
+        undo.enter_context(_alone(staging))
         stage = undo.enter_context(
             tempfile.TemporaryDirectory(prefix="import-", dir=staging, ignore_cleanup_errors=True)
         )
@@ -77,6 +79,22 @@ def put_in_place(
             take_over(place, folder)
             taken_back.pop_all()
     return Imported(manifest, notes)
+
+
+@contextmanager
+def _alone(staging: str) -> Iterator[None]:
+    """One import at a time: who fails would take back what another has found there and relies on.
+
+    What lies there then is of an import that was killed.
+    """
+    fd = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        for name in os.listdir(staging):
+            shutil.rmtree(os.path.join(staging, name), ignore_errors=True)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _rename_conversation(stage: str, folder: str, old: str, new: str) -> None:
