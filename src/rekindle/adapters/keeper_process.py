@@ -218,6 +218,8 @@ def _ended(
     by_us = record.ended_by is EndedBy.STOP
     if record.ended_by is EndedBy.GUARD:
         how = "its keeper was killed"
+    elif record.ended_by is EndedBy.TERMINAL:
+        how = record.reason
     elif record.signal is not None:
         how = f"killed by {record.signal}"
     else:

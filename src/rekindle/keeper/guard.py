@@ -41,8 +41,8 @@ class Before:
     kept: tuple[LeftRunning, ...] = ()
 
 
-def guard(folder: str, readiness: Readiness) -> None:
-    """The guard's whole life."""
+def guard(folder: str, readiness: Readiness, terminal: int | None = None) -> None:
+    """The guard's whole life. `terminal`: where it was started, if the agent is to be seen and used there."""
     spec = read_spec(folder)
     kernel.set_name("rekindle-guard")
     kernel.become_subreaper()
@@ -51,12 +51,12 @@ def guard(folder: str, readiness: Readiness) -> None:
         _say_who_holds(spec, readiness)
         return
     try:
-        _hold(spec, lock, readiness)
+        _hold(spec, lock, readiness, terminal)
     finally:
         os.close(lock)
 
 
-def _hold(spec: Spec, lock: int, readiness: Readiness) -> None:
+def _hold(spec: Spec, lock: int, readiness: Readiness, terminal: int | None) -> None:
     """With the lock: clear the ground, start the keeper, wait for its end, see to what it left."""
     before = _look_back(spec)
     end_leftovers(spec.stamp, grace=_LEFTOVER_GRACE, also=before.seen, spare=[one.id for one in before.kept])
@@ -74,9 +74,12 @@ def _hold(spec: Spec, lock: int, readiness: Readiness) -> None:
     gc.freeze()
     keeper = os.fork()
     if keeper == 0:
-        keep(spec, files, me, lock, readiness, before.kept)
+        keep(spec, files, me, lock, readiness, before.kept, terminal)
         os._exit(0)
-    signal.signal(signal.SIGTERM, lambda *_: _pass_on(keeper))
+    signal.signal(signal.SIGTERM, lambda *_: _pass_on(keeper, signal.SIGTERM))
+    if terminal is not None:
+        signal.signal(signal.SIGWINCH, lambda *_: _pass_on(keeper, signal.SIGWINCH))
+        _pass_on(keeper, signal.SIGWINCH)
     tree = _await_keeper(keeper, spec.folder, spec.background)
     if read_exit(spec.folder) is None:
         readiness.failed("crashed", f"The keeper died while starting; {Layout(spec.folder).log} says why.")
@@ -105,9 +108,9 @@ def _look_back(spec: Spec) -> Before:
     return Before(seen, tuple(one for one in record.left if is_running(one.id)))
 
 
-def _pass_on(keeper: int) -> None:
+def _pass_on(keeper: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.kill(keeper, signal.SIGTERM)
+        os.kill(keeper, number)
 
 
 def _await_keeper(keeper: int, folder: str, background: Background) -> Tree:

@@ -22,7 +22,13 @@ from rekindle.keeper.tending import Tending, Wakeups
 
 
 def keep(
-    spec: Spec, files: Files, guard: ProcessId, lock: int, readiness: Readiness, kept: tuple[LeftRunning, ...]
+    spec: Spec,
+    files: Files,
+    guard: ProcessId,
+    lock: int,
+    readiness: Readiness,
+    kept: tuple[LeftRunning, ...],
+    terminal: int | None = None,
 ) -> None:
     """The keeper's whole life. `kept` are processes that earlier incarnations left running on purpose."""
     os.setsid()
@@ -45,7 +51,7 @@ def keep(
         return
     identity = Identity(spec.session, spec.attempt, place, guard, me, agent.id, spec.socket, started_at)
     write_identity(files.identity, identity)
-    tending = Tending(spec, files, agent, identity, wakeups)
+    tending = Tending(spec, files, agent, identity, wakeups, terminal)
     tending.open()
     readiness.started(asdict(identity))
     tending.run()

@@ -15,6 +15,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rekindle.keeper import fields, lockfile
@@ -70,8 +71,21 @@ def socket_path(spec: Spec) -> str:
     return os.path.join(spec.socket_dir, name + ".sock")
 
 
-def spawn(spec: Spec, *, timeout: float = 30.0, interpreter: str = sys.executable) -> Started:
+#: Executes a line in a terminal that it opens. Raises OSError, and then nothing was started.
+OpenTerminal = Callable[[tuple[str, ...]], None]
+
+
+def spawn(
+    spec: Spec,
+    *,
+    timeout: float = 30.0,
+    interpreter: str = sys.executable,
+    open_terminal: OpenTerminal | None = None,
+) -> Started:
     """Start guard, keeper and agent; returns when the agent's program was executed.
+
+    With `open_terminal` the guard is the first process of a terminal, and the agent (which needs a pty)
+    is seen and used there; when that terminal is closed, the agent is ended.
 
     Raises SpecError before anything is touched, else a StartError. After StartInDoubt (and after a crash
     of the caller) the agent may run: probe with is_alive and read_identity. What was started lives on
@@ -90,11 +104,15 @@ def spawn(spec: Spec, *, timeout: float = 30.0, interpreter: str = sys.executabl
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise NoRoom(f"{spec.folder} cannot be written: {error}. Free some room and spawn again.") from error
-    listens, says = os.pipe()
+    listens, says = (_named_pipe(spec), -1) if open_terminal is not None else os.pipe()
     try:
-        _execute(spec, says, log, interpreter)
-        os.close(says)
-        says = -1
+        if open_terminal is not None:
+            os.close(log)
+            open_terminal(_line(spec, interpreter, Layout(spec.folder).ready))
+        else:
+            _execute(spec, says, log, interpreter)
+            os.close(says)
+            says = -1
         answer = _read_line(listens, timeout)
         if answer is None:
             raise StartInDoubt(
@@ -154,12 +172,22 @@ def _check_socket_dir(path: str) -> None:
         raise SpecError(f"{path} must belong to uid {os.geteuid()} with mode 0700.")
 
 
+def _line(spec: Spec, interpreter: str, ready: str) -> tuple[str, ...]:
+    return (interpreter, "-I", "-S", "-X", "utf8", _PROGRAM, spec.folder, ready)
+
+
+def _named_pipe(spec: Spec) -> int:
+    """For a guard that is no child of ours."""
+    os.mkfifo(Layout(spec.folder).ready, 0o600)
+    return os.open(Layout(spec.folder).ready, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
 def _execute(spec: Spec, says: int, log: int, interpreter: str) -> None:
     # The guard gets no environment of ours, but what its interpreter may need to load itself.
     env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     try:
         process = subprocess.Popen(
-            [interpreter, "-I", "-S", "-X", "utf8", _PROGRAM, spec.folder, str(says)],
+            _line(spec, interpreter, str(says)),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -23,6 +23,7 @@ class EndedBy(Enum):
     STOP = "stop"  # we were asked to
     GUARD = "guard"  # the keeper died, so the guard ended the tree
     START_FAILED = "start_failed"  # it never ran
+    TERMINAL = "terminal"  # the terminal that it was used in was closed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
-"""What the daemon executes: `python -I -S program.py FOLDER READY_FD`. Becomes a guard.
+"""What the daemon executes: `python -I -S program.py FOLDER READY`. Becomes a guard.
 
 Run by path and without `site`, so that it starts fast, stays small and sees no environment. It
 leaves its parent at once (one more fork), so the daemon has no child to reap. All modules are
 imported before anything is started: the package may be replaced under a running keeper.
+
+READY is the number of a pipe or, in a terminal that somebody else opened, the path of one. There the
+guard stays the terminal's first process, so that the terminal lives as long as the guard does.
 """
 
 import os
@@ -14,16 +17,20 @@ if __name__ == "__main__":
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from rekindle.keeper.guard import guard
+from rekindle.keeper.pane import open_named_pipe, take_terminal
 from rekindle.keeper.readiness import Readiness
 
 
-def main(folder: str, ready_fd: int) -> None:
-    if os.fork() != 0:
-        os._exit(0)
-    os.setsid()
-    readiness = Readiness(ready_fd)
+def main(folder: str, ready: str) -> None:
+    if ready.isdigit():
+        if os.fork() != 0:
+            os._exit(0)
+        os.setsid()
+        readiness, terminal = Readiness(int(ready)), None
+    else:
+        readiness, terminal = Readiness(open_named_pipe(ready)), take_terminal(folder)
     try:
-        guard(folder, readiness)
+        guard(folder, readiness, terminal)
     except BaseException as error:
         # Also the keeper's way out when it fails: the guard above it sees it die and takes over.
         traceback.print_exc()
@@ -34,4 +41,4 @@ def main(folder: str, ready_fd: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], sys.argv[2])

@@ -88,6 +88,10 @@ class Layout:
         return os.path.join(self.folder, "exit")
 
     @property
+    def ready(self) -> str:
+        return os.path.join(self.folder, "ready")
+
+    @property
     def log(self) -> str:
         return os.path.join(self.folder, "log")
 

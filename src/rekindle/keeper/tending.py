@@ -10,7 +10,7 @@ import select
 import signal
 import time
 
-from rekindle.keeper.agent import Agent
+from rekindle.keeper.agent import Agent, set_window
 from rekindle.keeper.doorway import Doorway
 from rekindle.keeper.ending import Ending
 from rekindle.keeper.files import Files
@@ -18,6 +18,7 @@ from rekindle.keeper.frames import Header
 from rekindle.keeper.identity import Identity
 from rekindle.keeper.operations import Control, Operations
 from rekindle.keeper.outcome import EndedBy, Swept
+from rekindle.keeper.pane import Pane
 from rekindle.keeper.processes import descendants, send_signal
 from rekindle.keeper.reaping import Tree
 from rekindle.keeper.report import Cause
@@ -28,7 +29,7 @@ from rekindle.keeper.terminal import TerminalCopy
 TICK_ACTIVE = 1.0
 TICK_IDLE = 5.0
 _LIVELY = 3.0  # so long after a start or a message the agent is expected to speak
-_WOKEN_BY = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP)
+_WOKEN_BY = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH)
 
 
 class Wakeups:
@@ -50,14 +51,23 @@ class Wakeups:
 
 
 class Tending:
-    def __init__(self, spec: Spec, files: Files, agent: Agent, identity: Identity, wakeups: Wakeups) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        files: Files,
+        agent: Agent,
+        identity: Identity,
+        wakeups: Wakeups,
+        terminal: int | None = None,
+    ) -> None:
         self._spec = spec
         self._files = files
         self._agent = agent
         self._wakeups = wakeups
         self._epoll = select.epoll()
         self._feed = StdinFeed(agent.stdin, files.input, files.progress, terminal=spec.pty)
-        self._terminal = TerminalCopy(agent.stdin, files.out.fd) if spec.pty else None
+        self._pane = Pane(terminal, self._epoll) if terminal is not None else None
+        self._terminal = TerminalCopy(agent.stdin, files.out.fd, self._pane) if spec.pty else None
         self._registered = 0
         self._tick_at = 0.0
         self._lively_until = 0.0
@@ -77,6 +87,7 @@ class Tending:
 
     def open(self) -> None:
         self._doorway.open()
+        self._fit_window()
         self._feed_changed()
 
     def run(self) -> None:
@@ -87,9 +98,12 @@ class Tending:
                 self._handle(fd, events)
             if time.monotonic() >= self._tick_at:
                 self._tick()
+            self._mind_the_pane()
             self._advance_ending()
         if self._terminal:
             self._terminal.drain()
+        if self._pane:
+            self._pane.close()
         self._files.observe()
 
     def close(self) -> None:
@@ -100,12 +114,32 @@ class Tending:
         # The doorway is asked first: once stdin is closed, a client may have got its number.
         if fd == self._wakeups.fd:
             self._woken()
+        elif self._pane and self._pane.open and fd == self._pane.fd:
+            self._pane.ready(events)
+            self._type()
+            self._watch_stdin()
         elif not self._doorway.ready(fd, events) and fd == self._agent.stdin:
             if self._terminal and events & (select.EPOLLIN | select.EPOLLHUP):
                 self._terminal.copy()
             if events & (select.EPOLLOUT | select.EPOLLERR):
                 self._feed.pump()
+                self._type()
             self._watch_stdin()
+
+    def _mind_the_pane(self) -> None:
+        """Closing the terminal ends the agent, as it ends any program that is used in one."""
+        if self._pane and not self._pane.open and self._ending is None:
+            reason = "the terminal that it was used in was closed"
+            self._begin_ending(self._spec.grace_seconds, Cause(EndedBy.TERMINAL, reason))
+
+    def _type(self) -> None:
+        """Keys reach the agent between messages, never inside one."""
+        if self._pane and not self._feed.wants_write:
+            self._pane.type_into(self._agent.stdin)
+
+    def _fit_window(self) -> None:
+        if self._pane and (size := self._pane.size()):
+            set_window(self._agent.stdin, *size)
 
     def _woken(self) -> None:
         numbers = self._wakeups.read()
@@ -115,6 +149,8 @@ class Tending:
             self._stop(self._spec.grace_seconds, "SIGTERM was sent to the keeper")
         if signal.SIGHUP in numbers:
             self._tick_at = 0.0
+        if signal.SIGWINCH in numbers:
+            self._fit_window()
 
     def _reap(self) -> None:
         self.tree.reap()
@@ -198,8 +234,9 @@ class Tending:
 
     def _watch_stdin(self) -> None:
         """Tell epoll what we want of the agent's stdin (or terminal) now."""
-        wanted = select.EPOLLOUT if self._feed.wants_write else 0
-        if self._terminal and self._terminal.open and not self._terminal.stuck:
+        typed = bool(self._pane and self._pane.typed)
+        wanted = select.EPOLLOUT if self._feed.wants_write or typed else 0
+        if self._terminal and self._terminal.readable:
             wanted |= select.EPOLLIN
         if wanted == self._registered:
             return

@@ -1,19 +1,22 @@
-"""With a pty the keeper itself copies what the agent says into the `out` spool.
+"""With a pty the keeper itself copies what the agent says into the `out` spool, and shows it where it is used.
 
-When the spool has no room the terminal is not read: the agent then waits in its write and nothing
-is lost. Input goes through `stdin_feed`, which shares the same descriptor.
+When the spool has no room, or nobody takes what is shown, the terminal is not read: the agent then
+waits in its write and nothing is lost. Input goes through `stdin_feed`, which shares the same descriptor.
 """
 
 import errno
 import os
 
+from rekindle.keeper.pane import Pane
+
 _AT_ONCE = 64 * 1024
 
 
 class TerminalCopy:
-    def __init__(self, master: int, spool: int) -> None:
+    def __init__(self, master: int, spool: int, pane: Pane | None = None) -> None:
         self.master = master
         self._spool = spool
+        self._pane = pane
         self._rest = b""
         self.open = True
         self.stuck = False
@@ -33,10 +36,17 @@ class TerminalCopy:
                     raise
                 self.stuck = True
                 return done
+            if self._pane:
+                self._pane.show(self._rest[:count])
             self._rest = self._rest[count:]
             done += count
         self.stuck = False
         return done
+
+    @property
+    def readable(self) -> bool:
+        """Whether there is a place for what the agent would say."""
+        return self.open and not self.stuck and not (self._pane and self._pane.is_full)
 
     def drain(self) -> None:
         """Take what is left when no writer lives any more."""
