@@ -101,6 +101,20 @@ class Ground:
         return Place(str(self.sessions), session, str(self.repo), self.environment, token)
 
 
+def test_an_archive_that_finds_no_room_is_named_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground = Ground(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rekindle.adapters.moving.archive._add", full)
+    with pytest.raises(RekindleError, match=r"a\.tar\.gz could not be written \(No space"):
+        ground.export()
+    assert not list(tmp_path.glob("a.tar.gz*"))
+
+
 def test_an_import_that_fails_at_its_end_leaves_nothing(tmp_path: Path) -> None:
     ground = Ground(tmp_path)
     manifest = ground.export()

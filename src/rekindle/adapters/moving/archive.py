@@ -16,7 +16,7 @@ from typing import IO
 import msgspec
 
 from rekindle.core.moving import FORMAT, LARGEST_MANIFEST, MANIFEST, VERSION, Manifest, Member, why_not_manifest
-from rekindle.ports.errors import UsageError
+from rekindle.ports.errors import RekindleError, UsageError
 
 _BLOCK = 1 << 20
 _HOLE = 1 << 12
@@ -40,7 +40,14 @@ def member(folder: str, path: str) -> Member:
 
 
 def write(target: str, folder: str, manifest: Manifest) -> None:
-    """Pack the members that lie in `folder`. The target is there whole or not at all. Raises OSError."""
+    """Pack the members that lie in `folder`. The target is there whole or not at all. Raises RekindleError."""
+    try:
+        _write(target, folder, manifest)
+    except OSError as error:
+        raise RekindleError(f"{target} could not be written ({error.strerror})", "make room for it") from error
+
+
+def _write(target: str, folder: str, manifest: Manifest) -> None:
     temporary = f"{target}.{os.getpid()}.tmp"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
