@@ -49,8 +49,8 @@ class Talk:
 
     def ask(self, method: str, params: dict[str, Any], name: str | None = None) -> str:
         self._sent += 1
-        key = f"1-{self._sent}"
-        self._send(name or f"{self.number}-ask-{key}", {"id": key, "method": method, "params": params})
+        key = name or f"{self.number}-ask-{self._sent}"
+        self._send(key, {"id": key, "method": method, "params": params})
         return key
 
     def answer(self, key: str, result: object) -> None:

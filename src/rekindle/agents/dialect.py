@@ -41,6 +41,13 @@ class OurRequest(msgspec.Struct, frozen=True):
     prompt_id: str
 
 
+class Opening(msgspec.Struct, frozen=True):
+    """How a conversation is to be opened, and which one, as far as our own messages name it."""
+
+    how: How
+    token: str | None
+
+
 class OpenState(msgspec.Struct, frozen=True, kw_only=True):
     """What the next daemon has to know. `said` and `tools` belong to the running turn, empty if none runs."""
 
@@ -61,6 +68,11 @@ class Dialect(Protocol):
     @property
     def open(self) -> OpenState:
         """What is open between us."""
+        ...
+
+    @property
+    def asked(self) -> Opening | None:
+        """What we asked for first: all that is known of the conversation until the agent has opened it."""
         ...
 
     @property

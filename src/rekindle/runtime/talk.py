@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from rekindle.agents import fields
 from rekindle.agents import observation as o
+from rekindle.agents.booking import Replayed, as_fact
 from rekindle.agents.dialect import Outgoing, fold
 from rekindle.agents.framing import Framer, Line
 from rekindle.agents.kind import AgentKind
@@ -51,8 +52,7 @@ class Talk:
         self.token = token
         self.wire = kind.dialect(attempt, session.cwd, token)
         self._framer = Framer()
-        self._known: list[str] = []
-        self._chunks: list[str] = []
+        self._replayed = Replayed()
         self._began: set[str] = set()
         self._how: f.How = "new"
         self._heard_at = clock()
@@ -121,7 +121,7 @@ class Talk:
             attempt=self.attempt,
             how="new" if state.opened == "new" else "load",
             token=state.token,
-            known=self._shown_texts() if state.opened == "load" and self.kind.proof == "replay" else None,
+            known=self._replayed.texts if state.opened == "load" and self.kind.proof == "replay" else None,
             can_load=state.initialized is None or state.initialized.can_load or state.initialized.can_resume,
             proof=self.kind.proof,
             compact=self.kind.compact,
@@ -156,80 +156,36 @@ class Talk:
             truncated=ended.truncated,
         )
 
-    def _end_of_message(self) -> None:
-        """A prompt may be replayed in pieces: they count one by one and, if there are several, as a whole."""
-        self._known += self._chunks
-        if len(self._chunks) > 1:
-            self._known.append("".join(self._chunks))
-        self._chunks.clear()
-
-    def _shown_texts(self) -> list[str]:
-        self._end_of_message()
-        return list(self._known)
-
     def _take(self, seen: o.Observation, step: Step) -> None:
         now = self._clock()
-        if not isinstance(seen, o.UserReplayed):
-            self._end_of_message()
+        self._replayed.take(seen)
         follow_up = self.wire.follow_up(seen)
         step.outgoing += follow_up
+        fact = as_fact(seen, self.attempt, now)
+        if fact is not None:
+            step.facts.append(fact)
         match seen:
             case o.Initialized():
                 if self._how == "load" and not (seen.can_load or seen.can_resume):
-                    step.facts.append(self._refused("load", "unsupported", "the agent cannot load a conversation"))
-            case o.ConversationNamed():
-                step.facts.append(f.Named(at=now, attempt=self.attempt, token=seen.token))
+                    cannot = "the agent cannot load a conversation"
+                    step.facts.append(
+                        f.OpenRefused(at=now, attempt=self.attempt, how="load", problem="unsupported", message=cannot)
+                    )
             case o.Retrying():
                 self._heard_at = now + seen.seconds
-            case o.Compacted():
-                step.facts.append(f.Compacted(at=now, attempt=self.attempt, why=seen.why))
             case o.ConversationOpened():
                 step.opening = True
-            case o.OpenRefused():
-                how: f.How = "load" if seen.how == "load" else "new"
-                step.facts.append(self._refused(how, seen.problem, seen.message))
-            case o.UserReplayed():
-                self._chunks.append(seen.text)
             case o.Said() | o.ToolStarted():
                 running = self.wire.open.prompt_id
                 if not seen.replay and running is not None and running not in self._began:
                     self._began.add(running)
                     step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running))
-            case o.TurnFinished():
-                step.facts.append(
-                    f.TurnFinished(
-                        at=now,
-                        attempt=self.attempt,
-                        prompt=seen.prompt_id,
-                        stop_reason=seen.stop_reason,
-                        usage=seen.usage,
-                    )
-                )
-            case o.TurnFailed():
-                retry = seen.resets_at
-                if retry is None and seen.retry_after_seconds is not None:
-                    retry = now + seen.retry_after_seconds
-                step.facts.append(
-                    f.TurnFailed(
-                        at=now,
-                        attempt=self.attempt,
-                        prompt=seen.prompt_id,
-                        error=seen.error_class,
-                        message=seen.message,
-                        retry_at=retry,
-                        transient=seen.transient,
-                        usage=seen.usage,
-                    )
-                )
             case o.PermissionAsked():
                 step.facts.extend(self._asked(seen))
             case o.CallbackAsked() if not follow_up:
                 step.callbacks.append(seen)
             case _:
                 pass
-
-    def _refused(self, how: f.How, problem: str, message: str) -> f.OpenRefused:
-        return f.OpenRefused(at=self._clock(), attempt=self.attempt, how=how, problem=problem, message=message)  # type: ignore[arg-type]
 
     def _asked(self, seen: o.PermissionAsked) -> list[AnyFact]:
         key = fields.key(seen.request_id)

@@ -23,6 +23,7 @@ from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fa
 from rekindle.adapters.sql_store.rebuild import IMPORTED_FILE
 from rekindle.adapters.sql_store.spools import read_conversation
 from rekindle.agents.places import record_place
+from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.core.moving import FACTS, FOLDER, SNAPSHOTS, TRANSCRIPT, Manifest, at_rest, folded, moved
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.machine import Session
@@ -134,11 +135,11 @@ def _cut(folder: str, session: Session) -> Cut:
     turn, attempt = session.turn, session.attempt
     if turn is None or attempt is None:
         return Cut()
-    talk = read_conversation(os.path.join(folder, str(attempt.number)), attempt.number)
-    open_turn = next((one for one in talk.turns if one.answer is None), None)
-    if open_turn is None:
+    kind = AGENTS.get(session.agent, AGENTS[DEFAULT])
+    talk = read_conversation(os.path.join(folder, str(attempt.number)), attempt.number, kind, session.changed_at)
+    if talk.turn is None:
         return Cut(delivered="yes")
-    return Cut(said=open_turn.said[-4000:], tools=list(open_turn.tools.values()), delivered="yes")
+    return Cut(said=talk.turn.said, tools=talk.turn.tools, delivered="yes")
 
 
 def _snapshots(

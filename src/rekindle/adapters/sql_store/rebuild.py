@@ -6,23 +6,23 @@ Nothing is touched, started or ended here. An attempt whose end is not proven is
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 
 from rekindle.adapters import files, handovers
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
-from rekindle.adapters.sql_store.spools import Conversation, Turn, read_conversation
+from rekindle.adapters.sql_store.evidence import Evidence, infer_tokens, lives, numbers, read_attempts, read_orders
+from rekindle.adapters.vault.preflight import last_check
+from rekindle.adapters.vault.vault import FOLDER
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Created, Cut
-from rekindle.core.session.machine import Session, evolve, is_ours
-from rekindle.keeper.errors import KeeperError
-from rekindle.keeper.identity import Identity, here, read_identity
+from rekindle.core.session.machine import STOPS, Session, evolve
+from rekindle.keeper.identity import here
 from rekindle.keeper.launch import find_leftovers, is_alive
-from rekindle.keeper.outcome import EndedBy, ExitRecord, read_exit
+from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.progress import read_progress
-from rekindle.keeper.spec import Layout, Spec, read_spec
 from rekindle.ports.store import Store
 
 SESSION_FILE = "session.json"
@@ -78,46 +78,44 @@ def put_back(store: Store, rebuilt: Rebuilt) -> None:
         store.commit(one.session, one.facts, generation=one.session.generation)
 
 
-@dataclass
-class _Evidence:
-    """What one incarnation folder has. `spec` None: only inferred from the attempt behind it."""
-
-    number: int
-    folder: str
-    spec: Spec | None
-    identity: Identity | None
-    exit: ExitRecord | None
-    talk: Conversation
-    at: float
-
-
 def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:
     name = folder.name
-    attempts = _attempts(folder, rebuilt.report)
     created = _created(folder)
     if isinstance(created, str):
-        alive = [f" Attempt {one.number} still runs: {one.folder}." for one in attempts if is_alive(one.folder)]
+        alive = [f" Attempt {one} still runs: {folder / str(one)}." for one in numbers(folder) if lives(folder, one)]
         rebuilt.report.append(f"Session {name} is left out: {created}.{''.join(alive)}")
         return
-    facts: list[AnyFact] = [created]
     imported = read_imported(folder)
-    if imported:
+    facts: list[AnyFact] = [created]
+    if imported and isinstance(imported[0], Created):
         facts = imported
-        attempts = [one for one in attempts if one.number > _last_attempt(imported)]
-    _infer_tokens(name, attempts, rebuilt.report)
-    texts: dict[str, str] = {}
+    session = reduce(evolve, facts[1:], evolve(None, facts[0]))
+    begun = session.attempt.number if session.attempt is not None else 0
+    attempts = [one for one in read_attempts(folder, created, rebuilt.report) if one.number > begun]
+    read_orders(session, attempts)
+    infer_tokens(session, attempts, rebuilt.report)
     handed = {kept.attempt: kept.handover for kept in handovers.read(str(folder))}
     for index, one in enumerate(attempts):
         if one.number in handed:
-            facts.append(f.ResumeAsked(at=one.at, by="unknown", handover=handed[one.number]))
+            asked = f.ResumeAsked(at=one.at, by="unknown", handover=handed[one.number])
+            session = _fold(session, [asked], facts)
         after = attempts[index + 1] if index + 1 < len(attempts) else None
-        facts += _facts(name, one, after, texts, rebuilt.report)
-        texts |= {turn.prompt: turn.text for turn in one.talk.turns}
-    session: Session | None = None
-    for fact in facts:
-        session = evolve(session, fact)
-    assert session is not None
+        session = _fold(session, _facts(session, folder, one, after, rebuilt.report), facts)
     rebuilt.sessions.append(RebuiltSession(session, facts))
+
+
+def _fold(session: Session, found: list[AnyFact], facts: list[AnyFact]) -> Session:
+    """Add what was found to the facts. Prompts are sent in order: one that was overtaken had been taken back."""
+    for fact in found:
+        queued = [prompt.id for prompt in session.queued]
+        if isinstance(fact, f.PromptSent) and fact.prompt in queued:
+            for prompt in queued[: queued.index(fact.prompt)]:
+                taken_back = f.CancelAsked(at=fact.at, prompt=prompt)
+                facts.append(taken_back)
+                session = evolve(session, taken_back)
+        facts.append(fact)
+        session = evolve(session, fact)
+    return session
 
 
 def read_imported(folder: Path) -> list[AnyFact]:
@@ -131,10 +129,6 @@ def read_imported(folder: Path) -> list[AnyFact]:
         return []
 
 
-def _last_attempt(facts: list[AnyFact]) -> int:
-    return max((fact.attempt for fact in facts if isinstance(fact, f.LaunchIntended)), default=0)
-
-
 def _created(folder: Path) -> Created | str:
     """The first fact, or why there is none."""
     try:
@@ -146,55 +140,17 @@ def _created(folder: Path) -> Created | str:
     return fact
 
 
-def _attempts(folder: Path, report: list[str]) -> list[_Evidence]:
-    numbers = sorted(int(one.name) for one in folder.iterdir() if one.name.isdecimal() and one.name.isascii())
-    found = []
-    for number in numbers:
-        place = str(folder / str(number))
-        try:
-            spec = read_spec(place)
-            at = os.stat(Layout(place).spec).st_mtime
-            identity, record = read_identity(place), read_exit(place)
-        except (OSError, ValueError, AttributeError, RecursionError, KeeperError) as error:
-            report.append(f"Session {folder.name}, attempt {number} is left out: its files cannot be read ({error}).")
-            continue
-        talk = read_conversation(place, number) if identity is not None else Conversation()
-        report += [f"Session {folder.name}, attempt {number}: {problem}." for problem in talk.problems]
-        at = identity.started_at if identity is not None else at
-        found.append(_Evidence(number, place, spec, identity, record, talk, at))
-    return found
-
-
-def _infer_tokens(session: str, attempts: list[_Evidence], report: list[str]) -> None:
-    """A token that was asked to be loaded had been opened before, even if the folder that showed it is gone."""
-    open_before: str | None = None
-    for one in list(attempts):
-        asked = one.talk.asked
-        if asked is not None and asked != open_before:
-            index = attempts.index(one)
-            before = attempts[index - 1] if index else None
-            if before is not None and before.talk.token is None and before.identity is not None:
-                before.talk.token = asked
-            elif one.number > (before.number if before is not None else 0) + 1:
-                talk = Conversation(token=asked)
-                attempts.insert(index, _Evidence(one.number - 1, "", None, None, None, talk, one.at))
-            else:
-                report.append(f"Session {session}: who opened the conversation {asked} cannot be told.")
-        open_before = one.talk.token or asked or open_before
-
-
-def _facts(
-    session: str, one: _Evidence, after: _Evidence | None, texts: dict[str, str], report: list[str]
-) -> list[AnyFact]:
-    """`texts` are the prompts of the attempts before."""
-    number, at = one.number, one.at
+def _facts(session: Session, folder: Path, one: Evidence, after: Evidence | None, report: list[str]) -> list[AnyFact]:
+    """What one attempt adds to the session."""
+    number, at, talk = one.number, one.at, one.talk
     generation = one.spec.generation if one.spec is not None else 0
+    recorded = _recorded(folder, one) if after is None else None
     facts: list[AnyFact] = [
-        f.LaunchIntended(at=at, attempt=number, generation=generation, how=one.talk.how, token=one.talk.asked)
+        f.LaunchIntended(at=at, attempt=number, generation=generation, how=talk.how, token=talk.asked, known=recorded)
     ]
     if one.spec is None:
         facts.append(f.Launched(at=at, attempt=number, folder=one.folder, pid=0))
-        facts.append(f.Opened(at=at, attempt=number, how="new", token=one.talk.token or ""))
+        facts.append(f.Opened(at=at, attempt=number, how="new", token=talk.token or ""))
         return [*facts, f.Exited(at=at, attempt=number, how_ended="its folder is gone", by_us=False)]
     if one.identity is None:
         return [*facts, *_never_ran(one, after)]
@@ -203,41 +159,54 @@ def _facts(
     adopted = max(progress.generation if progress is not None else 0, one.exit.generation if one.exit else 0)
     if adopted > generation:
         facts.append(f.Adopted(at=at, generation=adopted))
-    if one.talk.token is not None:
-        known = _known(one, texts)
-        facts.append(f.Opened(at=at, attempt=number, how=one.talk.opened, token=one.talk.token, known=known))
-    for turn in one.talk.turns:
-        facts += _turn_facts(number, at, turn)
-    return [*facts, *_end(session, one, after, report)]
+    facts += _opening(session, one, recorded)
+    return [*facts, *talk.facts, *_end(session.id, one, after, report)]
 
 
-def _known(one: _Evidence, texts: dict[str, str]) -> list[str] | None:
+def _recorded(folder: Path, one: Evidence) -> list[str] | None:
+    """The prompts that the agent's own record had before the newest attempt, if it has not added to it since."""
+    if one.talk.how != "load" or one.talk.asked is None or one.talk.prompts:
+        return None
+    found = last_check(str(folder / FOLDER), one.talk.asked)
+    return list(found.prompts) if found is not None and found.state not in ("missing", "unsupported") else None
+
+
+def _opening(session: Session, one: Evidence, recorded: list[str] | None) -> list[AnyFact]:
+    """That the conversation was opened decides what becomes of a turn that was cut before.
+
+    Where no file tells what the agent knew of that turn, it is left to the next attempt, which looks at the record.
+    """
+    talk, kind = one.talk, one.kind
+    if talk.token is None:
+        return [talk.refused] if talk.refused is not None else []
+    known = _known(session, one)
+    is_cut = session.turn is not None and session.turn.state == "cut"
+    has_looked = kind.proof == "replay" or known is not None or recorded is not None or bool(talk.prompts)
+    if talk.opened == "load" and is_cut and not has_looked:
+        return []
+    opened = f.Opened(
+        at=one.at,
+        attempt=one.number,
+        how=talk.opened,
+        token=talk.token,
+        known=known,
+        can_load=talk.can_load,
+        proof=kind.proof,
+        compact=kind.compact,
+    )
+    return [opened]
+
+
+def _known(session: Session, one: Evidence) -> list[str] | None:
     """What the agent showed of its record, or what our own next words prove that it showed."""
     if one.talk.opened != "load":
         return None
     suffix = f"+{one.number}"  # of the words that tell an agent to go on: only said if its record had the prompt
-    told = [turn.prompt.removesuffix(suffix) for turn in one.talk.turns if turn.prompt.endswith(suffix)]
-    return one.talk.known or [texts[prompt] for prompt in told if prompt in texts] or None
+    told = [prompt.removesuffix(suffix) for prompt in one.talk.prompts if prompt.endswith(suffix)]
+    return one.talk.known or [prompt.text for prompt in session.prompts if prompt.id in told] or None
 
 
-def _turn_facts(number: int, at: float, turn: Turn) -> list[AnyFact]:
-    by = "rekindle" if is_ours(turn.prompt) else "user"
-    facts: list[AnyFact] = [
-        f.PromptQueued(at=at, prompt=turn.prompt, text=turn.text, by=by),
-        f.PromptSent(at=at, attempt=number, prompt=turn.prompt, message=turn.message, text=turn.text),
-    ]
-    if turn.began:
-        facts.append(f.TurnBegan(at=at, attempt=number, prompt=turn.prompt))
-    if turn.answer is not None and "result" in turn.answer:
-        reason = str(turn.answer["result"].get("stopReason", "unknown"))
-        facts.append(f.TurnFinished(at=at, attempt=number, prompt=turn.prompt, stop_reason=reason))
-    elif turn.answer is not None:
-        message = str(turn.answer["error"].get("message", "unknown"))
-        facts.append(f.TurnFailed(at=at, attempt=number, prompt=turn.prompt, error="other", message=message))
-    return facts
-
-
-def _never_ran(one: _Evidence, after: _Evidence | None) -> list[AnyFact]:
+def _never_ran(one: Evidence, after: Evidence | None) -> list[AnyFact]:
     if one.exit is not None:
         return [f.LaunchFailed(at=one.exit.ended_at, attempt=one.number, message=one.exit.reason)]
     if after is not None:
@@ -245,7 +214,7 @@ def _never_ran(one: _Evidence, after: _Evidence | None) -> list[AnyFact]:
     return []  # on its way, or not: the launch is in doubt as after any crash, and is looked for
 
 
-def _end(session: str, one: _Evidence, after: _Evidence | None, report: list[str]) -> list[AnyFact]:
+def _end(session: str, one: Evidence, after: Evidence | None, report: list[str]) -> list[AnyFact]:
     assert one.spec is not None and one.identity is not None
     cut = _cut(one)
     if one.exit is not None:
@@ -260,7 +229,9 @@ def _end(session: str, one: _Evidence, after: _Evidence | None, report: list[str
             cut=cut,
             truncated=lost,
         )
-        if by_us and record.reason in ("asleep", "cancelled", "completed"):
+        if by_us and record.reason == "given up":
+            return [f.GivenUp(at=record.ended_at, attempt=one.number, why="its turn did not go on"), exited]
+        if by_us and record.reason in STOPS:
             return [f.StopAsked(at=record.ended_at, by="unknown", to=record.reason), exited]  # type: ignore[arg-type]
         return [exited]
     if after is not None:  # the next one was only started when this one was proven gone
@@ -283,7 +254,7 @@ def _end(session: str, one: _Evidence, after: _Evidence | None, report: list[str
     return [_without_record(one, one.at, "its keeper was killed", cut)]
 
 
-def _without_record(one: _Evidence, at: float, how_ended: str, cut: Cut | None) -> f.Exited:
+def _without_record(one: Evidence, at: float, how_ended: str, cut: Cut | None) -> f.Exited:
     return f.Exited(at=at, attempt=one.number, how_ended=how_ended, by_us=False, cut=cut)
 
 
@@ -292,9 +263,9 @@ def _how_ended(record: ExitRecord) -> str:
     return f"{how} ({record.ended_by.value}: {record.reason})" if record.reason else f"{how} ({record.ended_by.value})"
 
 
-def _cut(one: _Evidence) -> Cut | None:
+def _cut(one: Evidence) -> Cut | None:
     """What was going on when the attempt ended; None if no turn was."""
-    turn = next((turn for turn in one.talk.turns if turn.answer is None), None)
+    turn = one.talk.turn
     if turn is None:
         return None
     progress = one.exit or read_progress(one.folder)
@@ -302,7 +273,7 @@ def _cut(one: _Evidence) -> Cut | None:
     something = turn.began or one.talk.is_partial
     said = turn.said or ("(something that was not kept)" if something and not turn.tools else "")
     if progress is None or turn.message <= progress.delivered_n:
-        return Cut(said=said, tools=list(turn.tools.values()), swept=swept, delivered="yes")
+        return Cut(said=said, tools=turn.tools, swept=swept, delivered="yes")
     assert one.identity is not None
     is_certain = turn.message > progress.started_n and one.identity.place.boot == here().boot
-    return Cut(said=said, tools=list(turn.tools.values()), swept=swept, delivered="no" if is_certain else "unknown")
+    return Cut(said=said, tools=turn.tools, swept=swept, delivered="no" if is_certain else "unknown")

@@ -1,166 +1,102 @@
-"""What the spools of one incarnation tell about its conversation, read without the store and without the agent.
+"""What the spools of one attempt tell about its conversation, read without the store and without the agent.
 
-Both spools are JSON-RPC lines: `in` (records that we wrote) has the requests, `out` (the agent's words) the answers.
-A line that cannot be read is passed over: the agent may have said anything, and old blocks of `out` may be given back.
+They are understood by the agent's own dialect, as they are live. What it cannot read is passed over: the agent may have
+said anything, and old blocks of its output may have been given back.
 """
 
 from __future__ import annotations
 
-import json
 import os
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from rekindle.adapters.vault.spools import open_spool
-from rekindle.core.session.facts import How
-from rekindle.keeper.input_records import InputReader
+from rekindle.agents import observation as o
+from rekindle.agents.booking import Replayed, as_fact
+from rekindle.agents.dialect import Dialect, fold
+from rekindle.agents.framing import Framed, Framer, Line
+from rekindle.agents.kind import AgentKind
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import AnyFact, How
+from rekindle.core.session.machine import is_ours
+from rekindle.keeper.input_records import InputReader, InputRecord
 
-_LONGEST_LINE = 64 << 20
-_WORDS = ("agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan")
+_BLOCK = 1 << 20
+_MOST_SAID = 4000
 
 
 @dataclass
-class Turn:
-    """One prompt that was given to the keeper. `answer` is the agent's result or error; None: there is none."""
+class OpenTurn:
+    """The turn that has no end. `message` is the number of its prompt in the input."""
 
     prompt: str
     message: int
-    text: str
     began: bool = False
     said: str = ""
-    tools: dict[str, str] = field(default_factory=dict)
-    answer: dict[str, Any] | None = None
+    tools: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Conversation:
-    """`token` is of a conversation that is known to have been open; `asked` of one that was asked to be loaded.
+    """`token` is of a conversation that is known to have been open; `asked` of the one that was asked for.
 
-    `how` is what was tried first and `opened` what worked. `is_partial`: the beginning of the output was given back.
+    `how` is what was tried and `opened` what worked. `known` are the prompts that the agent showed of its record,
+    `facts` what happened in the open conversation. `is_partial`: the beginning of the output was given back.
     """
 
     how: How = "new"
-    opened: How = "new"
-    is_partial: bool = False
     asked: str | None = None
+    opened: How = "new"
     token: str | None = None
+    can_load: bool = True
+    refused: f.OpenRefused | None = None
     known: list[str] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
+    facts: list[AnyFact] = field(default_factory=list)
+    turn: OpenTurn | None = None
+    is_partial: bool = False
     problems: list[str] = field(default_factory=list)
 
+    @property
+    def prompts(self) -> list[str]:
+        """The ids of the prompts that were sent."""
+        return [fact.prompt for fact in self.facts if isinstance(fact, f.PromptSent)]
 
-def read_conversation(folder: str, attempt: int) -> Conversation:
-    """Never raises for what is in the files; `problems` says what could not be read."""
+
+def read_conversation(folder: str, attempt: int, kind: AgentKind, at: float) -> Conversation:
+    """`at` is when the attempt began. Never raises for what is in the files; `problems` says what could not be read."""
     found = Conversation()
-    requests: dict[str, tuple[str, Turn | None]] = {}
+    reader = _Reader(found, kind.dialect(attempt, "", None), attempt, at)
+    records = _records(folder, found.problems)
     try:
-        with open_spool(folder, "in") as file:
-            _read_requests(file, attempt, found, requests)
-    except OSError as error:
-        found.problems.append(f"its input cannot be read: {error.strerror}")
-    try:
-        with open_spool(folder, "out") as file:
-            _read_answers(file, found, requests)
+        file = open_spool(folder, "out")
     except OSError as error:
         found.problems.append(f"its output cannot be read: {error.strerror}")
-    _settle_earlier(found)
-    if found.is_partial and found.turns and found.turns[-1].answer is None:
-        prompt = found.turns[-1].prompt
-        found.problems.append(f"its older output was given back, so whether prompt {prompt} was answered is not known")
+        reader.read(records, (), at)
+    else:
+        with file:
+            found.is_partial = _skip_hole(file)
+            start = file.tell()
+            before = reader.begin(records, _lines(file, [])) if found.is_partial else 0
+            file.seek(start)
+            reader.read(records[before:], _lines(file, found.problems), _heard_at(folder, at))
+    reader.conclude()
     return found
 
 
-def _read_requests(
-    file: BinaryIO, attempt: int, found: Conversation, requests: dict[str, tuple[str, Turn | None]]
-) -> None:
-    reader = InputReader(file)  # type: ignore[arg-type]
-    mark = f"{attempt}-prompt-"
-    for record in reader:
-        line = _object(record.payload)
-        method, params = line.get("method"), _dict(line.get("params"))
-        turn = None
-        if record.prompt.startswith(mark):
-            turn = _turn(record.prompt.removeprefix(mark), record.n, params)
-            if turn is None:
-                found.problems.append(f"message {record.n} is a prompt without a text")
-            else:
-                found.turns.append(turn)
-        token = params.get("sessionId")
-        if method in ("session/load", "session/resume") and isinstance(token, str):
-            found.how = found.opened = "load"
-            found.asked = token
-        elif method == "session/prompt" and isinstance(token, str):
-            found.token = token  # it is only sent into an open conversation
-        if isinstance(method, str) and "id" in line:
-            requests[_key(line["id"])] = (method, turn)
+def _records(folder: str, problems: list[str]) -> list[InputRecord]:
+    found: list[InputRecord] = []
+    try:
+        with open_spool(folder, "in") as file:
+            reader = InputReader(file)
+            found += reader
+    except OSError as error:
+        problems.append(f"its input cannot be read: {error.strerror}")
+        return found
     if reader.torn is not None:
-        found.problems.append(f"its input ends with {reader.torn}")
-
-
-def _turn(prompt: str, message: int, params: dict[str, Any]) -> Turn | None:
-    blocks = params.get("prompt")
-    first = _dict(blocks[0]) if isinstance(blocks, list) and blocks else {}
-    text = first.get("text")
-    return Turn(prompt, message, text) if isinstance(text, str) else None
-
-
-def _read_answers(file: BinaryIO, found: Conversation, requests: dict[str, tuple[str, Turn | None]]) -> None:
-    replay = _Replay(found.known)
-    found.is_partial = _skip_hole(file)
-    is_open = found.is_partial and found.token is not None
-    while text := file.readline(_LONGEST_LINE):
-        line = _object(text)
-        if line.get("method") == "session/update":
-            update = _dict(_dict(line.get("params")).get("update"))
-            if is_open:
-                _note(update, next((turn for turn in found.turns if turn.answer is None), None))
-            else:
-                replay.take(update)
-            continue
-        if "method" in line or "id" not in line:
-            continue
-        method, turn = requests.get(_key(line["id"]), ("", None))
-        result = _dict(line.get("result"))
-        if method == "session/new" and isinstance(result.get("sessionId"), str):
-            found.token, found.opened, is_open = result["sessionId"], "new", True
-        elif method == "session/load" and "result" in line:
-            found.token, found.opened, is_open = found.asked, "load", True
-        elif method == "session/prompt" and turn is not None and turn.answer is None:
-            turn.answer = {"result": result} if "result" in line else {"error": _dict(line.get("error"))}
-
-
-class _Replay:
-    """The person's words in what an agent shows while it loads a conversation. A word may come in pieces."""
-
-    def __init__(self, known: list[str]) -> None:
-        self._known = known
-        self._goes_on = False
-
-    def take(self, update: dict[str, Any]) -> None:
-        text = _dict(update.get("content")).get("text")
-        is_user = update.get("sessionUpdate") == "user_message_chunk" and isinstance(text, str)
-        if is_user and self._goes_on:
-            self._known[-1] += str(text)
-        elif is_user:
-            self._known.append(str(text))
-        self._goes_on = is_user
-
-
-def _note(update: dict[str, Any], turn: Turn | None) -> None:
-    what = update.get("sessionUpdate")
-    if turn is None or what not in _WORDS:
-        return
-    turn.began = True
-    text = _dict(update.get("content")).get("text")
-    if what == "agent_message_chunk" and isinstance(text, str):
-        turn.said += text
-    name = update.get("toolCallId")
-    if what in ("tool_call", "tool_call_update") and isinstance(name, str):
-        if update.get("status") in ("completed", "failed"):
-            turn.tools.pop(name, None)
-        elif what == "tool_call":
-            turn.tools[name] = str(update.get("title") or name)
+        problems.append(f"its input ends with {reader.torn}")
+    return found
 
 
 def _skip_hole(file: BinaryIO) -> bool:
@@ -173,25 +109,127 @@ def _skip_hole(file: BinaryIO) -> bool:
     return start > 0
 
 
-def _settle_earlier(found: Conversation) -> None:
-    """A prompt is only sent when the turn before it is over: an answer that is not there was given back."""
-    for turn, after in pairwise(found.turns):
-        if turn.answer is None:
-            turn.answer = {"result": {}}
-            after.began |= found.is_partial and turn.began
-
-
-def _object(line: bytes) -> dict[str, Any]:
+def _lines(file: BinaryIO, problems: list[str]) -> Iterator[Framed]:
+    """The lines from here on, as far as they can be read. A block that was given back in part begins with zeros."""
+    framer = Framer()
+    zeros = b"\0"
     try:
-        return _dict(json.loads(line.strip(b"\0")))
-    except (ValueError, RecursionError):
-        return {}
+        while block := file.read(_BLOCK):
+            yield from framer.feed(block.lstrip(zeros))
+            zeros = b""
+    except OSError as error:
+        problems.append(f"its output can be read in part only: {error.strerror}")
 
 
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def _heard_at(folder: str, at: float) -> float:
+    """When the agent was last heard; when it was started, where only a copy is left."""
+    try:
+        return max(at, os.stat(os.path.join(folder, "out")).st_mtime)
+    except OSError:
+        return at
 
 
-def _key(value: object) -> str:
-    """A request's id, 1 and "1" told apart."""
-    return json.dumps(value, sort_keys=True)
+class _Reader:
+    """Folds both spools, and notes what they tell in the order in which it was said."""
+
+    def __init__(self, found: Conversation, dialect: Dialect, attempt: int, at: float) -> None:
+        self._found = found
+        self._dialect = dialect
+        self._attempt = attempt
+        self._at = at
+        self._heard_at = at
+        self._prompts: deque[InputRecord] = deque()
+        self._replayed = Replayed()
+
+    def begin(self, records: list[InputRecord], lines: Iterable[Framed]) -> int:
+        """Of an output without its beginning: how many messages were sent, and answered, before what is left of it."""
+        pairs = [(record.prompt, record.payload) for record in records]
+        needed = (self._dialect.needed(line.data, pairs) for line in lines if isinstance(line, Line))
+        before = next((number - 1 for number in needed if number), len(records))
+        for pair in pairs[:before]:
+            self._dialect.sent(*pair)
+        self._take_sent(records[:before])
+        return before
+
+    def read(self, records: list[InputRecord], lines: Iterable[Framed], heard_at: float) -> None:
+        """The rest of both."""
+        self._heard_at = heard_at
+        pairs = [(record.prompt, record.payload) for record in records]
+        self._prompts.extend(records)
+        for _, seen in fold(self._dialect, pairs, lines):
+            self._note_sent()
+            for one in seen:
+                self._take(one)
+        self._note_sent()
+
+    def conclude(self) -> None:
+        """What can only be told at the end."""
+        found, state, asked = self._found, self._dialect.open, self._dialect.asked
+        if asked is not None:
+            found.how, found.asked = _how(asked.how), asked.token
+        if found.token is None and found.prompts:  # they are only sent into an open conversation
+            found.opened, found.token = found.how, found.asked
+        if found.token is None and found.prompts:
+            found.problems.append("which conversation it was in cannot be told")
+            found.facts.clear()
+            found.turn = None
+        found.known = self._replayed.texts
+        found.can_load = state.initialized is None or state.initialized.can_load or state.initialized.can_resume
+        turn = found.turn
+        if turn is None:
+            return
+        turn.said, turn.tools = state.said[-_MOST_SAID:], [tool.title for tool in state.tools]
+        if found.is_partial:
+            told = f"its older output was given back, so whether prompt {turn.prompt} was answered is not known"
+            found.problems.append(told)
+
+    def _note_sent(self) -> None:
+        sent = []
+        while self._prompts and self._dialect.was_sent(self._prompts[0].prompt):
+            sent.append(self._prompts.popleft())
+        self._take_sent(sent)
+
+    def _take_sent(self, records: list[InputRecord]) -> None:
+        for record in records:
+            prompt = self._dialect.prompt_in(record.prompt, record.payload)
+            if prompt is not None:
+                self._say(record.n, *prompt)
+
+    def _say(self, message: int, prompt: str, text: str) -> None:
+        """A prompt is only sent when the turn before it is over: an end that is not there was given back."""
+        before, at, number = self._found.turn, self._at, self._attempt
+        if before is not None:
+            over = f.TurnFinished(at=at, attempt=number, prompt=before.prompt, stop_reason="unknown")
+            self._found.facts.append(over)
+        self._found.facts += [
+            f.PromptQueued(at=at, prompt=prompt, text=text, by="rekindle" if is_ours(prompt) else "user"),
+            f.PromptSent(at=at, attempt=number, prompt=prompt, message=message, text=text),
+        ]
+        self._found.turn = OpenTurn(prompt, message)
+
+    def _take(self, seen: o.Observation) -> None:
+        self._replayed.take(seen)
+        turn = self._found.turn
+        match as_fact(seen, self._attempt, self._heard_at):
+            case f.OpenRefused() as refused:
+                self._found.refused = refused
+            case (f.TurnFinished() | f.TurnFailed()) as over:
+                if turn is not None and over.prompt == turn.prompt:
+                    self._found.turn = None
+                    self._found.facts.append(over)
+            case None:
+                self._notice(seen, turn)
+            case fact:
+                self._found.facts.append(fact)
+
+    def _notice(self, seen: o.Observation, turn: OpenTurn | None) -> None:
+        match seen:
+            case o.ConversationOpened():
+                self._found.opened, self._found.token = _how(seen.how), seen.token
+            case o.Said(replay=False) | o.ToolStarted(replay=False) if turn is not None and not turn.began:
+                turn.began = True
+                self._found.facts.append(f.TurnBegan(at=self._heard_at, attempt=self._attempt, prompt=turn.prompt))
+
+
+def _how(how: o.How) -> How:
+    return "new" if how == "new" else "load"

@@ -13,7 +13,7 @@ from typing import Any, Final
 from rekindle.agents import fields
 from rekindle.agents.acp.decoding import Message, NoMessage, Notification, Request, Response, decode
 from rekindle.agents.acp.segment import Segment
-from rekindle.agents.dialect import OpenState, OurRequest
+from rekindle.agents.dialect import Opening, OpenState, OurRequest
 from rekindle.agents.failure import Failure, classify, resets_at, retry_after, why_not_opened
 from rekindle.agents.framing import Oversized
 from rekindle.agents.lenient import excerpt
@@ -47,6 +47,7 @@ class Wire:
 
     def __init__(self, generation: int) -> None:
         self.generation = generation
+        self.asked: Opening | None = None
         self._initialized: Initialized | None = None
         self.token: str | None = None
         self._opened: How | None = None
@@ -102,7 +103,8 @@ class Wire:
         self._messages.add(message_id)
         match decode(line):
             case Request(request_id=str(name), method=method, params=params):
-                self._ours[name] = _our_request(name, method, params)
+                self._ours[name] = ours = _our_request(name, method, params)
+                self.asked = _asked(self.asked, ours)
                 self._prompted = self._prompted or method == "session/prompt"
             case Response(request_id=request_id):
                 key = fields.key(request_id)
@@ -256,6 +258,16 @@ def _turn_failed(prompt_id: str, failure: Failure) -> TurnFailed:
 def _our_request(name: str, method: str, params: dict[str, Any]) -> OurRequest:
     prompt_id = _PROMPT.sub("", name, count=1) if method == "session/prompt" else ""
     return OurRequest(name, method, fields.text(params.get("sessionId")), prompt_id)
+
+
+def _asked(before: Opening | None, ours: OurRequest) -> Opening | None:
+    """A prompt names the conversation that it is sent into, which a request for a new one cannot."""
+    how = _OPENING.get(ours.method)
+    if how is not None and before is None:
+        return Opening(how, ours.token or None)
+    if ours.prompt_id and (before is None or before.token is None):
+        return Opening(before.how if before is not None else "new", ours.token or None)
+    return before
 
 
 def _callback(request: Request) -> CallbackAsked:

@@ -16,7 +16,7 @@ from rekindle.agents import fields
 from rekindle.agents.claude import messages, tools
 from rekindle.agents.claude.errors import Told, judge
 from rekindle.agents.claude.words import Words
-from rekindle.agents.dialect import OpenState, OurRequest, Outgoing
+from rekindle.agents.dialect import Opening, OpenState, OurRequest, Outgoing
 from rekindle.agents.failure import Failure, why_not_opened
 from rekindle.agents.framing import Oversized
 from rekindle.agents.lenient import excerpt, parse
@@ -65,7 +65,7 @@ class ClaudeDialect:
         self.generation = generation
         self.token: str | None = None
         self._stored_token = stored_token
-        self._asked_for: tuple[How, str] | None = None
+        self.asked: Opening | None = None
         self._opened: How | None = None
         self._messages: set[str] = set()
         self._prompt: OurRequest | None = None
@@ -150,7 +150,7 @@ class ClaudeDialect:
         prompt = messages.prompt_in(message_id, line)
         body = fields.mapping(parse(line))
         if opening is not None:
-            self._asked_for = opening
+            self.asked = Opening(opening[0], opening[1] or None)
         elif prompt is not None:
             self._prompt = OurRequest(message_id, "prompt", self.token or "", prompt[0])
             self._uuid, self._echoed = fields.text(body.get("uuid")), prompt[1].lstrip().startswith("/")
@@ -174,8 +174,12 @@ class ClaudeDialect:
         return True
 
     def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
-        """Nothing has to be guessed: every message is sent as soon as it is due."""
-        return 0
+        """A prompt that the agent repeats was sent, even where it does not show how the turn before it ended."""
+        if b'"isReplay"' not in line:
+            return 0
+        uuid = fields.text(fields.mapping(parse(line)).get("uuid"))
+        sent = (fields.text(fields.mapping(parse(payload)).get("uuid")) for _, payload in waiting)
+        return next((at for at, one in enumerate(sent, start=1) if uuid and one == uuid), 0)
 
     def received(self, line: bytes) -> list[Observation]:
         """One complete line of the output spool, in order."""
@@ -349,7 +353,7 @@ class ClaudeDialect:
         )
 
     def _refused(self, text: str) -> OpenRefused:
-        how = self._asked_for[0] if self._asked_for is not None else "new"
+        how = self.asked.how if self.asked is not None else "new"
         failure = Failure(None, text or "the agent ended before it was ready")
         return OpenRefused(how=how, problem=why_not_opened(failure, how), code=None, message=failure.message)
 
