@@ -95,7 +95,7 @@ def test_the_screen_of_a_cut_run_names_its_agents_with_task_and_branch(shop: Sho
     asked = shop.machine.run("resume", FEATURE)
     assert asked.returncode == 3
     assert 'Last checkpoint: "wave-1-complete" (seq 2)' in asked.stdout
-    assert "1. [error.encountered] TypeError" in asked.stdout
+    assert "1. [error.encountered] service.ts:42: TypeError" in asked.stdout
     assert f"- service-eng (task 2, branch work/{FEATURE}/api-service)" in asked.stdout
     assert "B. Continue past it: mark task 2 as skipped and go on at wave-2-start" in asked.stdout
 
@@ -111,6 +111,7 @@ def failed(shop: Shop, *tasks: str) -> None:
     asked = shop.machine.run("resume", FEATURE)
     assert asked.returncode == 3
     assert "[task.failed] task b: quality assurance failed 2 rounds" in asked.stdout
+    assert "(attempts: 2)" in asked.stdout
     assert "--choose A" in asked.stderr
 
 

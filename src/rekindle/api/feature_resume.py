@@ -96,7 +96,7 @@ def told(found: Found) -> dict[str, Any]:
     checkpoint = state.checkpoint
     rows = {name: [asdict(row) for row in getattr(found.outlook, name)] for name in ("tasks", "branches", "worktrees")}
     issues = [
-        {name: getattr(issue, name) for name in ("sid", "seq", "type", "task", "message")}
+        {name: getattr(issue, name) for name in ("sid", "seq", "type", "task", "message", "place", "attempts")}
         for issue in found.outlook.issues
     ]
     return {

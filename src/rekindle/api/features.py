@@ -7,23 +7,21 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from rekindle.adapters import commands, run_owner, team
+from rekindle.adapters import commands, run_owner
 from rekindle.adapters.feature_git.git_feature import GitFeature
 from rekindle.adapters.files import EVENTS
-from rekindle.api.feature_resume import Answer, Choice, Found, Here, answer, look, told
+from rekindle.api.feature_decision import Tell, carry_out, ensure_team, start_of
+from rekindle.api.feature_resume import Choice, Here, answer, look, told
 from rekindle.api.feature_view import view
 from rekindle.api.journals import JournalWriters
 from rekindle.core.feature.naming import feature_branch
-from rekindle.core.feature.outlook import Outlook
-from rekindle.core.feature.plan import BadPlan, Plan, skip
+from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
-from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER, Progress
 from rekindle.core.journal import event as ev
-from rekindle.core.journal.run import SKIPPED
 from rekindle.core.session import facts as f
 from rekindle.ports.errors import FeatureBlocked, NoOpenRun, OwnedError, RekindleError, UsageError
 from rekindle.runtime.feature_hands import Order, Tools
@@ -104,8 +102,9 @@ class Features:
         )
         held = self._hold(here, given.feature, sid)
         try:
-            await self._start(order, {"command": "implement"})
-            await self._tell(order, ev.PLAN_CREATED, to_event(given.plan), "plan")
+            tell = self._teller(order)
+            await tell(ev.SESSION_START, start_of(order, "implement"), "start")
+            await tell(ev.PLAN_CREATED, to_event(given.plan), "plan")
         except BaseException:
             held.release()
             raise
@@ -142,9 +141,9 @@ class Features:
         order = self._order(here, feature, sid, work, mode, jobs or JOBS, env, permission, "")
         held = self._hold(here, feature, sid)
         try:
-            order, warnings = await self._decided(order, found, chosen, instructions)
+            order, warnings = await carry_out(order, found, chosen, instructions, self._teller(order))
             team_name = run.start.team if run is not None and run.start is not None else None
-            stands = self._ensure_team(order, found.progress, team_name or feature)
+            stands = ensure_team(order, found.progress, team_name or feature)
         except BaseException:
             held.release()
             raise
@@ -169,63 +168,6 @@ class Features:
         live.runner.cancel()
         await asyncio.wait([live.task])
         return view(live.runner, is_over=True, now=self._means.supervisor.engine.clock())
-
-    async def _decided(self, order: Order, found: Found, chosen: Answer, instructions: str) -> tuple[Order, list[str]]:
-        """Carry out what was decided, git first: a decision that is written down has been carried out."""
-        seen, known = found.outlook, found.progress
-        restarts = chosen in ("restart A", "restart B")
-        over = list(known) if restarts else [*(seen.affected if chosen == START_OVER else ()), *seen.lost]
-        branches = {name: known[name].branch for name in dict.fromkeys(over)}
-        kept = (await asyncio.to_thread(found.git.start_over, branches, order.sid, whole=restarts)).kept
-        warnings = [f"the old {branch} is kept as {ref}" for branch, ref in kept.items()]
-        begin = {"restarts": found.analysis.sid} if restarts else {"resumes": found.analysis.sid}
-        await self._start(order, {"command": "resume", **begin})
-        if restarts:
-            await self._tell(order, ev.PLAN_CREATED, to_event(order.plan), "plan")
-        await self._tell(order, ev.RESUME_DECIDED, _decision(found, chosen, instructions), "decided")
-        if seen.lost and not restarts:
-            lost = {"choice": START_OVER, "issues": [], "tasks": list(seen.lost), "reason": "their branches are gone"}
-            await self._tell(order, ev.RESUME_DECIDED, lost, "lost")
-        if chosen == SKIP:
-            order, more = await self._skip(order, known, seen)
-            warnings += more
-        for number, sentence in enumerate((*seen.warnings, *warnings)):
-            data = {"message": sentence, "context": "resume"}
-            await self._tell(order, ev.WARNING_LOGGED, data, f"resume-{number}")
-        return order, warnings
-
-    async def _skip(self, order: Order, known: dict[str, Progress], found: Outlook) -> tuple[Order, list[str]]:
-        done = [row.name for row in found.tasks if row.action == "done"]
-        out = [*found.affected, *(name for name, one in known.items() if one.status == SKIPPED)]
-        result = skip(order.plan, out, done)
-        for name in found.affected:
-            await self._tell(order, ev.TASK_SKIPPED, {"taskId": name, "reason": "chosen at a resume"}, f"skip-{name}")
-        warnings = []
-        for name, missing in result.cannot_run.items():
-            reason = f"task {name} cannot run any more: it needs {missing}, which is skipped"
-            await self._tell(order, ev.TASK_SKIPPED, {"taskId": name, "reason": reason}, f"skip-{name}")
-            warnings.append(reason)
-        if result.dropped:
-            what = ", ".join(f"{name} no longer waits for {other}" for name, other in result.dropped)
-            data = {"change": "dependency_changed", "reason": what, **to_event(result.plan)}
-            await self._tell(order, ev.PLAN_UPDATED, data, "plan")
-        return replace(order, plan=result.plan), warnings
-
-    def _ensure_team(self, order: Order, known: dict[str, Progress], name: str) -> str:
-        home = order.env.get("HOME")
-        if not home:
-            return "missing"
-        agents = {task.agent or order.agent: task.agent or order.agent for task in order.plan.tasks}
-        tasks = [
-            {
-                "id": task.id,
-                "subject": task.summary,
-                "status": known[task.id].status if task.id in known else "PENDING",
-                "blockedBy": list(order.plan.blocked_by(task.id)),
-            }
-            for task in order.plan.tasks
-        ]
-        return team.ensure(home, name, agents, tasks)
 
     def _refuse_live(self, here: Here, feature: str) -> None:
         live = self._live.get((here.repository.root, feature))
@@ -279,13 +221,11 @@ class Features:
             raise OwnedError(f"another process holds {feature}", "`rekindle` shows which")
         return held
 
-    async def _start(self, order: Order, data: dict[str, Any]) -> None:
-        branch = feature_branch(order.feature)
-        about = {"feature": order.feature, "branch": branch, "mode": order.mode}
-        await self._tell(order, ev.SESSION_START, {**data, **about}, "start")
+    def _teller(self, order: Order) -> Tell:
+        async def tell(type_: str, data: dict[str, Any], key: str) -> None:
+            await self._append(order, type_, data, f"{order.sid}-{key}")
 
-    async def _tell(self, order: Order, type_: str, data: dict[str, Any], key: str) -> None:
-        await self._append(order, type_, data, f"{order.sid}-{key}")
+        return tell
 
     async def _append(self, order: Order, type_: str, data: dict[str, Any], event_id: str) -> None:
         await self._means.journals.append(
@@ -333,16 +273,3 @@ def _refuse_checked_out(feature: str, where: str | None) -> None:
             f"{feature_branch(feature)} is checked out in {where}; merges would move it under you",
             f"free it (git -C {where} switch --detach keeps the files as they are), then try again",
         )
-
-
-def _decision(found: Found, chosen: Answer, instructions: str) -> dict[str, Any]:
-    """The data of `resume.decided`: what was asked, what was answered, which issues are settled by it."""
-    settled = [{"sid": issue.sid, "seq": issue.seq} for issue in found.analysis.state.issues]
-    meant = {START_OVER: list(found.outlook.affected), SKIP: list(found.outlook.affected)}
-    tasks = meant.get(chosen, _unfinished(found.progress) if chosen == INSTRUCT else [])
-    about = {"case": found.outlook.decision.case, "choice": chosen.removeprefix("restart "), "issues": settled}
-    return {**about, "tasks": tasks, **({"instructions": instructions} if instructions else {})}
-
-
-def _unfinished(known: dict[str, Progress]) -> list[str]:
-    return [name for name, one in known.items() if not one.merged and one.status != SKIPPED]

@@ -33,8 +33,7 @@ def question(told: Told) -> Iterator[str]:
         yield ""
         yield "Issues found after the checkpoint:"
         for number, issue in enumerate(told["issues"], start=1):
-            task = f" task {printable(issue['task'])}:" if issue["task"] else ""
-            yield f"  {number}. [{issue['type']}]{task} {printable(issue['message'])}"
+            yield f"  {number}. {_issue(issue)}"
     else:
         yield "No checkpoint found: the run was cut early."
         yield ""
@@ -60,6 +59,14 @@ def question(told: Told) -> Iterator[str]:
     yield ""
 
 
+def _issue(issue: Told) -> str:
+    about = [f"task {printable(issue['task'])}"] if issue["task"] else []
+    about += [printable(issue["place"])] if issue["place"] else []
+    where = f"{', '.join(about)}: " if about else ""
+    tried = f" (attempts: {issue['attempts']})" if issue["attempts"] else ""
+    return f"[{issue['type']}] {where}{printable(issue['message'])}{tried}"
+
+
 def explanation(told: Told) -> Iterator[str]:
     """All that a resume would do: `--explain`."""
     yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: case {told["case"]}'
@@ -67,7 +74,7 @@ def explanation(told: Told) -> Iterator[str]:
         yield from (f"  {line.strip()}" for line in list(onward(told))[1:-1])
     else:
         for issue in told["issues"]:
-            yield f"  [{issue['type']}] {printable(issue['message'])}"
+            yield f"  {_issue(issue)}"
         for option in told["options"]:
             yield f"  {option['key']}. {option['title']}: {printable(option['effect'])}"
     for title, key in (("Tasks", "tasks"), ("Branches", "branches"), ("Worktrees", "worktrees")):

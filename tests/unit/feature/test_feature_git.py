@@ -310,6 +310,20 @@ def test_a_worktree_whose_git_file_is_gone_never_stands_for_the_users_checkout(r
     assert repo.checkout() == before
 
 
+def test_a_worktree_that_was_removed_under_its_agent_is_not_taken_for_one_that_deletes_everything(repo: Repo) -> None:
+    feature = repo.begun("a")
+    tree = Path(feature.tree_of("a"))
+    shutil.rmtree(tree)
+    tree.mkdir()
+    (tree / "late.txt").write_text("written after that")
+    with pytest.raises(FeatureBlocked, match="removed the files"):
+        feature.prepare("a", "work/shop/a", "s")
+    assert repo.seen(feature, "a").trees == {}
+    tree.rename(tree.with_name("aside"))
+    assert feature.prepare("a", "work/shop/a", "s").made_tree
+    assert (tree / "readme.txt").exists()
+
+
 def test_an_integration_worktree_without_its_git_file_never_stands_for_the_users_checkout(repo: Repo) -> None:
     feature = repo.begun("a")
     before = repo.checkout()

@@ -94,10 +94,19 @@ def cleared_of_unfinished(place: Place, path: str) -> list[Registered]:
 
 
 def mend(place: Place, path: str) -> None:
-    """Give a worktree that has lost its `.git` a new one; whatever else is there instead is left to a person."""
-    if not place.is_sound(path):
-        place.git.run("worktree", "repair")
-        place.at(path)
+    """Give a worktree that has lost its `.git` a new one; whatever else is there instead is left to a person.
+
+    So is a folder that has lost everything: to git it would be a worktree whose agent has removed every file.
+    """
+    if place.is_sound(path):
+        return
+    real = os.path.realpath(path)
+    head = next((tree.head for tree in registered(place.git) if os.path.realpath(tree.path) == real), None)
+    names = place.git.output("ls-tree", "--name-only", "-z", head).split(b"\0")[:-1] if head is not None else []
+    if names and not any(os.path.lexists(os.path.join(os.fsencode(path), name)) for name in names):
+        raise FeatureBlocked(f"somebody has removed the files of {path}", "move it away, then resume the feature")
+    place.git.run("worktree", "repair")
+    place.at(path)
 
 
 def _switch(place: Place, tree: Registered, branch: str) -> None:
@@ -142,7 +151,10 @@ def commit(place: Place, tree: str, message: str) -> None:
     """Commit everything that a worktree has."""
     place.free_index(tree)
     git = place.at(tree)
-    git.output(*DURABLE, "add", "--all")
+    added = git.run(*DURABLE, "add", "--all")
+    if added.returncode != 0:
+        first = added.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise GitFailed(f"git add in {tree}: {first}", "mend that there, then resume the feature")
     if git.run("diff", "--cached", "--quiet").returncode == 0:
         return
     done = place.commit(tree, "commit", "-m", message)

@@ -118,7 +118,8 @@ def _issues(title: str, issues: list[Issue]) -> Iterator[str]:
     yield f"{title}:"
     for number, issue in enumerate(issues, start=1):
         task = f" task #{printable(issue.task)}" if issue.task else ""
-        yield f"  {number}. [{issue.type}]{task} {printable(issue.message)}".rstrip()
+        place = f" {printable(issue.place)}:" if issue.place else ""
+        yield f"  {number}. [{issue.type}]{task}{place} {printable(issue.message)}".rstrip()
 
 
 def _decision(analysis: Analysis, what: str) -> Iterator[str]:

@@ -54,7 +54,9 @@ def document(analysis: Analysis) -> dict[str, Any]:
 
 
 def _issue(issue: Issue) -> dict[str, Any]:
-    return {name: getattr(issue, name) for name in ("sid", "seq", "type", "task", "message")}
+    return {
+        name: getattr(issue, name) for name in ("sid", "seq", "type", "task", "message", "file", "line", "attempts")
+    }
 
 
 def _task(task: TaskState) -> dict[str, Any]:

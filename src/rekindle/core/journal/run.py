@@ -47,6 +47,14 @@ class Issue(msgspec.Struct, frozen=True):
     task: str | None
     message: str
     resolved: bool = False
+    file: str | None = None
+    line: int | None = None
+    attempts: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it was met, as `file:line`; empty if nobody said."""
+        return f"{self.file}:{self.line}" if self.file and self.line is not None else self.file or ""
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -319,7 +327,18 @@ def _worktree(run: RunState, event: Event) -> None:
 
 
 def _issue(run: RunState, event: Event, *, resolved: bool = False) -> Issue:
-    return Issue(run.sid, event.seq, event.type, ev.task_of(event.data), ev.message_of(event.data), resolved)
+    data = event.data
+    return Issue(
+        run.sid,
+        event.seq,
+        event.type,
+        ev.task_of(data),
+        ev.message_of(data),
+        resolved,
+        ev.text(data.get("file")),
+        _whole(data.get("line")),
+        _whole(data.get("attempts")),
+    )
 
 
 def _whole(value: object) -> int | None:

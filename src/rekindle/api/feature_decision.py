@@ -1,0 +1,103 @@
+"""Carries out what a resume has decided, before agents start: branches put aside, the decision on record, the team."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from rekindle.adapters import team
+from rekindle.api.feature_resume import Answer, Found
+from rekindle.core.feature.naming import feature_branch
+from rekindle.core.feature.outlook import Outlook
+from rekindle.core.feature.plan import skip
+from rekindle.core.feature.plan_event import to_event
+from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER, Progress
+from rekindle.core.journal import event as ev
+from rekindle.core.journal.run import SKIPPED
+from rekindle.runtime.feature_hands import Order
+
+#: Writes an event of a run: its type, its data, and what makes it the same event when it is written again.
+Tell = Callable[[str, dict[str, Any], str], Awaitable[None]]
+
+
+def start_of(order: Order, command: str, **more: str | None) -> dict[str, Any]:
+    """The data of `session.start`."""
+    branch = feature_branch(order.feature)
+    return {"command": command, **more, "feature": order.feature, "branch": branch, "mode": order.mode}
+
+
+async def carry_out(
+    order: Order, found: Found, chosen: Answer, instructions: str, tell: Tell
+) -> tuple[Order, list[str]]:
+    """Carry out what was decided, git first: a decision that is written down has been carried out."""
+    seen, known = found.outlook, found.progress
+    restarts = chosen in ("restart A", "restart B")
+    over = list(known) if restarts else [*(seen.affected if chosen == START_OVER else ()), *seen.lost]
+    branches = {name: known[name].branch for name in dict.fromkeys(over)}
+    kept = (await asyncio.to_thread(found.git.start_over, branches, order.sid, whole=restarts)).kept
+    warnings = [f"the old {branch} is kept as {ref}" for branch, ref in kept.items()]
+    begin = {"restarts": found.analysis.sid} if restarts else {"resumes": found.analysis.sid}
+    await tell(ev.SESSION_START, start_of(order, "resume", **begin), "start")
+    if restarts:
+        await tell(ev.PLAN_CREATED, to_event(order.plan), "plan")
+    await tell(ev.RESUME_DECIDED, _decision(found, chosen, instructions), "decided")
+    if seen.lost and not restarts:
+        lost = {"choice": START_OVER, "issues": [], "tasks": list(seen.lost), "reason": "their branches are gone"}
+        await tell(ev.RESUME_DECIDED, lost, "lost")
+    if chosen == SKIP:
+        order, more = await _skip(order, known, seen, tell)
+        warnings += more
+    for number, sentence in enumerate((*seen.warnings, *warnings)):
+        await tell(ev.WARNING_LOGGED, {"message": sentence, "context": "resume"}, f"resume-{number}")
+    return order, warnings
+
+
+async def _skip(order: Order, known: dict[str, Progress], found: Outlook, tell: Tell) -> tuple[Order, list[str]]:
+    done = [row.name for row in found.tasks if row.action == "done"]
+    out = [*found.affected, *(name for name, one in known.items() if one.status == SKIPPED)]
+    result = skip(order.plan, out, done)
+    for name in found.affected:
+        await tell(ev.TASK_SKIPPED, {"taskId": name, "reason": "chosen at a resume"}, f"skip-{name}")
+    warnings = []
+    for name, missing in result.cannot_run.items():
+        reason = f"task {name} cannot run any more: it needs {missing}, which is skipped"
+        await tell(ev.TASK_SKIPPED, {"taskId": name, "reason": reason}, f"skip-{name}")
+        warnings.append(reason)
+    if result.dropped:
+        what = ", ".join(f"{name} no longer waits for {other}" for name, other in result.dropped)
+        data = {"change": "dependency_changed", "reason": what, **to_event(result.plan)}
+        await tell(ev.PLAN_UPDATED, data, "plan")
+    return replace(order, plan=result.plan), warnings
+
+
+def _decision(found: Found, chosen: Answer, instructions: str) -> dict[str, Any]:
+    """The data of `resume.decided`: what was asked, what was answered, which issues are settled by it."""
+    settled = [{"sid": issue.sid, "seq": issue.seq} for issue in found.analysis.state.issues]
+    meant = {START_OVER: list(found.outlook.affected), SKIP: list(found.outlook.affected)}
+    tasks = meant.get(chosen, _unfinished(found.progress) if chosen == INSTRUCT else [])
+    about = {"case": found.outlook.decision.case, "choice": chosen.removeprefix("restart "), "issues": settled}
+    return {**about, "tasks": tasks, **({"instructions": instructions} if instructions else {})}
+
+
+def _unfinished(known: dict[str, Progress]) -> list[str]:
+    return [name for name, one in known.items() if not one.merged and one.status != SKIPPED]
+
+
+def ensure_team(order: Order, known: dict[str, Progress], name: str) -> str:
+    """The team file of a feature, reused or written anew; says which."""
+    home = order.env.get("HOME")
+    if not home:
+        return "missing"
+    agents = {task.agent or order.agent: task.agent or order.agent for task in order.plan.tasks}
+    tasks = [
+        {
+            "id": task.id,
+            "subject": task.summary,
+            "status": known[task.id].status if task.id in known else "PENDING",
+            "blockedBy": list(order.plan.blocked_by(task.id)),
+        }
+        for task in order.plan.tasks
+    ]
+    return team.ensure(home, name, agents, tasks)
