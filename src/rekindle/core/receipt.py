@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rekindle.core.session.facts import AnyFact, Compared, Cut, Named, Opened, Receipt
-from rekindle.core.session.machine import Attempt, Prompt, Session, cut_of, has_prompt
+from rekindle.core.session.machine import Attempt, Prompt, Session, cut_of, prompts_in
+from rekindle.core.session.marks import marks
 
 
 def receipt(before: Session, fact: AnyFact) -> Receipt | None:
@@ -36,7 +37,7 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
 
 def _in_both(shown: Sequence[str], read: Sequence[str] | None) -> list[str]:
     """What an agent shows may come from elsewhere than what its model gets: where its record was read, both count."""
-    return list(shown) if read is None else list((Counter(shown) & Counter(read)).elements())
+    return list(shown) if read is None else list((Counter(marks(shown)) & Counter(marks(read))).elements())
 
 
 def _earlier(session: Session, attempt: Attempt) -> list[Prompt]:
@@ -112,10 +113,11 @@ def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str
     finished = [
         one for one in _earlier(session, attempt) if one.attempt >= begun and (turn is None or one.id != turn.id)
     ]
-    missing = [one for one in finished if not has_prompt(session, one, list(known))]
+    there = prompts_in(session, known)
+    missing = [one for one in finished if one.id not in there]
     if missing:
         reason = f"the agent's record lacks {len(missing)} of {len(finished)} earlier prompts"
         return Receipt(kind="unproven", reason=reason, unknown=unknown)
-    again = turn is not None and turn.attempt < attempt.number and not has_prompt(session, turn, list(known))
+    again = turn is not None and turn.attempt < attempt.number and turn.id not in there
     repeated = [f"not in the agent's record: {turn.text[:200]}"] if again and turn is not None else []
     return Receipt(kind="same", reason=proved, unknown=unknown, repeated=repeated)

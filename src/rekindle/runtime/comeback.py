@@ -7,6 +7,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import PROMPT
 from rekindle.core.session.history import with_history
 from rekindle.core.session.machine import Session, nothing_ever_ran
+from rekindle.core.session.marks import marks
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import Records
@@ -36,7 +37,7 @@ class Comeback:
             generation=session.generation + 1,
             how=choice.how,
             token=token,
-            known=list(choice.known) if choice.known is not None else None,
+            known=marks(choice.known) if choice.known is not None else None,
             changed=[] if is_first else await self._workplace.changed(session),
             history=await self._history(session, choice),
             notes=list(choice.notes),

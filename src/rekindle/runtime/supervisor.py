@@ -21,6 +21,7 @@ from rekindle.agents.kind import AgentKind, Start
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session
+from rekindle.core.session.marks import marks
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output
 from rekindle.ports.records import Compared, Records
@@ -337,7 +338,7 @@ class Supervisor:
             at=self.engine.clock(),
             attempt=talk.attempt,
             extends=found.extends,
-            known=list(found.prompts),
+            known=marks(found.prompts),
             why=found.why,
         )
         if not (self.engine.session(session).attempts[-1].compared):

@@ -18,6 +18,7 @@ from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.machine import Session
+from rekindle.core.session.marks import marks
 from rekindle.core.session.permission import Allow, Ask, Deny, Mode, decide
 from rekindle.ports.keepers import Ended, Sent
 
@@ -121,7 +122,7 @@ class Talk:
             attempt=self.attempt,
             how="new" if state.opened == "new" else "load",
             token=state.token,
-            known=self._replayed.texts if state.opened == "load" and self.kind.proof == "replay" else None,
+            known=marks(self._replayed.texts) if state.opened == "load" and self.kind.proof == "replay" else None,
             can_load=state.initialized is None or state.initialized.can_load or state.initialized.can_resume,
             proof=self.kind.proof,
             compact=self.kind.compact,
@@ -196,6 +197,7 @@ class Talk:
             title=seen.title,
             kind=seen.kind,
             options=[(one.option_id, one.name, one.kind) for one in seen.options],
+            prompt=self.wire.open.prompt_id or "",
         )
         paths = self._resolve(self._cwd, seen.paths)
         match decide(self._mode, seen.kind, paths, self._resolve(self._cwd, ["."])[0], seen.options):

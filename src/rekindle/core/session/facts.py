@@ -130,7 +130,7 @@ class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):
 class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
     """A new attempt is about to be started. After a crash it is looked for before anything else.
 
-    What was found out before it: `known` are the prompts in the agent's own record (None: it could not be read),
+    What was found out before it: `known` marks the prompts in the agent's own record (None: it could not be read),
     `changed` the files that differ from the end of the last turn, `history` what a new conversation is told of the old
     one, `notes` what was done to the record, `why` the reason for a new conversation. `agent` is empty in old facts.
     """
@@ -169,7 +169,7 @@ class Adopted(Fact, frozen=True, kw_only=True, tag="adopted"):
 
 
 class Opened(Fact, frozen=True, kw_only=True, tag="opened"):
-    """Ready: the conversation is open. `known` are the user texts that the agent's own record showed.
+    """Ready: the conversation is open. `known` marks the user texts that the agent's own record showed.
 
     `proof`: whether that shows that the conversation is the same, or only the next turn will. `compact` is the prompt
     that makes the agent shorten its conversation, where there is one.
@@ -267,13 +267,14 @@ class CancelAsked(Fact, frozen=True, kw_only=True, tag="cancel_asked"):
 
 
 class PermissionAsked(Fact, frozen=True, kw_only=True, tag="permission_asked"):
-    """The agent wants to do something that it may not do unasked."""
+    """The agent wants to do something that it may not do unasked. `prompt`: in whose turn; empty in none."""
 
     attempt: int
     request: str
     title: str
     kind: str
     options: list[tuple[str, str, str]]
+    prompt: str = ""
 
 
 class PermissionAnswered(Fact, frozen=True, kw_only=True, tag="permission_answered"):

@@ -6,7 +6,8 @@ books the rest (prompts, attempts, token). The diagram in docs/sessions.md is ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Literal, assert_never
 
@@ -17,6 +18,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import AnyFact, Cut, Limits, Receipt, Usage
 from rekindle.core.session.limits import reached
+from rekindle.core.session.marks import mark
 from rekindle.core.session.recovery import PATIENCE, compacted_prompt, retry_at, retry_prompt
 
 
@@ -101,7 +103,8 @@ class Attempt(msgspec.Struct, frozen=True):
     """One process life of the agent. launching -> up -> ready -> gone.
 
     `opened`: its conversation was open once. `named` is the conversation as the agent itself named it. `compared`: its
-    record was looked at after it had come back.
+    record was looked at after it had come back. `known`, `changed` and `history` are there until they have been used:
+    a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
     """
 
     number: int
@@ -137,6 +140,7 @@ class Permission(msgspec.Struct, frozen=True):
     options: list[tuple[str, str, str]]
     answered: bool = False
     option: str | None = None
+    prompt: str = ""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -220,6 +224,8 @@ FULL_BUDGET = 3
 #: Seconds before the next automatic start, by what is left of the budget.
 _PAUSES = {3: 0.0, 2: 2.0}
 _LONGEST_PAUSE = 8.0
+#: So much stays of the last words of an attempt that is long over.
+_SAID_BEFORE = 200
 
 
 def create(fact: f.Created) -> Session:
@@ -285,7 +291,10 @@ def _is_stale(session: Session, fact: AnyFact) -> bool:
         case f.TurnFinished() | f.TurnFailed():
             running = _progress(session, fact.prompt) in ("sent", "began")
             return _status(session, fact.attempt) != "ready" or not running
-        case f.PermissionAsked() | f.Exited():
+        case f.PermissionAsked():
+            over = bool(fact.prompt) and _progress(session, fact.prompt) not in ("sent", "began")
+            return over or _status(session, fact.attempt) in (None, "gone")
+        case f.Exited():
             return _status(session, fact.attempt) in (None, "gone")
         case _:
             return False
@@ -332,7 +341,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             anew = fact.how == "new" and not nothing_ever_ran(session)
             return replace(
                 session,
-                attempts=[*session.attempts, attempt],
+                attempts=[*_shortened(session), attempt],
                 generation=max(session.generation, fact.generation),
                 resume_asked=None,
                 stop_asked=None,
@@ -346,11 +355,12 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return _attempt(session, lambda a: replace(a, status="up", folder=fact.folder, pid=fact.pid))
         case f.LaunchFailed():
             gone = _attempt(session, lambda a: replace(a, status="gone", how_ended=fact.message))
-            return replace(gone, message=fact.message)
+            return replace(_used_up(gone), message=fact.message)
         case f.Opened():
             ready = _attempt(session, lambda a: replace(a, status="ready", token=fact.token, opened=True))
             fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
-            return _settle_cut(replace(fresh, compact=fact.compact), fact)
+            settled = _settle_cut(replace(fresh, compact=fact.compact), fact)
+            return _attempt(settled, lambda a: replace(a, known=None, changed=[]))
         case f.OpenRefused():
             return _refused(session, fact)
         case f.Named():
@@ -396,7 +406,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.PermissionAsked():
             if any(asked.request == fact.request and asked.attempt == fact.attempt for asked in session.permissions):
                 return session
-            question = Permission(fact.request, fact.attempt, fact.title, fact.kind, fact.options)
+            question = Permission(fact.request, fact.attempt, fact.title, fact.kind, fact.options, prompt=fact.prompt)
             return replace(session, permissions=[*session.permissions, question])
         case f.PermissionAnswered():
             answered = [
@@ -451,7 +461,7 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         delivered = fact.cut.delivered if fact.cut is not None else "yes"
         ended = "cancelled" if turn.id == session.cancel_asked else "queued" if delivered == "no" else "cut"
         gone = _prompt(gone, turn.id, state=ended)
-    gone = _nothing_asked(gone)
+    gone = replace(_used_up(gone), permissions=[])
     if fact.truncated:
         told = (
             f"attempt {fact.attempt}: something shortened the agent's output, {fact.truncated} bytes of it may be lost"
@@ -524,8 +534,8 @@ def _used(session: Session, usage: Usage | None) -> Session:
 
 
 def _nothing_asked(session: Session) -> Session:
-    """A question ends with its turn."""
-    return replace(session, permissions=[asked for asked in session.permissions if asked.answered])
+    """A question ends with its turn. One that belongs to none is remembered: it may be told again."""
+    return replace(session, permissions=[asked for asked in session.permissions if asked.answered and not asked.prompt])
 
 
 def _stopped(session: Session) -> Session:
@@ -544,7 +554,7 @@ def _settle_cut(session: Session, fact: f.Opened) -> Session:
         return session
     cut, attempt = cut_of(session, turn), session.attempts[-1]
     known = fact.known if fact.known is not None else attempt.known or []
-    same = fact.how == "load" and has_prompt(session, turn, known)
+    same = fact.how == "load" and turn.id in prompts_in(session, known)
     if same or (attempt.history and (cut.said or cut.tools) and not session.queued):
         text = continuation(turn.text, cut, attempt.changed, same=same)
         told = Prompt(f"{turn.id}+{fact.attempt}", text, fact.at, by="rekindle")
@@ -568,10 +578,15 @@ def cut_of(session: Session, turn: Prompt) -> Cut:
     return before.cut if before is not None and before.cut is not None else Cut()
 
 
-def has_prompt(session: Session, turn: Prompt, known: list[str]) -> bool:
-    """Whether the agent's record has this prompt, and not only an earlier one in the same words."""
-    same = [one for one in session.prompts if one.attempt and one.text == turn.text]
-    return known.count(turn.text) >= same.index(turn) + 1 if turn in same else turn.text in known
+def prompts_in(session: Session, known: Iterable[str]) -> set[str]:
+    """The prompts (their ids) that an agent's record has. The same words sent twice have to be there twice."""
+    left = Counter(mark(text) for text in known)
+    found: set[str] = set()
+    for one in session.prompts:
+        if one.attempt and left[mark(one.text)] > 0:
+            left[mark(one.text)] -= 1
+            found.add(one.id)
+    return found
 
 
 def nothing_ever_ran(session: Session) -> bool:
@@ -583,6 +598,23 @@ def nothing_ever_ran(session: Session) -> bool:
 
 def _attempt(session: Session, change: Callable[[Attempt], Attempt]) -> Session:
     return replace(session, attempts=[*session.attempts[:-1], change(session.attempts[-1])])
+
+
+def _used_up(session: Session) -> Session:
+    """What was found out for an attempt goes with it."""
+    return _attempt(session, lambda a: replace(a, known=None, changed=[], history=""))
+
+
+def _shortened(session: Session) -> list[Attempt]:
+    """The attempts so far. Of those before the last only a turn that is still cut needs all that was said in it."""
+    turn = session.turn
+    needed = {turn.attempt if turn is not None else 0, session.attempts[-1].number if session.attempts else 0}
+    return [
+        replace(one, cut=replace(one.cut, said=one.cut.said[-_SAID_BEFORE:]))
+        if one.cut is not None and one.number not in needed
+        else one
+        for one in session.attempts
+    ]
 
 
 def _prompt(session: Session, prompt: str, **changes: object) -> Session:

@@ -1,0 +1,23 @@
+"""Long texts in short: what is kept of an agent's record for ever is enough to find a prompt in it, and no more."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final
+
+_LONGEST: Final = 80
+_HEAD: Final = 40
+
+
+def mark(text: str) -> str:
+    """A short text itself, a longer one by its beginning and its hash. The mark of a mark is the same mark."""
+    if len(text) <= _LONGEST:
+        return text
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return f"{text[:_HEAD]}…#{digest}"
+
+
+def marks(texts: Iterable[str]) -> list[str]:
+    """The marks of some texts, in their order."""
+    return [mark(text) for text in texts]
