@@ -198,9 +198,11 @@ class AcpStage(Stage):
         return called(name)
 
     def heard(self, session: str) -> list[str]:
-        """A prompt with the history in front of it counts as both: what it asks for, and all that it tells."""
-        texts = self.model.user_texts(self.turns(session)[-1])
-        return [part for text in texts for part in dict.fromkeys((request_of(text), text))]
+        return self.model.user_texts(self.turns(session)[-1])
+
+    def has_heard(self, session: str, name: str) -> int:
+        """A prompt with the history in front of it is delivered as what it asks for."""
+        return sum(request_of(text).startswith(called(name)) for text in self.heard(session))
 
     def remembered(self, session: str) -> list[str]:
         return self.model.assistant_texts(self.turns(session)[-1])

@@ -55,6 +55,7 @@ def _rule(names: str, pattern: str, *codes: int) -> _Rule:
 
 _SESSION_GONE: Final = (
     r"no rollout found|no conversation found|invalid session identifier|no previous sessions found"
+    r"|rollout\S{0,200} (is empty|does not start with session metadata)"
     r"|no such (session|conversation|thread)"
     r"|unknown (session|conversation|thread)|(session|conversation|thread)\b.{0,120}\b(not found|does not exist)"
 )
