@@ -293,3 +293,55 @@ def test_all_resumes_the_features_that_ask_nothing(shop: Shop) -> None:
     told = shop.machine.ok("resume", "--all")
     assert "shop: skipped, it asks (case C)" in told and "tiny: run" in told
     until(lambda: "completed" in (other / "events.jsonl").read_text(), "the end of tiny")
+
+
+def test_an_agent_that_spoils_its_worktree_costs_the_user_nothing(shop: Shop) -> None:
+    """Without its `.git`, git would take the user's checkout for the worktree."""
+    before = shop.checkout()
+    spoils = task("a", "write a.txt a", "run rm .git")
+    wanders = task("b", "run git checkout -q -b mine", "stream 120 0.05 x", "run git checkout -q -", "write b.txt b")
+    shop.machine.ok("run", "--plan", shop.plan(spoils, wanders))
+    assert shop.checkout() == before
+    assert [subject for subject, _ in shop.history()] == ["Merge task a: Task a", "Merge task b: Task b"]
+    assert shop.git("ls-tree", "--name-only", f"feature/{FEATURE}").split() == ["a.txt", "b.txt", "readme.txt"]
+
+
+def test_a_run_is_ended_at_once_although_a_check_hangs_and_goes_on_with_the_check(shop: Shop) -> None:
+    plan = shop.plan(task("a", checks=["sh -c 'test -e ../../../go || sleep 250'"]))
+    shop.machine.ok("run", "--plan", plan, "--detach")
+    until(lambda: shop.events("qa.started"), "the check")
+    assert "user_cancelled" in shop.machine.ok("stop", FEATURE)
+    (shop.root / "go").write_text("")
+    shop.machine.ok("resume", FEATURE)
+    assert shop.count("task.completed") == {"a": 1}
+
+
+def test_an_agent_that_asks_for_permission_is_reported_and_goes_on_when_it_is_answered(shop: Shop) -> None:
+    shop.machine.ok("run", "--plan", shop.plan(task("a", "ask May I?", "write a.txt a")), "--detach")
+    [warning] = until(lambda: shop.events("warning.logged"), "the report")
+    assert "the agent of task a asks for permission: ask: May I? (" in warning["data"]["message"]
+    [row] = shop.machine.json("ps")["sessions"]
+    assert f"rekindle answer {row['id']} CHOICE" in warning["data"]["message"]
+    [asked] = shop.machine.show(row["id"])["session"]["permissions"]
+    shop.machine.ok("answer", row["id"], asked["options"][0][0])
+    until(lambda: shop.events("session.end"), "the end")
+    assert shop.events("session.end")[0]["data"]["reason"] == "completed"
+    assert len(shop.events("warning.logged")) == 1
+    assert shop.machine.run("resume", FEATURE).returncode == 2, "nothing is left to ask"
+
+
+@pytest.mark.parametrize("seen", ["plan.created", "branch.created", "task.started", "agent.spawned"])
+def test_an_end_that_comes_early_leaves_no_agent_behind(shop: Shop, seen: str) -> None:
+    shop.machine.ok("run", "--plan", shop.plan(task("a", "stream 900 0.05 x")), "--detach")
+    until(lambda: shop.events(seen), seen)
+    shop.machine.ok("stop", FEATURE)
+    assert shop.events("session.end")[-1]["data"]["reason"] == "user_cancelled"
+    assert shop.machine.stamped() == []
+    assert {row["status"] for row in shop.machine.json("ps", "--all")["sessions"]} <= {
+        "asleep",
+        "interrupted",
+        "cancelled",
+    }
+    until(lambda: not shop.machine.stamped(), "rest")
+    shop.machine.ok("resume", FEATURE, "--choose", "A", "--detach")
+    until(lambda: "x1" in shop.said("a"), "work again")

@@ -211,14 +211,18 @@ class Hands:
         await self._record(effect.session, *facts)
 
     async def end(self, session: str, to: str) -> None:
-        """End a session's agent, and wait until it is gone."""
+        """End a session's agent, and wait until it is gone. One that was never up comes up first: nothing holds it."""
         engine = self.tools.supervisor.engine
+        await self._until(lambda: bool(engine.session(session).attempts), f"the agent of session {session} never began")
         asked = f.StopAsked(at=engine.clock(), by=f"feature {self.order.feature}", to=to)  # type: ignore[arg-type]
         await self._record(session, asked)
+        await self._until(lambda: not engine.session(session).is_up, f"the agent of session {session} does not end")
+
+    async def _until(self, holds: Callable[[], bool], otherwise: str) -> None:
         deadline = asyncio.get_running_loop().time() + _END_SECONDS
-        while engine.session(session).is_up:
+        while not holds():
             if asyncio.get_running_loop().time() > deadline:
-                raise RekindleError(f"the agent of session {session} does not end", "see `rekindle ps`")
+                raise RekindleError(otherwise, "see `rekindle ps`")
             await asyncio.sleep(0.02)
 
     async def _judging(self, task: str, round_: int, reviewer: str) -> None:

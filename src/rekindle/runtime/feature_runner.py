@@ -196,7 +196,7 @@ class FeatureRunner:
         done = self.situation.progress if self.situation is not None else {}
         for session in self._sessions():
             if session.is_up or (wants_agent(session) and session.state not in TERMINAL):
-                await self._hands.end(session.id, "asleep")
+                await self._hands.end(session.id, "cancelled" if session.queued else "asleep")
         data: dict[str, Any] = {
             "reason": end.reason,
             "duration_s": max(0, round(engine.clock() - self._began)),

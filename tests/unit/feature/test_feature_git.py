@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -395,6 +396,14 @@ def test_a_lock_from_the_future_is_not_waited_for(repo: Repo) -> None:
     os.utime(lock, (2**33, 2**33))
     feature.remember_checked("a", repo.git("rev-parse", "HEAD"))
     assert not lock.exists()
+
+
+def test_worktrees_can_be_made_side_by_side(repo: Repo) -> None:
+    names = [f"t{number}" for number in range(24)]
+    repo.begun()
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda name: repo.feature().prepare(name, work_branch(FEATURE, name), "s"), names))
+    assert all(one.made_tree for one in made)
 
 
 def test_a_merge_of_nothing_is_an_error_and_no_loop(repo: Repo) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -28,6 +30,10 @@ class Worktrees:
         return os.path.normpath(os.path.join(repo.root, self.folder or worktrees.FOLDER))
 
 
+#: One at a time makes or removes worktrees in a repository: git stumbles over another one's half-made worktree.
+_TURNS: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
+
+
 class GitFeature:
     """One feature in one repository."""
 
@@ -35,6 +41,7 @@ class GitFeature:
         path = os.path.join(settings.top(repo), naming.branch_word(feature))
         self.place = Place(repo.root, repo.common, feature, path, settings.shared)
         self._repository = repo
+        self._turn = _TURNS[os.path.realpath(repo.common)]
 
     def keep_untracked(self) -> None:
         """List the folder of the worktrees in git's `info/exclude`, so that the user's status stays clean."""
@@ -52,7 +59,8 @@ class GitFeature:
         return trees.make_feature(self.place, base)
 
     def prepare(self, task: str, branch: str, session: str) -> Prepared:
-        return trees.prepare(self.place, task, branch, session)
+        with self._turn:
+            return trees.prepare(self.place, task, branch, session)
 
     def has_snapshot(self, session: str, branch: str) -> bool:
         """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
@@ -70,7 +78,8 @@ class GitFeature:
         self.place.put_ref(naming.checked_ref(self.place.feature, task), tip)
 
     def merge(self, task: str, branch: str, tip: str, epoch: str, message: str) -> Merged:
-        return merging.merge(self.place, task, branch, tip, epoch, message)
+        with self._turn:
+            return merging.merge(self.place, task, branch, tip, epoch, message)
 
     def tree_of(self, task: str) -> str:
         return self.place.tree(task)
@@ -79,13 +88,17 @@ class GitFeature:
         target = self.place.tip(self.place.branch)
         if target is None:
             raise GitFailed(f"{self.place.branch} is gone", f"make it again: git branch {self.place.branch} COMMIT")
-        return merging.open_integration(self.place, target)
+        with self._turn:
+            return merging.open_integration(self.place, target)
 
     def clear(self, task: str, branch: str) -> Cleared:
-        return trees.clear(self.place, task, branch)
+        with self._turn:
+            return trees.clear(self.place, task, branch)
 
     def clear_integration(self) -> None:
-        merging.clear_integration(self.place)
+        with self._turn:
+            merging.clear_integration(self.place)
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
-        return trees.start_over(self.place, branches, epoch, whole=whole)
+        with self._turn:
+            return trees.start_over(self.place, branches, epoch, whole=whole)

@@ -6,6 +6,9 @@ from rekindle.core.feature.evidence import Phase, Talk
 from rekindle.core.session.machine import Prompt, Session, State
 from rekindle.core.session.plan import wants_agent
 
+#: How a feature's run signs what it does to a session: what it has ended itself, a later run may bring back.
+BY = "feature "
+
 
 def prompt_id(round_: int, told: str = "", attempt: int = 0) -> str:
     """The id of a work prompt: the same round never asks twice, a further try of it has an id of its own."""
@@ -33,7 +36,8 @@ def talk(session_id: str, session: Session | None, prompt: str) -> Talk:
 def _phase(session: Session, last: Prompt | None) -> Phase:
     if last is not None and last.state == "done":
         return "done"
-    if session.state in (State.COMPLETED, State.CANCELLED) and session.resume_asked is None:
+    is_over = session.state in (State.COMPLETED, State.CANCELLED) and session.resume_asked is None
+    if is_over and not (session.stopped_by or "").startswith(BY):
         return "stopped"
     if last is None:
         return "unsaid"
