@@ -399,9 +399,9 @@ def test_a_lock_from_the_future_is_not_waited_for(repo: Repo) -> None:
 
 
 def test_worktrees_can_be_made_side_by_side(repo: Repo) -> None:
-    names = [f"t{number}" for number in range(24)]
+    names = [f"t{number}" for number in range(60)]
     repo.begun()
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(16) as pool:
         made = list(pool.map(lambda name: repo.feature().prepare(name, work_branch(FEATURE, name), "s"), names))
     assert all(one.made_tree for one in made)
 
