@@ -229,3 +229,30 @@ def test_a_turn_that_is_given_up_counts_as_cut_off_and_comes_back_as_the_policy_
 def test_a_one_shot_agent_ends_with_its_turn_and_sleeps() -> None:
     session = folded([f.Created(at=1, session="s1", agent="claude", cwd="/w", one_shot=True), *worked()[1:8]])
     assert [type(one).__name__ for one in plan(session, 9)] == ["End"]
+
+
+def test_a_retry_that_a_person_hastened_is_followed_by_another_one_if_it_fails_too() -> None:
+    session = evolve(at_work(), failed("rate_limited", retry_at=3600.0))
+    session = evolve(session, f.ResumeAsked(at=22, by="user"))
+    [first] = session.queued
+    session = evolve(session, f.PromptSent(at=23, attempt=1, prompt=first.id, message=3, text=first.text))
+    again = f.TurnFailed(at=24, attempt=1, prompt=first.id, error="rate_limited", message="no", retry_at=3600.0)
+    session = evolve(session, again)
+    assert "by itself" in session.message
+    [second] = session.queued
+    assert second.id != first.id
+
+
+def test_a_conversation_that_stays_too_long_is_not_compacted_for_ever() -> None:
+    session = evolve(at_work("continue", compact="/compact"), failed("context_overflow"))
+    turns = 0
+    while session.queued and not session.attempts[-1].given_up:
+        prompt, turns = session.queued[0], turns + 1
+        assert turns < 10
+        session = evolve(session, f.PromptSent(at=30, attempt=1, prompt=prompt.id, message=9, text=prompt.text))
+        if prompt.text == "/compact":
+            ended: AnyFact = f.TurnFinished(at=31, attempt=1, prompt=prompt.id, stop_reason="end_turn")
+        else:
+            ended = f.TurnFailed(at=31, attempt=1, prompt=prompt.id, error="context_overflow", message="no")
+        session = evolve(session, ended)
+    assert "too long" in session.attempts[-1].given_up

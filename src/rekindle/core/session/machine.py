@@ -391,8 +391,10 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return _prompt(session, fact.prompt, state="began")
         case f.TurnFinished():
             done = _prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=fact.usage)
-            done = replace(_nothing_asked(done), budget=FULL_BUDGET, message="", cancel_asked=None, retry_at=None)
-            return _used(replace(done, patience=PATIENCE, fresh_starts=0), fact.usage)
+            done = replace(_nothing_asked(done), message="", cancel_asked=None, retry_at=None)
+            if not _is_compaction(session, fact.prompt):
+                done = replace(done, budget=FULL_BUDGET, patience=PATIENCE, fresh_starts=0)
+            return _used(done, fact.usage)
         case f.TurnFailed():
             told = f"{fact.error}: {fact.message}"
             failed = _prompt(session, fact.prompt, state="failed", outcome=told, usage=fact.usage)
@@ -507,9 +509,21 @@ def _try_later(session: Session, fact: f.TurnFailed) -> Session:
     if when is None:
         return session
     text = failed.text if failed.by == "rekindle" else retry_prompt(fact, failed.text)
-    again = Prompt(f"{failed.id.partition('+r')[0]}+r{nth}", text, fact.at, by="rekindle", after=when)
+    again = Prompt(_next_retry(session, failed.id), text, fact.at, by="rekindle", after=when)
     told = f"{session.message}; it goes on by itself in {max(1, round(when - fact.at))} s"
     return replace(_queued_first(session, again), patience=session.patience - 1, message=told, retry_at=when)
+
+
+def _next_retry(session: Session, failed: str) -> str:
+    """The id of the next retry: numbered by those that there were, because patience may have been refilled."""
+    base = f"{failed.partition('+r')[0]}+r"
+    taken = {one.id for one in session.prompts}
+    return next(name for number in range(len(taken) + 1) if (name := f"{base}{number}") not in taken)
+
+
+def _is_compaction(session: Session, prompt: str) -> bool:
+    """Whether a turn only shortened the conversation: no progress, or it would go round and round."""
+    return any(one.id == prompt and is_ours(one.id) and one.text == session.compact for one in session.prompts)
 
 
 def _begin_anew(session: Session, failed: Prompt, at: float) -> Session:
