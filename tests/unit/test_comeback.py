@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import PROMPT, AnyFact
+from rekindle.core.session.history import Turn, with_history
 from rekindle.core.session.machine import Session, State, evolve
 from rekindle.core.session.plan import plan
-from rekindle.core.session.recovery import PATIENCE, retry_at
+from rekindle.core.session.recovery import PATIENCE, compacted_prompt, retry_at, retry_prompt
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
+from rekindle.ports.records import Checked
+from rekindle.runtime.comeback import Comeback
+from tests.fakes.records import FakeRecords
+from tests.fakes.workplace import FakeWorkplace
+from tests.records import LineDialect
 from tests.sessions import folded
 
 TOKEN = "tok"
@@ -256,3 +264,38 @@ def test_a_conversation_that_stays_too_long_is_not_compacted_for_ever() -> None:
             ended = f.TurnFailed(at=31, attempt=1, prompt=prompt.id, error="context_overflow", message="no")
         session = evolve(session, ended)
     assert "too long" in session.attempts[-1].given_up
+
+
+def test_an_agent_is_reminded_of_its_request_and_not_of_the_history_in_front_of_it() -> None:
+    told = with_history([Turn("user", "long ago " * 900)], "the request")
+    reminders = (
+        continuation(told, f.Cut()),
+        compacted_prompt(told),
+        retry_prompt(failed("overloaded"), told),
+    )
+    assert all("the request" in one and "long ago" not in one for one in reminders)
+
+
+class _Counting(FakeRecords):
+    """Knows which records were looked at."""
+
+    def __init__(self) -> None:
+        super().__init__(LineDialect())
+        self.looked: list[str] = []
+
+    async def check(self, session: Session, token: str) -> Checked:
+        self.looked.append(token)
+        return await super().check(session, token)
+
+
+def test_an_older_record_is_left_alone_where_the_newest_is_there() -> None:
+    facts = [*worked(), *back("new"), f.Exited(at=20, attempt=2, how_ended="killed", by_us=False)]
+    session = folded(facts)
+    records = _Counting()
+    records.lying = {TOKEN: b"u:one;\n", "new-token": b"u:two;\n"}
+    comeback = Comeback(records, FakeWorkplace(), {})
+    assert asyncio.run(comeback.prepare(session, 3, 21.0)).token == "new-token"
+    assert records.looked == ["new-token"]
+    records.lying = {TOKEN: b"u:one;\n"}
+    records.copied.clear()
+    assert asyncio.run(comeback.prepare(session, 3, 21.0)).token == TOKEN

@@ -10,7 +10,7 @@ import pytest
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import State
+from rekindle.core.session.machine import Session, State
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Order, Running
 from rekindle.ports.store import StaleGeneration
@@ -28,12 +28,18 @@ def created(name: str) -> f.Created:
     return f.Created(at=0, session=name, agent="fake", cwd="/", policy="continue")
 
 
-def play(keepers: FakeKeepers, story: Callable[[Supervisor], Awaitable[None]], **options: float) -> Engine:
+def play(
+    keepers: FakeKeepers,
+    story: Callable[[Supervisor], Awaitable[None]],
+    workplace: FakeWorkplace | None = None,
+    **options: float,
+) -> Engine:
     ticks = iter(range(1, 100_000))
     engine = Engine(FakeStore(), lambda: float(next(ticks)))
 
     async def run() -> None:
-        supervisor = Supervisor(engine, keepers, FakeWorkplace(), KINDS, FakeRecords(), settle_seconds=0.0, **options)
+        place = workplace or FakeWorkplace()
+        supervisor = Supervisor(engine, keepers, place, KINDS, FakeRecords(), settle_seconds=0.0, **options)
         try:
             await story(supervisor)
         finally:
@@ -119,3 +125,36 @@ def test_a_writer_that_was_overtaken_is_refused() -> None:
     kept = store.session("s")
     assert kept is not None
     assert [prompt.text for prompt in kept.prompts] == ["keep me"]
+
+
+class Slow(FakeWorkplace):
+    """Takes its time to get ready."""
+
+    def __init__(self) -> None:
+        self.looking = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    async def ready(self, session: Session) -> list[str]:
+        self.looking.set()
+        await self.go_on.wait()
+        return []
+
+
+def test_a_stop_that_comes_while_a_start_is_prepared_is_obeyed_and_can_be_undone() -> None:
+    world = FakeWorld()
+    place = Slow()
+
+    async def story(supervisor: Supervisor) -> None:
+        supervisor.engine.create(created("s"))
+        start = asyncio.ensure_future(supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello")))
+        await place.looking.wait()
+        stop = asyncio.ensure_future(supervisor.record("s", f.StopAsked(at=2, by="user", to="cancelled")))
+        await asyncio.sleep(0)
+        place.go_on.set()
+        await asyncio.gather(start, stop)
+        assert (world.alive("s"), supervisor.engine.session("s").state) == (0, State.CANCELLED)
+        await supervisor.record("s", f.ResumeAsked(at=3, by="user"))
+        await settle(world)
+
+    engine = play(FakeKeepers(world), story, place)
+    assert engine.session("s").prompts[0].state == "done"

@@ -116,11 +116,7 @@ class Service:
             one_shot=one_shot,
             native=kind.native,
         )
-        try:
-            self._prepare(created, env)
-        except OSError as error:
-            raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
-        self._engine.create(created)
+        self._begin(created, env)
         facts: list[f.AnyFact] = [f.Noticed(at=self._engine.clock(), message=one) for one in place.notices]
         facts += [self._prompt(prompt)] if prompt.strip() else []
         session = await self._supervisor.record(created.session, *facts)
@@ -166,9 +162,10 @@ class Service:
             one_shot=found.one_shot,
             fork_of=found.token,
             fork_at=at,
+            repository=found.repository,
+            worktree=found.worktree,
         )
-        self._prepare(created, env)
-        self._engine.create(created)
+        self._begin(created, env)
         return self.shown(await self._supervisor.record(created.session, self._prompt(prompt)))
 
     async def send(self, session: str, text: str, prompt_id: str | None = None) -> dict[str, Any]:
@@ -396,6 +393,13 @@ class Service:
             except TimeoutError:
                 return False
         return True
+
+    def _begin(self, created: f.Created, env: dict[str, str]) -> None:
+        try:
+            self._prepare(created, env)
+        except OSError as error:
+            raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
+        self._engine.create(created)
 
     def _usable(self, agent: str, arguments: list[str]) -> AgentKind:
         if agent not in self._kinds:

@@ -24,8 +24,7 @@ class Comeback:
 
     async def prepare(self, session: Session, attempt: int, now: float) -> f.LaunchIntended:
         """The attempt that is to be started next. Asking again finds the same, as long as the world is the same."""
-        evidence = [await self._look(session, token) for token in candidates(session)]
-        choice = choose(session, evidence, now)
+        choice = choose(session, await self._gathered(session), now)
         token = choice.token
         kind = self._kinds.get(session.agent)
         if choice.how == "new" and kind is not None and kind.mint is not None:
@@ -45,9 +44,19 @@ class Comeback:
             agent=session.agent,
         )
 
-    async def _look(self, session: Session, token: str) -> Evidence:
+    async def _gathered(self, session: Session) -> list[Evidence]:
+        """Records are looked at until one is there: an older one is neither read nor mended for nothing."""
+        evidence: list[Evidence] = []
+        for token in candidates(session):
+            evidence.append(await self._look(session, token, copy=not evidence))
+            if evidence[-1].state != "missing":
+                break
+        return evidence
+
+    async def _look(self, session: Session, token: str, *, copy: bool) -> Evidence:
         try:
-            await self._records.copy(session)
+            if copy:
+                await self._records.copy(session)
             found = await self._records.check(session, token)
         except RekindleError as error:
             return Evidence(token, "unsupported", None, (f"the agent's own record was not checked: {error.message}",))

@@ -183,6 +183,8 @@ class Supervisor:
                 for notice in await self._workplace.ready(session):
                     self.engine.record(session.id, f.Noticed(at=self.engine.clock(), message=notice))
                 intended = await self._comeback.prepare(session, attempt, self.engine.clock())
+                if not self._is_still_wanted(effect, intended.agent):
+                    return
                 session = self.engine.record(session.id, intended)
             if session.stop_asked is not None and self._keepers.look(session.id, attempt) == "absent":
                 self._never_started(session.id, attempt)
@@ -210,6 +212,13 @@ class Supervisor:
             return
         launched = f.Launched(at=self.engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
         self.engine.record(session.id, launched)
+
+    def _is_still_wanted(self, effect: Launch, agent: str) -> bool:
+        """Looking takes time, and meanwhile somebody may have stopped the session, or given it to another agent."""
+        if effect in self.engine.due(effect.session) and self.engine.session(effect.session).agent == agent:
+            return True
+        self._performed.get(effect.session, set()).discard(effect.id)
+        return False
 
     def _never_started(self, session: str, attempt: int) -> None:
         now = self.engine.clock()

@@ -18,9 +18,11 @@ log = logging.getLogger(__name__)
 
 def why_given_up(session: Session, now: float, silent_seconds: float) -> str | None:
     """The reason to end the session's agent, in words; None: it may go on. A question waits for a person for ever."""
-    turn = session.turn
     attempt = session.attempt
-    if turn is None or attempt is None or attempt.status != "ready" or attempt.given_up or turn.state == "cut":
+    if attempt is None or attempt.status != "ready" or attempt.given_up:
+        return None
+    turn = session.turn
+    if turn is None or turn.state == "cut":
         return None
     if any(not asked.answered for asked in session.permissions):
         return None

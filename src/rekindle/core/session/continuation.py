@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rekindle.core.session.facts import Cut
+from rekindle.core.session.history import request_of
 
 _MOST_FILES: Final = 50
 
@@ -20,7 +21,7 @@ def continuation(prompt: str, cut: Cut, changed: Sequence[str] = (), *, same: bo
     )
     lines = [
         f"Your process was interrupted in the middle of your turn and was started again; {which}.",
-        f"You were working on: {quoted(prompt, 500)}",
+        f"You were working on: {quoted(request_of(prompt), 500)}",
     ]
     if cut.said:
         lines.append(f"The last thing you said before you were cut off was: {quoted(cut.said, 2000, tail=True)}")

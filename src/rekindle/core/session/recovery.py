@@ -9,6 +9,7 @@ from typing import Final
 
 from rekindle.core.session.continuation import quoted
 from rekindle.core.session.facts import TurnFailed
+from rekindle.core.session.history import request_of
 
 PATIENCE: Final = 12
 #: Seconds before each retry where nobody told how long to wait.
@@ -39,7 +40,7 @@ def retry_prompt(failed: TurnFailed, text: str) -> str:
     return "\n".join(
         (
             f"Your last turn ended early: {why}. It can go on now.",
-            f"What you were asked: {quoted(text, 4000)}",
+            f"What you were asked: {quoted(request_of(text), 4000)}",
             "Go on from where you stopped; check the state of the files before you repeat anything.",
         )
     )
@@ -50,7 +51,7 @@ def compacted_prompt(text: str) -> str:
     return "\n".join(
         (
             "Your conversation had become too long for the model and was shortened; you remember a summary of it.",
-            f"What you were asked: {quoted(text, 4000)}",
+            f"What you were asked: {quoted(request_of(text), 4000)}",
             "Go on from where you stopped; check the state of the files before you repeat anything.",
         )
     )
