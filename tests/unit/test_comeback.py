@@ -299,3 +299,9 @@ def test_an_older_record_is_left_alone_where_the_newest_is_there() -> None:
     records.lying = {TOKEN: b"u:one;\n"}
     records.copied.clear()
     assert asyncio.run(comeback.prepare(session, 3, 21.0)).token == TOKEN
+
+
+def test_a_record_with_nothing_of_what_was_said_here_proves_nothing() -> None:
+    cut = [*worked()[:7], f.Exited(at=8, attempt=1, how_ended="killed", by_us=False, cut=f.Cut(said="half"))]
+    shown = f.Opened(at=16, attempt=2, how="load", token=TOKEN, known=["somebody else's"])
+    assert written([*cut, *back()[:3], shown]).kind == "unproven"

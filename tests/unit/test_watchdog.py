@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session, evolve
-from rekindle.runtime.watchdog import why_given_up
+from rekindle.runtime.engine import Engine
+from rekindle.runtime.supervisor import Supervisor
+from rekindle.runtime.watchdog import watch, why_given_up
+from tests.fakes.keepers import FakeKeepers, FakeWorld
+from tests.fakes.records import FakeRecords
+from tests.fakes.store import FakeStore
+from tests.fakes.workplace import FakeWorkplace
 from tests.sessions import folded
 
 
@@ -42,3 +52,33 @@ def test_a_question_waits_for_a_person_for_ever() -> None:
 def test_an_agent_without_a_turn_may_be_silent() -> None:
     done = f.TurnFinished(at=101, attempt=1, prompt="p1", stop_reason="end_turn")
     assert why_given_up(evolve(at_work(turn_seconds=1.0, stall_seconds=1.0), done), 10_000.0, 10_000.0) is None
+
+
+def test_a_machine_that_slept_blames_no_agent_for_the_silence() -> None:
+    world, now = FakeWorld(), [0.0]
+    engine = Engine(FakeStore(), lambda: now[0])
+    kinds = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)}
+
+    async def pass_by(seconds: float) -> None:
+        now[0] += seconds
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def story() -> None:
+        supervisor = Supervisor(engine, FakeKeepers(world), FakeWorkplace(), kinds, FakeRecords(), settle_seconds=0.0)
+        engine.create(f.Created(at=0, session="s", agent="fake", cwd="/", limits=f.Limits(stall_seconds=60.0)))
+        await supervisor.record("s", f.PromptQueued(at=0, prompt="p", text="hello"))
+        while engine.session("s").prompts[0].state == "queued":
+            world.settle()
+            await asyncio.sleep(0)
+        watching = asyncio.ensure_future(watch(supervisor, 0.0))
+        for passed in (0.0, 8 * 3600.0, *[5.0] * 9):
+            await pass_by(passed)
+        assert engine.session("s").attempts[-1].given_up == ""
+        for passed in [5.0] * 6:
+            await pass_by(passed)
+        assert "said nothing for 60 s" in engine.session("s").attempts[-1].given_up
+        watching.cancel()
+        await supervisor.close()
+
+    asyncio.run(story())

@@ -118,6 +118,9 @@ def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str
     if missing:
         reason = f"the agent's record lacks {len(missing)} of {len(finished)} earlier prompts"
         return Receipt(kind="unproven", reason=reason, unknown=unknown)
+    if not there:
+        reason = "the agent's record has nothing of what was said here"
+        return Receipt(kind="unproven", reason=reason, unknown=unknown)
     again = turn is not None and turn.attempt < attempt.number and turn.id not in there
     repeated = [f"not in the agent's record: {turn.text[:200]}"] if again and turn is not None else []
     return Receipt(kind="same", reason=proved, unknown=unknown, repeated=repeated)

@@ -116,6 +116,11 @@ class Supervisor:
         talk = self._talks.get(session)
         return talk.silent_seconds(self.engine.clock()) if talk is not None else 0.0
 
+    def forgive_silence(self) -> None:
+        """Count every agent's silence from now on."""
+        for talk in self._talks.values():
+            talk.forgive_silence(self.engine.clock())
+
     def is_followed(self, session: str) -> bool:
         """Whether the session's agent is alive and we speak for it."""
         return session in self._talks

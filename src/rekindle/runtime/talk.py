@@ -63,6 +63,10 @@ class Talk:
         state = self.wire.open
         return 0.0 if state.tools or state.unanswered else max(0.0, now - self._heard_at)
 
+    def forgive_silence(self, now: float) -> None:
+        """Count the agent's silence from now on."""
+        self._heard_at = max(self._heard_at, now)
+
     @property
     def offset(self) -> int:
         """Where the next bytes have to come from."""

@@ -15,6 +15,9 @@ from rekindle.runtime.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
+#: A look that comes so much too late was held up: what agents said meanwhile may not have been read yet.
+_LATE_SECONDS = 10.0
+
 
 def why_given_up(session: Session, now: float, silent_seconds: float) -> str | None:
     """The reason to end the session's agent, in words; None: it may go on. A question waits for a person for ever."""
@@ -35,9 +38,13 @@ def why_given_up(session: Session, now: float, silent_seconds: float) -> str | N
 
 
 async def watch(supervisor: Supervisor, seconds: float = 1.0) -> None:
-    """Look around for ever."""
+    """Look around for ever. After a sleep of the machine, or of ours, nobody is blamed for the silence."""
+    looked = supervisor.engine.clock()
     while True:
         await asyncio.sleep(seconds)
+        before, looked = looked, supervisor.engine.clock()
+        if looked - before > seconds + _LATE_SECONDS:
+            supervisor.forgive_silence()
         for session in supervisor.engine.sessions():
             now = supervisor.engine.clock()
             why = why_given_up(session, now, supervisor.silent_seconds(session.id))
