@@ -23,6 +23,7 @@ from rekindle.adapters.keeper_process import KeeperProcesses
 from rekindle.adapters.records import VaultRecords
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.rebuild import put_back, rebuild
+from rekindle.adapters.tmux import Terminals
 from rekindle.adapters.tree_snapshots import TreeSnapshots
 from rekindle.adapters.workplace import LocalWorkplace
 from rekindle.agents.registry import AGENTS, DEFAULT
@@ -37,6 +38,7 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.idle import put_idle_to_sleep
 from rekindle.runtime.outbox import deliver
 from rekindle.runtime.supervisor import Supervisor
+from rekindle.runtime.terminals import listen
 from rekindle.runtime.time_machine import TimeMachine
 from rekindle.runtime.watchdog import watch
 from rekindle.settings import load
@@ -92,7 +94,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
         rebuild_done(Path(places.store))
         for sentence in rebuilt.report:
             log.warning("%s", sentence)
-    keepers = KeeperProcesses(places.sessions, places.sockets)
+    keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
     workplace = LocalWorkplace(places.sessions, places.sockets)
     dialects = {name: kind.transcript for name, kind in AGENTS.items()}
     records = VaultRecords(places.sessions, workplace.environment, dialects)
@@ -136,6 +138,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
         asyncio.ensure_future(time_machine.let_go()),
         asyncio.ensure_future(records.run()),
         asyncio.ensure_future(watch(supervisor)),
+        asyncio.ensure_future(listen(supervisor)),
     ]
     chores.append(asyncio.ensure_future(_stay_reachable(server, places, lock)))
     if on_demand:

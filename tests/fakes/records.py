@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from rekindle.agents.preflight import decide
-from rekindle.agents.transcript import TranscriptDialect, extends
+from rekindle.agents.transcript import Record, TranscriptDialect, extends
 from rekindle.core.session.machine import Session
 from rekindle.ports.records import Checked, Compared
 
@@ -73,6 +73,9 @@ class FakeRecords:
             if hashlib.sha256(copy[: before.size]).hexdigest() == before.digest
         )
         return Compared(extends(self.dialect.read(older), self.dialect.read(current)), prompts, "compared line by line")
+
+    async def read(self, session: Session, token: str) -> Record | None:
+        return self.dialect.read(self.lying.get(token, b"")) if self.dialect is not None else None
 
     def difference(self, session: Session, token: str) -> str:
         if token not in self.replaced:

@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from rekindle.adapters import files, handovers
 from rekindle.adapters.sql_store.rebuild import SESSION_FILE
@@ -16,6 +16,7 @@ from rekindle.agents import observation as o
 from rekindle.agents.dialect import Dialect
 from rekindle.agents.framing import Framed, Framer, Line
 from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.agents.terminal import in_terminal
 from rekindle.core.session.history import Turn
 from rekindle.core.session.machine import is_ours
 from rekindle.keeper import launch
@@ -43,6 +44,7 @@ class Conversation:
     def __init__(self, folder: str, skip: Collection[int] = ()) -> None:
         self._folder = folder
         self._agent = agent_of(folder)  # of its first attempt
+        self._in_terminal = is_in_terminal(folder)
         self._skip = skip
         self._attempts: dict[int, _AttemptReader] = {}
 
@@ -60,7 +62,8 @@ class Conversation:
             reader = self._attempts.get(number)
             if reader is None:
                 agent = handovers.agent_of(self._folder, number, self._agent)
-                dialect = AGENTS[agent if agent in AGENTS else DEFAULT].dialect(number, "", None)
+                kind = AGENTS[agent if agent in AGENTS else DEFAULT]
+                dialect = (in_terminal(kind) if self._in_terminal and kind.terminal else kind).dialect(number, "", None)
                 reader = _AttemptReader(os.path.join(self._folder, str(number)), number, dialect)
                 self._attempts[number] = reader
                 if number > 1:
@@ -76,11 +79,21 @@ def turns(folder: str) -> list[Turn]:
 
 def agent_of(folder: str) -> str:
     """The agent that a session was begun with."""
-    try:
-        agent = json.loads(files.read(os.path.join(folder, SESSION_FILE))).get("agent")
-    except (OSError, ValueError, AttributeError):
-        agent = None
+    agent = _session_file(folder).get("agent")
     return agent if agent in AGENTS else DEFAULT
+
+
+def is_in_terminal(folder: str) -> bool:
+    """Whether the session's agent is used as an interactive program."""
+    return _session_file(folder).get("terminal") is True
+
+
+def _session_file(folder: str) -> dict[str, Any]:
+    try:
+        found = json.loads(files.read(os.path.join(folder, SESSION_FILE)))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def attempts_in(folder: str) -> list[int]:

@@ -13,8 +13,10 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from typing import Literal
 
+from rekindle.adapters import tmux
 from rekindle.adapters.keeper_connection import KeeperConnection
 from rekindle.adapters.keeper_start import start
+from rekindle.adapters.tmux import Terminals
 from rekindle.keeper import launch, lockfile
 from rekindle.keeper.errors import KeeperGone, Refused, StaleGeneration
 from rekindle.keeper.input_records import InputReader
@@ -33,7 +35,10 @@ _GRACE = 10.0
 class KeeperProcesses:
     """See `rekindle.ports.keepers.Keepers`. `sessions` is the folder of all sessions, `sockets` a short 0700 folder."""
 
-    def __init__(self, sessions: str, sockets: str, *, grace: float = _GRACE) -> None:
+    def __init__(
+        self, sessions: str, sockets: str, *, terminals: Terminals | None = None, grace: float = _GRACE
+    ) -> None:
+        self._terminals = terminals or Terminals(os.path.join(sockets, "tmux"))
         self._sessions = sessions
         self._sockets = sockets
         self._grace = grace
@@ -57,15 +62,15 @@ class KeeperProcesses:
             generation=order.generation,
             argv=order.argv,
             cwd=order.cwd,
-            env=order.env,
+            env=tmux.environment(order.env) if order.terminal else order.env,
             folder=self.folder(order.session, order.attempt),
             lock=self.lock(order.session),
             socket_dir=self._sockets,
             stamp=stamp(self._sessions, order.session),
-            pty=order.pty,
+            pty=order.terminal,
             grace_seconds=self._grace,
         )
-        return await start(spec)
+        return await start(spec, self._terminals.opener(order.session) if order.terminal else None)
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:
         """Speak for the session from now on."""

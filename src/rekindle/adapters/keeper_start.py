@@ -18,7 +18,7 @@ from rekindle.ports.keepers import Running
 _LOOKS, _PAUSE = 100, 0.1
 
 
-async def start(spec: launch.Spec) -> Running:
+async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = None) -> Running:
     """Returns once the agent runs or has run. Raises RekindleError if it never did."""
     doubt: KeeperError | None = None
     for _ in range(_LOOKS):
@@ -27,7 +27,7 @@ async def start(spec: launch.Spec) -> Running:
             return found
         try:
             if await asyncio.to_thread(_is_clear, spec):
-                started = await asyncio.to_thread(launch.spawn, spec)
+                started = await asyncio.to_thread(launch.spawn, spec, open_terminal=open_terminal)
                 return Running(spec.folder, started.identity.agent.pid)
         except (LockHeld, StartInDoubt) as error:
             doubt = error

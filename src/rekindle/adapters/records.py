@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+from rekindle.adapters import files
 from rekindle.adapters.vault import kept, preflight
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
 from rekindle.adapters.vault.vault import FOLDER, Vault, editions, spool, transcript
-from rekindle.agents.transcript import NoPlace, TranscriptDialect
+from rekindle.agents.transcript import NoPlace, Record, TranscriptDialect
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import Checked, Compared, RecordsError
@@ -115,6 +116,11 @@ class VaultRecords:
         dialect, path = found
         return await asyncio.to_thread(preflight.compare, self.folder(session.id), dialect, path, before)
 
+    async def read(self, session: Session, token: str) -> Record | None:
+        """The record as it lies there now."""
+        found = self._understood(session, token)
+        return await asyncio.to_thread(_read, *found) if found is not None else None
+
     def difference(self, session: Session, token: str) -> str:
         """What the last replacement changed."""
         return kept.difference(self.folder(session.id), token)
@@ -207,3 +213,12 @@ class VaultRecords:
             return None
         copied = [one.path for one in about if one is not None]
         return max((path for path in copied if fnmatch.fnmatchcase(path, pattern)), default=None)
+
+
+def _read(dialect: TranscriptDialect, path: str) -> Record:
+    try:
+        return dialect.read(files.read(path))
+    except FileNotFoundError:
+        return Record()
+    except OSError as error:
+        raise RecordsError(f"{path}: cannot be read ({error.strerror})", "check its permissions") from error

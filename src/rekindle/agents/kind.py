@@ -32,7 +32,7 @@ class AgentKind:
     where the agent lets us choose the name. `proof`: what shows that a conversation is the same, a replay while it is
     loaded or the agent's own transcript; `transcript` is how that is read. `compact` is the prompt that makes the agent
     shorten its conversation. `model` finds the model in an environment where none was named. `refused` finds an
-    argument that is not the user's to give.
+    argument that is not the user's to give. `terminal` is the line for an agent that is used as an interactive program.
 
     `program` is looked for on the PATH (empty: built in), and `version` makes it tell its version. `variables` are
     added to the environment of a start. `resumes` says in words how the agent takes up a conversation, and `native`
@@ -53,6 +53,7 @@ class AgentKind:
     refused: Callable[[tuple[str, ...]], str | None] = lambda _: None
     can_fork: bool = False
     missing: str = ""
+    terminal: Callable[[Start], tuple[str, ...]] | None = None
     program: str = ""
     version: tuple[str, ...] = ("--version",)
     variables: Callable[[Start, Mapping[str, str]], dict[str, str]] = lambda _start, _environment: {}

@@ -13,7 +13,18 @@ from rekindle.settings import Settings
 class Places:
     """Paths of one store."""
 
-    __slots__ = ("daemon_lock", "daemon_log", "runtime", "search", "sessions", "socket", "sockets", "state", "store")
+    __slots__ = (
+        "daemon_lock",
+        "daemon_log",
+        "runtime",
+        "search",
+        "sessions",
+        "socket",
+        "sockets",
+        "state",
+        "store",
+        "terminals",
+    )
 
     def __init__(self, settings: Settings) -> None:
         self.state = settings.state_dir
@@ -26,6 +37,7 @@ class Places:
         self.runtime = os.path.join(settings.runtime_dir, name)
         self.socket = os.path.join(self.runtime, "d.sock")
         self.sockets = os.path.join(self.runtime, "k")
+        self.terminals = os.path.join(self.runtime, "tmux.sock")
 
     def make(self) -> None:
         """Make the folders, for this user alone."""

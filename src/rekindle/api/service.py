@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from rekindle.adapters import worktrees
+from rekindle.adapters import tmux, worktrees
 from rekindle.agents.kind import AgentKind
+from rekindle.agents.terminal import typeable
 from rekindle.core.names import feature_of_branch, why_not
 from rekindle.core.session import facts as f
 from rekindle.core.session.limits import reached
@@ -81,6 +82,7 @@ class Service:
         model: str | None = None,
         limits: dict[str, Any] | None = None,
         one_shot: bool = False,
+        terminal: bool = False,
         worktree: str | None = None,
         worktrees_dir: str | None = None,
     ) -> dict[str, Any]:
@@ -90,6 +92,10 @@ class Service:
         if permission not in PERMISSIONS:
             raise UsageError(f"{permission!r} is no permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
         kind = self._usable(agent, arguments or [])
+        if terminal:
+            _check_terminal(kind)
+            prompt = typeable(prompt)
+            limits = {"stall_seconds": None, **(limits or {})}  # it may wait for a person who is elsewhere
         if not os.path.isdir(cwd):
             raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
         name = secrets.token_hex(5)
@@ -115,6 +121,7 @@ class Service:
             limits=_limits(limits, f.Limits()),
             one_shot=one_shot,
             native=kind.native,
+            terminal=terminal,
         )
         self._begin(created, env)
         facts: list[f.AnyFact] = [f.Noticed(at=self._engine.clock(), message=one) for one in place.notices]
@@ -174,6 +181,7 @@ class Service:
         With an id of the sender's own, asking again is harmless: the prompt is the same one.
         """
         found = self.find(session)
+        text = typeable(text) if found.terminal else text
         if not text.strip():
             raise UsageError("there is nothing to send", "give some text")
         if found.state in TERMINAL:
@@ -342,6 +350,7 @@ class Service:
         return {
             "id": session.id,
             "agent": session.agent,
+            "terminal": session.terminal,
             "title": session.title,
             "cwd": session.cwd,
             "repository": session.repository,
@@ -451,6 +460,12 @@ def _who(session: Session) -> str:
         return f"attempt {attempt.number + 1 if attempt is not None else 1} of it is being started"
     state = "ready" if attempt.status == "ready" else "being started"
     return f"attempt {attempt.number} of it is {state} (pid {attempt.pid or '?'})"
+
+
+def _check_terminal(kind: AgentKind) -> None:
+    if kind.terminal is None:
+        raise UsageError(f"{kind.title} cannot be used in a terminal", "leave --terminal out, or choose another agent")
+    tmux.require()
 
 
 def _rests(session: Session) -> bool:

@@ -18,6 +18,7 @@ _COMMANDS = {
     "resume": ("sessions", "resume", "Bring an agent back, in the same conversation."),
     "send": ("sessions", "send", "Say something to a session's agent."),
     "attach": ("logs", "attach", "Come back to a session: watch it and talk to it."),
+    "capture": ("terminals", "capture", "The screen of an agent that is used in a terminal."),
     "logs": ("logs", "logs", "The conversation of a session."),
     "search": ("search", "search", "Find something in all conversations."),
     "show": ("sessions", "show", "Everything about a session."),

@@ -23,7 +23,7 @@ class NoRoomForTurn(RekindleError):
 
 @dataclass(frozen=True)
 class Order:
-    """An attempt to be started."""
+    """An attempt to be started. `terminal`: in one that a person can look at and type into."""
 
     session: str
     attempt: int
@@ -31,7 +31,7 @@ class Order:
     argv: tuple[str, ...]
     cwd: str
     env: dict[str, str] = field(repr=False)
-    pty: bool = False
+    terminal: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from rekindle.agents.transcript import Record
 from rekindle.core.session.machine import Session
 from rekindle.ports.errors import RekindleError
 
@@ -68,6 +69,10 @@ class Records(Protocol):
 
     async def compare(self, session: Session, token: str, before: Checked) -> Compared:
         """After a resume: does the agent's record go on from what it was?"""
+        ...
+
+    async def read(self, session: Session, token: str) -> Record | None:
+        """The record as it lies there now; None for an agent whose record nobody understands."""
         ...
 
     def difference(self, session: Session, token: str) -> str:

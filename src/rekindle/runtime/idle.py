@@ -23,6 +23,7 @@ def is_idle(session: Session) -> bool:
         and session.state is State.WAITING_FOR_INPUT
         and not session.queued
         and session.turn is None
+        and not session.terminal  # somebody may be using it
     )
 
 

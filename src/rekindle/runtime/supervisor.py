@@ -18,6 +18,7 @@ from rekindle.agents import observation as o
 from rekindle.agents.acp.messages import refuse
 from rekindle.agents.dialect import Outgoing
 from rekindle.agents.kind import AgentKind, Start
+from rekindle.agents.terminal import TerminalDialect, in_terminal
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session
@@ -125,6 +126,17 @@ class Supervisor:
         """Whether the session's agent is alive and we speak for it."""
         return session in self._talks
 
+    async def listen(self, session: str) -> None:
+        """See what the silence of an agent in a terminal, and its own record, say by now."""
+        talk = self._talks.get(session)
+        if talk is None:
+            return
+        state = self.engine.session(session)
+        known = talk.token if talk.wants_record(state) else None
+        record = await self._records.read(state, known) if known is not None else None
+        if self._talks.get(session) is talk:
+            await self._take_in(session, talk, talk.listen(self.engine.session(session), record))
+
     async def record(self, session: str, *facts: f.AnyFact) -> Session:
         """Take in facts from outside and do what follows from them."""
         self.engine.record(session, *facts)
@@ -205,6 +217,7 @@ class Supervisor:
                 argv=kind.argv(start),
                 cwd=session.cwd,
                 env={**environment, **kind.variables(start, environment)},
+                terminal=session.terminal,
             )
             running = await self._keepers.launch(order)
         except RekindleError as error:
@@ -375,6 +388,13 @@ class Supervisor:
         talk = self._talks.get(effect.session)
         if talk is None:
             return
+        if isinstance(talk.wire, TerminalDialect):
+            if not talk.is_quiet():  # somebody uses it: Escape would end what they do
+                self._background(self._try_again(effect))
+                return
+            for keys in talk.wire.approach(effect.prompt, effect.text):
+                await self._send(talk, effect.session, keys.message)
+                await asyncio.sleep(keys.seconds)
         async with self._speaking[effect.session]:  # an answer is not heard before it is known what was said
             number = await self._send(talk, effect.session, talk.wire.say(effect.prompt, effect.text))
             self.engine.record(
@@ -392,7 +412,9 @@ class Supervisor:
         kind = self._kinds.get(session.agent)
         if kind is None:
             raise RekindleError(f"there is no agent {session.agent!r}", "`rekindle run --help` names them")
-        return kind
+        if session.terminal and kind.terminal is None:
+            raise RekindleError(f"{kind.title} cannot be used in a terminal", "choose another agent for this session")
+        return in_terminal(kind) if session.terminal else kind
 
     async def _try_again(self, effect: Effect) -> None:
         await asyncio.sleep(_PAUSE)

@@ -15,6 +15,8 @@ from rekindle.agents.booking import Replayed, as_fact
 from rekindle.agents.dialect import Outgoing, fold
 from rekindle.agents.framing import Framer, Line
 from rekindle.agents.kind import AgentKind
+from rekindle.agents.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECONDS, TerminalDialect, is_ready, turn
+from rekindle.agents.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.machine import Session
@@ -83,6 +85,8 @@ class Talk:
         A prompt that is in the input spool was sent, even if the daemon that sent it did not live to write that down.
         """
         step = Step()
+        if isinstance(self.wire, TerminalDialect):
+            self.wire.showed(data)
         prompts = deque(record for record in records if self.wire.prompt_in(record.id, record.payload) is not None)
         pairs = [(record.id, record.payload) for record in records]
         for _, seen in fold(self.wire, pairs, self._framer.feed(data)):
@@ -107,6 +111,8 @@ class Talk:
         """Take in what the agent wrote."""
         step = Step()
         self._heard_at = max(self._heard_at, self._clock())
+        if isinstance(self.wire, TerminalDialect):
+            self.wire.showed(data)
         for framed in self._framer.feed(data):
             if isinstance(framed, Line):
                 seen = self.wire.received(framed.data)
@@ -114,6 +120,50 @@ class Talk:
                 seen = self.wire.oversized(framed)
             for one in seen:
                 self._take(one, step)
+        return step
+
+    def is_quiet(self) -> bool:
+        """Whether a terminal shows nothing new."""
+        return self._clock() - self._heard_at >= READY_SECONDS
+
+    def wants_record(self, session: Session) -> bool:
+        """Whether the agent's own record says more about the running turn than its terminal does."""
+        running, silent = session.turn, self._clock() - self._heard_at
+        return running is not None and (running.state == "sent" or silent >= QUIET_SECONDS)
+
+    def listen(self, session: Session, record: Record | None) -> Step:
+        """What the silence of a terminal tells, together with the agent's own record where there is one."""
+        step, now = Step(), self._clock()
+        running = session.turn
+        if not isinstance(self.wire, TerminalDialect):
+            return step
+        if self.wire.is_opening:
+            if is_ready(reads=self.wire.reads, silent=now - self._heard_at):
+                self.wire.became_ready()
+                step.opening = True
+            return step
+        if running is None or running.attempt != self.attempt or running.state == "cut":
+            return step
+        same = {one.number for one in session.attempts if one.token == self.token}
+        done = [one for one in session.prompts if one.attempt in same and one.state == "done"]
+        found = turn(
+            silent=now - max(self._heard_at, running.sent_at),
+            earlier=sum(one.text == running.text for one in done),
+            text=running.text,
+            record=record,
+        )
+        if found in ("began", "over") and running.id not in self._began:
+            self._began.add(running.id)
+            step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running.id))
+        if found == "over":
+            self.wire.turn_ended()
+            step.facts.append(f.TurnFinished(at=now, attempt=self.attempt, prompt=running.id, stop_reason="silence"))
+        elif found == "unseen":
+            self.wire.turn_ended()
+            message = f"it is not in the agent's record after {UNSEEN_SECONDS:g} s of silence: look at the terminal"
+            step.facts.append(
+                f.TurnFailed(at=now, attempt=self.attempt, prompt=running.id, error="other", message=message)
+            )
         return step
 
     def opened(self) -> f.Opened | None:

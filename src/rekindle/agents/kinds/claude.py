@@ -30,7 +30,15 @@ _MODES: Final = {"edits": "acceptEdits"}
 def _argv(start: Start) -> tuple[str, ...]:
     line = ["claude", "--print", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"]
     line += ["--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio"]
-    line += ["--permission-mode", _MODES.get(start.permission, "default")]
+    return (*line, *_conversation(start))
+
+
+def _terminal(start: Start) -> tuple[str, ...]:
+    return ("claude", *_conversation(start))
+
+
+def _conversation(start: Start) -> tuple[str, ...]:
+    line = ["--permission-mode", _MODES.get(start.permission, "default")]
     line += ["--model", start.model or "default"]
     if start.how == "load" and start.token is not None:
         line += ["--resume", start.token]
@@ -65,5 +73,6 @@ KIND = AgentKind(
         "Commands outlive it in sessions of their own: rekindle ends the whole tree.",
         "Two processes may write to one conversation: rekindle lets only one live.",
     ),
+    terminal=_terminal,
     missing="install it with `npm install --global @anthropic-ai/claude-code`",
 )

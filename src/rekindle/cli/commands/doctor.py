@@ -104,7 +104,7 @@ def _sessions(places: Places) -> Iterator[Finding]:
         folder = os.path.join(places.sessions, name)
         if name not in known and os.path.isdir(folder):
             yield _unknown_session(folder)
-    yield from _terminals(known)
+    yield from _terminals(known, places.terminals)
 
 
 def _unknown_session(folder: str) -> Finding:
@@ -117,12 +117,13 @@ def _unknown_session(folder: str) -> Finding:
     return Finding("note", f"an agent runs that no session knows of: {folder}", remedy)
 
 
-def _terminals(known: set[str]) -> Iterator[Finding]:
+def _terminals(known: set[str], socket: str) -> Iterator[Finding]:
     """tmux sessions of ours that no session knows of."""
-    listed = _output(["tmux", "list-sessions", "-F", "#{session_name}"]) if shutil.which("tmux") else None
+    ours = ["tmux", "-S", socket]
+    listed = _output([*ours, "list-sessions", "-F", "#{session_name}"]) if shutil.which("tmux") else None
     for name in (listed or "").splitlines():
         if name.startswith("rekindle-") and name.removeprefix("rekindle-") not in known:
-            remedy = f"it is left alone; to end it: tmux kill-session -t {shlex.quote(name)}"
+            remedy = f"it is left alone; to end it: {shlex.join([*ours, 'kill-session', '-t', name])}"
             yield Finding("note", f"a tmux session that no session knows of: {name}", remedy)
 
 

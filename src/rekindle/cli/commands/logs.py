@@ -9,12 +9,13 @@ import time
 
 import click
 
-from rekindle.adapters.conversation import Conversation
+from rekindle.adapters.conversation import Conversation, is_in_terminal
 from rekindle.api.client import DaemonClient
 from rekindle.cli.commands.ps import sessions
 from rekindle.cli.commands.sessions import places, watch
 from rekindle.cli.live import LiveView
 from rekindle.cli.options import complete_sessions, json_option, print_json
+from rekindle.cli.terminals import enter
 from rekindle.ports.errors import RekindleError, UsageError
 
 
@@ -49,8 +50,13 @@ def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
 def attach(session: str) -> int:
-    """Come back to SESSION: see what its agent does and talk to it, a line at a time. Ctrl-C leaves it."""
+    """Come back to SESSION: see what its agent does and talk to it, a line at a time. Ctrl-C leaves it.
+
+    An agent that is used in a terminal is shown in it; Ctrl-b d leaves it.
+    """
     name = named(session)
+    if is_in_terminal(os.path.join(places().sessions, name)):
+        return enter(places(), name)
     if not sys.stdin.isatty():
         return watch(DaemonClient(places()), name, put_to_sleep=False)
     conversation = Conversation(os.path.join(places().sessions, name))

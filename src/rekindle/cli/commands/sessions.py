@@ -67,6 +67,7 @@ def who() -> str:
 @click.option("--model", help="The model that the agent uses, in all attempts.")
 @limit_options
 @click.option("--one-shot", is_flag=True, help="End the agent after each turn; the next prompt brings it back.")
+@click.option("--terminal", is_flag=True, help="Use the agent as an interactive program, in a terminal (needs tmux).")
 @click.option("--plan", "plan_file", type=click.Path(), metavar="FILE", help="Run a whole feature by this plan.")
 @click.option("--mode", type=click.Choice(MODES), help="How strictly a plan's work is checked (the plan says it too).")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many tasks of a plan at once.")
@@ -85,6 +86,7 @@ def run(
     model: str | None,
     limits: dict[str, float | int],
     one_shot: bool,
+    terminal: bool,
     plan_file: str | None,
     mode: str | None,
     jobs: int | None,
@@ -134,10 +136,15 @@ def run(
         model=model,
         limits=limits,
         one_shot=one_shot,
+        terminal=terminal,
         worktree=worktree,
         worktrees_dir=load(os.environ, repo.root if repo is not None else None).worktrees_dir,
     )
-    if detach or as_json:
+    if terminal and sys.stdin.isatty() and not (detach or as_json):
+        from rekindle.cli.terminals import enter
+
+        return enter(places(), session["id"])
+    if detach or as_json or terminal:
         print_json(session) if as_json else print(session["id"])
         return 0
     print(f"Session {session['id']}; rekindle attach {session['id']} comes back to it.", file=sys.stderr)

@@ -97,6 +97,8 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
     worktree: str | None = None
     branch: str | None = None
     native: bool = True
+    #: the agent is used as an interactive program
+    terminal: bool = False
 
 
 class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):

@@ -164,6 +164,7 @@ class Session(msgspec.Struct, frozen=True):
     repository: str | None = None
     worktree: str | None = None
     branch: str | None = None
+    terminal: bool = False
     state: State = S
     generation: int = 0
     token: str | None = None
@@ -251,6 +252,7 @@ def create(fact: f.Created) -> Session:
         worktree=fact.worktree,
         branch=fact.branch,
         native=fact.native,
+        terminal=fact.terminal,
     )
 
 
