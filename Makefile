@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test test-real agents retest lint bench soak lock clean
+.PHONY: help setup demo test test-real drill agents retest lint bench soak lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -33,6 +33,10 @@ tests/real/node_modules/.package-lock.json: tests/real/package-lock.json
 test-real: $(STAMP) ## the tests with real agents against a mock model; nothing but loopback is reachable
 	-@$(MAKE) --no-print-directory agents
 	@$(BIN)/python -m pytest tests/real
+
+drill: $(STAMP)  ## the drill with every real agent that can run offline
+	-@$(MAKE) --no-print-directory agents
+	@REKINDLE_DRILL=all $(BIN)/python -m pytest tests/real/test_drill.py
 
 retest: $(STAMP) ## the tests that failed last time, one by one
 	@$(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none
