@@ -6,7 +6,7 @@ exit record after the sweep. All that has to be true before the agent starts was
 
 import os
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from rekindle.keeper import kernel, lockfile
 from rekindle.keeper.agent import ExecError, start_agent
@@ -14,6 +14,7 @@ from rekindle.keeper.files import Files
 from rekindle.keeper.identity import Identity, here, write_identity
 from rekindle.keeper.lockfile import Holder
 from rekindle.keeper.outcome import EndedBy, LeftRunning, write_exit
+from rekindle.keeper.pane import window_of
 from rekindle.keeper.processes import ProcessId, is_running, own_id
 from rekindle.keeper.readiness import Readiness
 from rekindle.keeper.report import Cause, Sizes, compose
@@ -38,6 +39,8 @@ def keep(
     place = here()
     lockfile.write_holder(lock, Holder(guard, me, place, spec.folder))
     wakeups = Wakeups()
+    if terminal is not None and (window := window_of(terminal)):
+        spec = replace(spec, rows=window[0], cols=window[1])
     started_at = time.time()
     try:
         agent = start_agent(spec, files.out.fd, files.err.fd)

@@ -45,6 +45,15 @@ def open_named_pipe(path: str) -> int:
         return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
 
 
+def window_of(terminal: int) -> tuple[int, int] | None:
+    """Rows and columns; None if the terminal does not know them."""
+    try:
+        rows, cols, _, _ = struct.unpack("HHHH", fcntl.ioctl(terminal, termios.TIOCGWINSZ, bytes(8)))
+    except OSError:
+        return None
+    return (rows, cols) if rows and cols else None
+
+
 class Pane:
     """`typed` is what the agent has not taken yet. Never blocks; once the terminal is closed, nothing comes of it."""
 
@@ -65,12 +74,7 @@ class Pane:
         return len(self._unseen) > _MOST_UNSEEN
 
     def size(self) -> tuple[int, int] | None:
-        """Rows and columns; None if the terminal does not know them."""
-        try:
-            rows, cols, _, _ = struct.unpack("HHHH", fcntl.ioctl(self.fd, termios.TIOCGWINSZ, bytes(8)))
-        except OSError:
-            return None
-        return (rows, cols) if rows and cols else None
+        return window_of(self.fd)
 
     def show(self, data: bytes) -> None:
         if self.open:
