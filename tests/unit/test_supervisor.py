@@ -158,3 +158,17 @@ def test_a_stop_that_comes_while_a_start_is_prepared_is_obeyed_and_can_be_undone
 
     engine = play(FakeKeepers(world), story, place)
     assert engine.session("s").prompts[0].state == "done"
+
+
+def test_each_turn_begins_once_with_its_first_word() -> None:
+    world = FakeWorld()
+
+    async def story(supervisor: Supervisor) -> None:
+        supervisor.engine.create(created("s"))
+        for name in ("p1", "p2"):
+            await supervisor.record("s", f.PromptQueued(at=1, prompt=name, text=name))
+        await settle(world, 200)
+
+    store = play(FakeKeepers(world), story)._store
+    began = [one.fact.prompt for one in store.facts("s") if isinstance(one.fact, f.TurnBegan)]
+    assert began == ["p1", "p2"]

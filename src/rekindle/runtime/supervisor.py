@@ -24,7 +24,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.machine import Session
 from rekindle.core.session.marks import marks
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output
+from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output, Sent
 from rekindle.ports.records import Compared, Records
 from rekindle.ports.store import StaleGeneration
 from rekindle.ports.workplace import Workplace
@@ -41,6 +41,7 @@ _AT_ONCE = 16
 #: So often the record of an agent that works again is looked at before nothing is said about it.
 _LOOKS = 20
 _PAUSE = 1.0
+_MUCH = 1024 * 1024
 
 
 class Supervisor:
@@ -251,7 +252,7 @@ class Supervisor:
             return
         talk = Talk(state, attempt.number, self._kind(state), clock=self.engine.clock, resolve=self._workplace.resolve)
         connected = await self._keepers.connect(session, attempt.number, state.generation)
-        step = talk.rebuild(list(self._keepers.sent(session, attempt.number)), self._heard_so_far(state))
+        step = await self._rebuilt(talk, list(self._keepers.sent(session, attempt.number)), self._heard_so_far(state))
         if not connected:
             step.callbacks.clear()  # what a dead agent asked for is nobody's wish any more
         self._talks[session] = talk
@@ -260,6 +261,12 @@ class Supervisor:
             self._records.follow(state, talk.token)
         await self._take_in(session, talk, step)
         self._background(self._follow(session, talk))
+
+    async def _rebuilt(self, talk: Talk, sent: list[Sent], heard: bytes) -> Step:
+        """What was said before we came. Much of it is read beside the loop: others are served meanwhile."""
+        if len(heard) < _MUCH:
+            return talk.rebuild(sent, heard)
+        return await asyncio.to_thread(talk.rebuild, sent, heard)
 
     def _heard_so_far(self, session: Session) -> bytes:
         assert session.attempt is not None

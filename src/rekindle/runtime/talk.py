@@ -56,7 +56,7 @@ class Talk:
         self.wire = kind.dialect(attempt, session.cwd, token)
         self._framer = Framer()
         self._replayed = Replayed()
-        self._began: set[str] = set()
+        self._is_working = False
         self._how: f.How = "new"
         self._heard_at = clock()
 
@@ -230,11 +230,13 @@ class Talk:
                 self._heard_at = now + seen.seconds
             case o.ConversationOpened():
                 step.opening = True
-            case o.Said() | o.ToolStarted():
-                running = self.wire.open.prompt_id
-                if not seen.replay and running is not None and running not in self._began:
-                    self._began.add(running)
+            case o.Said() | o.ToolStarted() if not seen.replay and not self._is_working:
+                running = self.wire.open.prompt_id  # dear: not asked for with every word
+                if running is not None:
+                    self._is_working = True
                     step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running))
+            case o.TurnFinished() | o.TurnFailed():
+                self._is_working = False
             case o.PermissionAsked():
                 step.facts.extend(self._asked(seen))
             case o.CallbackAsked() if not follow_up:
