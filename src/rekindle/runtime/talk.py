@@ -152,9 +152,11 @@ class Talk:
             text=running.text,
             record=record,
         )
-        if found in ("began", "over") and running.id not in self._began:
-            self._began.add(running.id)
+        if found in ("began", "over") and not self._is_working:
+            self._is_working = True
             step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running.id))
+        if found in ("over", "unseen"):
+            self._is_working = False
         if found == "over":
             self.wire.turn_ended()
             step.facts.append(f.TurnFinished(at=now, attempt=self.attempt, prompt=running.id, stop_reason="silence"))
