@@ -221,13 +221,14 @@ class Supervisor:
                 terminal=session.terminal,
             )
             running = await self._keepers.launch(order)
-        except RekindleError as error:
+        except (RekindleError, OSError) as error:
+            message = error.message if isinstance(error, RekindleError) else str(error)
             now, generation = self.engine.clock(), session.generation + 1
             # Told again where it was told; else the attempt fails before it was more than wanted.
             wanted = f.LaunchIntended(
                 at=now, attempt=attempt, generation=generation, how=effect.how, token=effect.token
             )
-            self.engine.record(session.id, wanted, f.LaunchFailed(at=now, attempt=attempt, message=error.message))
+            self.engine.record(session.id, wanted, f.LaunchFailed(at=now, attempt=attempt, message=message))
             return
         launched = f.Launched(at=self.engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
         self.engine.record(session.id, launched)
@@ -330,6 +331,8 @@ class Supervisor:
         except RekindleError as error:
             self.engine.record(session, f.Noticed(at=self.engine.clock(), message=error.message))
         self._records.unfollow(session)
+        if talk.kind.proof == "transcript" and _has_worked(self.engine.session(session), talk.attempt):
+            await self._compare(session, talk, looks=1)  # the last moment at which its record can prove anything
         self.engine.record(session, talk.ended(ended, self.engine.session(session)))
         self._talks.pop(session, None)
         self._performed.pop(session, None)
@@ -354,18 +357,18 @@ class Supervisor:
         worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished | f.TurnFailed) for fact in facts)
         return worked and talk.kind.proof == "transcript"
 
-    async def _compare(self, session: str, talk: Talk) -> None:
+    async def _compare(self, session: str, talk: Talk, looks: int = _LOOKS) -> None:
         """Look at the agent's own record until it has grown: it is written a moment after the words are said."""
         state = self.engine.session(session)
         before = self._records.checked(state, talk.token) if talk.token is not None else None
         if before is None or talk.token is None:
             return
-        for _ in range(_LOOKS):
+        for look in range(looks):
             try:
                 found = await self._records.compare(state, talk.token, before)
             except RekindleError as error:
                 found = Compared(None, (), error.message)
-            if found.extends is not None:
+            if found.extends is not None or look == looks - 1:
                 break
             await asyncio.sleep(self._settle_seconds)
         told = f.Compared(
@@ -375,8 +378,12 @@ class Supervisor:
             known=marks(found.prompts),
             why=found.why,
         )
-        if not (self.engine.session(session).attempts[-1].compared):
+        if self.engine.session(session).attempts[-1].compared:
+            return
+        if self._talks.get(session) is talk and looks > 1:
             await self.record(session, told)
+        else:
+            self.engine.record(session, told)
 
     async def _mind_the_start(self, session: str, attempt: int) -> None:
         await asyncio.sleep(self._start_seconds)
@@ -484,3 +491,11 @@ def _start(session: Session) -> Start:
         fork_of=session.fork_of if begins else None,
         at=session.fork_at if begins else None,
     )
+
+
+def _has_worked(session: Session, attempt: int) -> bool:
+    """Whether the attempt resumed a conversation and did something in it, and nobody has looked at its record yet."""
+    newest = session.attempt
+    if newest is None or newest.number != attempt or newest.how != "load" or newest.compared:
+        return False
+    return any(one.attempt == attempt and one.state not in ("queued", "sent") for one in session.prompts)
