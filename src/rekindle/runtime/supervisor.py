@@ -222,7 +222,7 @@ class Supervisor:
             )
             running = await self._keepers.launch(order)
         except (RekindleError, OSError) as error:
-            message = error.message if isinstance(error, RekindleError) else str(error)
+            message = self._why_not_started(session, error)
             now, generation = self.engine.clock(), session.generation + 1
             # Told again where it was told; else the attempt fails before it was more than wanted.
             wanted = f.LaunchIntended(
@@ -232,6 +232,13 @@ class Supervisor:
             return
         launched = f.Launched(at=self.engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
         self.engine.record(session.id, launched)
+
+    def _why_not_started(self, session: Session, error: RekindleError | OSError) -> str:
+        """The reason, and how to install an agent that is not there."""
+        message = error.message if isinstance(error, RekindleError) else str(error)
+        kind = self._kinds.get(session.agent)
+        is_missing = kind is not None and kind.missing and "No such file" in message
+        return f"{message} {kind.title}: {kind.missing}" if kind is not None and is_missing else message
 
     def _is_still_wanted(self, effect: Launch, agent: str) -> bool:
         """Looking takes time, and meanwhile somebody may have stopped the session, or given it to another agent."""
