@@ -50,7 +50,10 @@ def version_of(kind: AgentKind, path: str, environment: Mapping[str, str]) -> st
     """The version that the program tells; empty if it tells none in time."""
     stamp = f"rekindle-version-{secrets.token_hex(8)}"
     with tempfile.TemporaryFile() as told:
-        process = _start((path, *kind.version), environment, stamp, tempfile.gettempdir(), subprocess.DEVNULL, told)
+        try:
+            process = _start((path, *kind.version), environment, stamp, tempfile.gettempdir(), subprocess.DEVNULL, told)
+        except OSError:
+            return ""  # it is there and cannot be executed: one broken program does not spoil the list
         try:
             process.wait(_VERSION_SECONDS)
         except subprocess.TimeoutExpired:

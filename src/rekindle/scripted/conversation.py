@@ -19,7 +19,7 @@ STEP_FINISHED: Final = "step-finished"
 TURN_ENDED: Final = "turn-ended"
 
 Status = Literal["completed", "failed", "cancelled", "unknown", "skipped"]
-Stop = Literal["end_turn", "rejected", "cancelled", "failed"]
+Stop = Literal["end_turn", "rejected", "cancelled", "failed", "compacted"]
 
 Record = dict[str, Any]
 

@@ -11,6 +11,9 @@ from rekindle.scripted.hands import REJECTED, WITHDRAWN, Hands, Outcome, TurnFai
 from rekindle.scripted.script import Ask, Step, parse
 from rekindle.scripted.session import Session
 
+#: Asks the agent to shorten its conversation. It has no model that forgets, so all that it does is to say so.
+COMPACT = "/compact"
+
 
 class Turn:
     """A turn in progress. `play` it once; `cancel` may come at any time."""
@@ -35,6 +38,9 @@ class Turn:
     async def _play(self, text: str) -> Stop:
         script = parse(text)
         conversation = self._session.conversation
+        if text.strip() == COMPACT:
+            await self._hands.say(f"compacted: {len(conversation.users) - 1} prompts are a summary now.")
+            return "compacted"
         if script.mistakes:
             for mistake in script.mistakes:
                 await self._hands.say(mistake)

@@ -19,4 +19,5 @@ KIND = AgentKind(
     argv=_argv,
     dialect=AcpDialect,
     transcript=ScriptedTranscript(),
+    compact="/compact",
 )
