@@ -27,7 +27,8 @@ from rekindle.adapters.records import VaultRecords
 from rekindle.adapters.vault.follower import Follower
 from rekindle.agents.scripted_transcript import ScriptedTranscript
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session, create
+from rekindle.core.session.machine import create
+from rekindle.core.session.state import Session
 
 _A_SECOND = 100
 _LINE = b'{"kind":"assistant","text":"' + b"x" * 270 + b'"}\n'

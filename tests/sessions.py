@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.machine import Session, evolve
+from rekindle.core.session.machine import evolve
+from rekindle.core.session.state import Session
 
 
 def created(session: str = "s1", at: float = 1.0, **changes: str) -> f.Created:

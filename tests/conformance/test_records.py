@@ -12,7 +12,7 @@ import pytest
 
 from rekindle.adapters.records import VaultRecords
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.records import Records
 from tests.fakes.records import FakeRecords
 from tests.records import LineDialect

@@ -15,7 +15,8 @@ from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.progress import Progress, progress
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session, evolve
+from rekindle.core.session.machine import evolve
+from rekindle.core.session.state import Session
 
 
 @dataclass

@@ -6,7 +6,7 @@ import hashlib
 
 from rekindle.agents.preflight import decide
 from rekindle.agents.transcript import Record, TranscriptDialect, extends
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.records import Checked, Compared
 
 

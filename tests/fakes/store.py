@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rekindle.adapters.sql_store.codec import decode_fact, decode_session, encode, encode_data, encode_fact
 from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.store import OutboxEntry, Recorded, StaleGeneration
 
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from rekindle.core.effects import End, Launch, Open, Say
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import ACTIVE, TERMINAL, TRANSITIONS, Session, State, create, evolve
+from rekindle.core.session.machine import TRANSITIONS, create, evolve
 from rekindle.core.session.plan import plan, wants_agent
+from rekindle.core.session.state import ACTIVE, TERMINAL, Session, State
 from rekindle.core.session.status import status, word
 
 PROMPTS = ("p1", "p2")

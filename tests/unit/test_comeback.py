@@ -11,9 +11,10 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import PROMPT, AnyFact
 from rekindle.core.session.history import Turn, with_history
-from rekindle.core.session.machine import Session, State, evolve
+from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import plan
-from rekindle.core.session.recovery import PATIENCE, compacted_prompt, retry_at, retry_prompt
+from rekindle.core.session.recovery import compacted_prompt, retry_at, retry_prompt
+from rekindle.core.session.state import PATIENCE, Session, State
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
 from rekindle.ports.records import Checked
 from rekindle.runtime.comeback import Comeback

@@ -7,8 +7,9 @@ from pathlib import Path
 from rekindle.adapters import handovers
 from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session, evolve
+from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import next_attempt
+from rekindle.core.session.state import Session
 from rekindle.core.session.status import status
 from rekindle.core.session.strategy import Evidence, candidates, choose
 from tests.sessions import created, folded

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.machine import Session, evolve
+from rekindle.core.session.machine import evolve
 from rekindle.core.session.marks import mark
+from rekindle.core.session.state import Session
 from tests.sessions import created, folded
 
 

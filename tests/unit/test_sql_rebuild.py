@@ -16,9 +16,9 @@ import pytest
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.rebuild import Rebuilt, put_back, rebuild, write_session_file
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session as Rekindled
-from rekindle.core.session.machine import State
 from rekindle.core.session.plan import plan
+from rekindle.core.session.state import Session as Rekindled
+from rekindle.core.session.state import State
 from tests.keeper.keeper_bench import Bench, Session, bench_in, kill, until
 from tests.sessions import created, folded
 

@@ -21,8 +21,8 @@ from rekindle.agents.dialect import Outgoing
 from rekindle.agents.registry import AGENTS
 from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session, State
 from rekindle.core.session.plan import plan
+from rekindle.core.session.state import Session, State
 from tests.golden.claude_samples import STREAMS, TRANSCRIPTS
 from tests.keeper.keeper_bench import Bench, bench_in, kill, python_agent, until
 from tests.sessions import folded

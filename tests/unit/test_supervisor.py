@@ -10,7 +10,7 @@ import pytest
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session, State
+from rekindle.core.session.state import Session, State
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Order, Running
 from rekindle.ports.store import StaleGeneration

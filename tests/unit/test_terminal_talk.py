@@ -25,7 +25,7 @@ from rekindle.agents.terminal import (
 from rekindle.agents.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.keepers import Sent
 from rekindle.runtime.talk import Talk
 from tests.sessions import folded

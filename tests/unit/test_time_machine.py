@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable
 
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.time_machine import TimeMachine

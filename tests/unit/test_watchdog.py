@@ -9,7 +9,8 @@ import pytest
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session, evolve
+from rekindle.core.session.machine import evolve
+from rekindle.core.session.state import Session
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from rekindle.runtime.watchdog import watch, why_given_up

@@ -8,7 +8,7 @@ from pathlib import Path
 from rekindle.adapters.vault import retention
 from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.keeper.outcome import EndedBy, ExitRecord, create_exit_file, write_exit
 from tests.sessions import created, folded
 

@@ -14,7 +14,7 @@ import pytest
 from rekindle.adapters.records import VaultRecords
 from rekindle.adapters.vault import follower
 from rekindle.adapters.vault.vault import editions
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from tests.records import LineDialect
 from tests.sessions import created, folded
 

@@ -18,7 +18,7 @@ from rekindle.agents.framing import Framed, Framer, Line
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.agents.terminal import in_terminal
 from rekindle.core.session.history import Turn
-from rekindle.core.session.machine import is_ours
+from rekindle.core.session.state import is_ours
 from rekindle.keeper import launch
 from rekindle.keeper.input_records import InputReader, InputRecord
 

@@ -17,7 +17,7 @@ from rekindle.adapters.vault import kept, preflight
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
 from rekindle.adapters.vault.vault import FOLDER, Vault, editions, spool, transcript
 from rekindle.agents.transcript import NoPlace, Record, TranscriptDialect
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import Checked, Compared, RecordsError
 

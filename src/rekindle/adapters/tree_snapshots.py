@@ -8,7 +8,7 @@ import os
 from rekindle.adapters import files, snapshots
 from rekindle.adapters.git import Children
 from rekindle.adapters.thinning import thin
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 
 _OWED = "snapshot.owed"
 

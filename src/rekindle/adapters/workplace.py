@@ -22,7 +22,7 @@ from rekindle.agents.observation import CallbackAsked
 from rekindle.core.moving import is_id
 from rekindle.core.session.facts import AnyFact, Created, Handover
 from rekindle.core.session.history import Turn
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import GitFailed, OwnedError, UsageError
 
 _POLL = 0.1

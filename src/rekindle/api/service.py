@@ -16,8 +16,8 @@ from rekindle.agents.terminal import typeable
 from rekindle.core.names import feature_of_branch, why_not
 from rekindle.core.session import facts as f
 from rekindle.core.session.limits import reached
-from rekindle.core.session.machine import TERMINAL, Session, State
 from rekindle.core.session.plan import wants_agent
+from rekindle.core.session.state import TERMINAL, Session, State
 from rekindle.core.session.status import status, word
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.store import Store

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from rekindle.cli.outcome import printable
-from rekindle.core.session.machine import Session
 from rekindle.core.session.plan import is_cut, next_attempt
+from rekindle.core.session.state import Session
 from rekindle.keeper import launch
 
 

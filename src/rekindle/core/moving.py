@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from rekindle.core.names import why_not
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
-from rekindle.core.session.machine import Session, evolve
+from rekindle.core.session.machine import evolve
+from rekindle.core.session.state import Session
 
 FORMAT = "rekindle session"
 VERSION = 1

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rekindle.core.session.facts import AnyFact, Compared, Cut, Named, Opened, Receipt
-from rekindle.core.session.machine import Attempt, Prompt, Session, cut_of, prompts_in
 from rekindle.core.session.marks import marks
+from rekindle.core.session.state import Attempt, Prompt, Session, cut_of, prompts_in
 
 
 def receipt(before: Session, fact: AnyFact) -> Receipt | None:

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from rekindle.agents.transcript import Record
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 
 
 class Snapshots(Protocol):

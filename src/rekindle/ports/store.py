@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import OwnedError, RekindleError
 
 

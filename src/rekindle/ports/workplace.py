@@ -8,7 +8,7 @@ from typing import Protocol
 from rekindle.agents.dialect import Outgoing
 from rekindle.agents.observation import CallbackAsked
 from rekindle.core.session.history import Turn
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 
 
 class Workplace(Protocol):

@@ -6,8 +6,8 @@ from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import PROMPT
 from rekindle.core.session.history import with_history
-from rekindle.core.session.machine import Session, nothing_ever_ran
 from rekindle.core.session.marks import marks
+from rekindle.core.session.state import Session, nothing_ever_ran
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import Records

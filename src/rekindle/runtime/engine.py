@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from rekindle.core.effects import Effect
 from rekindle.core.receipt import receipt
 from rekindle.core.session.facts import AnyFact, Created, ReceiptWritten
-from rekindle.core.session.machine import Session, evolve
+from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import plan
+from rekindle.core.session.state import Session
 from rekindle.ports.store import Store
 from rekindle.runtime.outbox import journal_entries
 

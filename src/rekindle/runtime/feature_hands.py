@@ -22,7 +22,7 @@ from rekindle.core.feature.plan_file import Mode
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.run import COMPLETE
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import TERMINAL
+from rekindle.core.session.state import TERMINAL
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.feature import Cleared, CommandDone, FeatureGit
 from rekindle.runtime.supervisor import Supervisor

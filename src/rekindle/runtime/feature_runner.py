@@ -21,8 +21,8 @@ from rekindle.core.journal import event as ev
 from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.lineage import lineages, overlay
 from rekindle.core.journal.run import COMPLETE, Checkpoint
-from rekindle.core.session.machine import TERMINAL, Session
 from rekindle.core.session.plan import wants_agent
+from rekindle.core.session.state import TERMINAL, Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import StaleGeneration
 from rekindle.runtime.feature_hands import Hands, Order, Tools

@@ -7,7 +7,7 @@ import logging
 import time
 
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session, State
+from rekindle.core.session.state import Session, State
 from rekindle.ports.errors import RekindleError
 from rekindle.runtime.supervisor import Supervisor
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rekindle.core.session.facts import AnyFact, Created, Exited, Launched, ReceiptWritten
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import OutboxEntry, Store
 

@@ -21,8 +21,8 @@ from rekindle.agents.kind import AgentKind, Start
 from rekindle.agents.terminal import TerminalDialect, in_terminal
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session
 from rekindle.core.session.marks import marks
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output, Sent
 from rekindle.ports.records import Compared, Records

@@ -19,9 +19,9 @@ from rekindle.agents.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECOND
 from rekindle.agents.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
-from rekindle.core.session.machine import Session
 from rekindle.core.session.marks import marks
 from rekindle.core.session.permission import Allow, Ask, Deny, Mode, decide
+from rekindle.core.session.state import Session
 from rekindle.ports.keepers import Ended, Sent
 
 Resolve = Callable[[str, Iterable[str]], list[str]]

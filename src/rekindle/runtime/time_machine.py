@@ -11,7 +11,7 @@ import contextlib
 import logging
 
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.snapshots import Snapshots
 from rekindle.ports.store import StaleGeneration

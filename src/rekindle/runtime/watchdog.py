@@ -9,7 +9,7 @@ import asyncio
 import logging
 
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.runtime.supervisor import Supervisor
 

@@ -16,7 +16,7 @@ from rekindle.adapters.vault.vault import copies, transcript
 from rekindle.agents.places import record_place
 from rekindle.core.masking import Masker
 from rekindle.core.moving import FACTS, FOLDER, FORMAT, SNAPSHOTS, TRANSCRIPT, VERSION, Manifest, folded
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.core.session.status import word
 from rekindle.ports.errors import RekindleError
 

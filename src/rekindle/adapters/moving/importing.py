@@ -26,7 +26,7 @@ from rekindle.agents.places import record_place
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.core.moving import FACTS, FOLDER, SNAPSHOTS, TRANSCRIPT, Manifest, at_rest, folded, moved
 from rekindle.core.session.facts import AnyFact, Cut
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.keeper.input_records import InputReader
 from rekindle.ports.errors import OwnedError
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import BadEvent
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from rekindle.adapters.sql_store.spools import Conversation, read_conversation
 from rekindle.agents.kind import AgentKind
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.core.session.facts import Created
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.keeper.errors import KeeperError
 from rekindle.keeper.identity import Identity, read_identity
 from rekindle.keeper.launch import is_alive

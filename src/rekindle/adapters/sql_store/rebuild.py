@@ -18,7 +18,8 @@ from rekindle.adapters.vault.preflight import last_check
 from rekindle.adapters.vault.vault import FOLDER
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Created, Cut
-from rekindle.core.session.machine import STOPS, Session, evolve
+from rekindle.core.session.machine import STOPS, evolve
+from rekindle.core.session.state import Session
 from rekindle.keeper.identity import here
 from rekindle.keeper.launch import find_leftovers, is_alive
 from rekindle.keeper.outcome import EndedBy, ExitRecord

@@ -7,7 +7,7 @@ from typing import Any
 
 from rekindle.adapters.sql_store.codec import encode, shown
 from rekindle.core.session.facts import AnyFact, Exited, Launched, LaunchFailed
-from rekindle.core.session.machine import Attempt, Prompt, Session
+from rekindle.core.session.state import Attempt, Prompt, Session
 from rekindle.core.session.status import word
 
 Row = dict[str, Any]

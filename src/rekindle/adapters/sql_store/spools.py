@@ -20,7 +20,7 @@ from rekindle.agents.framing import Framed, Framer, Line
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, How
-from rekindle.core.session.machine import is_ours
+from rekindle.core.session.state import is_ours
 from rekindle.keeper.input_records import InputReader, InputRecord
 
 _BLOCK = 1 << 20

@@ -27,7 +27,8 @@ from rekindle.adapters.sql_store.codec import (
 )
 from rekindle.adapters.sql_store.rows import attempt_row, changed, prompt_row, receipt_row, session_row
 from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.machine import Session, evolve
+from rekindle.core.session.machine import evolve
+from rekindle.core.session.state import Session
 from rekindle.ports.store import DamagedStore, OutboxEntry, Recorded, StaleGeneration
 
 

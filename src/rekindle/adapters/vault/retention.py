@@ -15,7 +15,7 @@ from typing import Literal
 from rekindle.adapters import files
 from rekindle.adapters.vault import kept as kept_
 from rekindle.adapters.vault.vault import FOLDER, Listed, Source, Vault, copies, editions, spool
-from rekindle.core.session.machine import TERMINAL, Session
+from rekindle.core.session.state import TERMINAL, Session
 from rekindle.keeper import launch
 from rekindle.ports.errors import OwnedError
 

@@ -17,7 +17,7 @@ from rekindle.adapters.vault import retention
 from rekindle.cli.commands.sessions import places
 from rekindle.cli.options import json_option, print_json
 from rekindle.cli.outcome import printable
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import OwnedError, RekindleError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}

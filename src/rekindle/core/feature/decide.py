@@ -21,7 +21,7 @@ from rekindle.core.feature.progress import Progress, has_passed, is_merged
 from rekindle.core.feature.talks import prompt_id, talk
 from rekindle.core.journal.run import COMPLETE, FAILED, SKIPPED
 from rekindle.core.reconcile import tasks as table
-from rekindle.core.session.machine import Session
+from rekindle.core.session.state import Session
 
 #: Rounds of quality assurance before a task has failed.
 ROUNDS: dict[Mode, int] = {"strict": 3, "standard": 2, "fast": 1}

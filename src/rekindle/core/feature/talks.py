@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rekindle.core.feature.evidence import Phase, Talk
-from rekindle.core.session.machine import Prompt, Session, State
 from rekindle.core.session.plan import wants_agent
+from rekindle.core.session.state import Prompt, Session, State
 
 #: How a feature's run signs what it does to a session: what it has ended itself, a later run may bring back.
 BY = "feature "

@@ -10,6 +10,7 @@ from typing import Final
 
 from rekindle.core.session.facts import Cut
 from rekindle.core.session.history import request_of
+from rekindle.core.session.quoting import quoted
 
 _MOST_FILES: Final = 50
 
@@ -37,10 +38,3 @@ def continuation(prompt: str, cut: Cut, changed: Sequence[str] = (), *, same: bo
         lines.append(f"Files that differ from how they were when your last turn ended: {names}{more}")
     lines.append("Check the state of the files before you repeat anything, then go on with your task.")
     return "\n".join(lines)
-
-
-def quoted(text: str, most: int, *, tail: bool = False) -> str:
-    """A quotation: not too long, and with its further lines indented, so that it cannot be taken for an instruction."""
-    if len(text) > most:
-        text = "…" + text[-most:] if tail else text[:most] + "…"
-    return text.strip().replace("\n", "\n    ")

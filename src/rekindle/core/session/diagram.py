@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rekindle.core.session.machine import STOPS, TRANSITIONS, State
+from rekindle.core.session.machine import STOPS, TRANSITIONS
+from rekindle.core.session.state import State
 
 
 def mermaid() -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rekindle.core.session.quoting import quoted
+
 TITLE = "RESUME CONTEXT FOR CONTINUING TASK"
 _HISTORY, _REQUEST, _INSTRUCTIONS = "=== EXECUTION HISTORY ===", "=== CURRENT REQUEST ===", "=== INSTRUCTIONS ==="
 MOST_OF_A_MESSAGE = 2000
@@ -56,15 +58,15 @@ def request_of(prompt: str) -> str:
 def _told(turn: Turn) -> str:
     match turn.role:
         case "user":
-            text = _quoted(request_of(turn.text), MOST_OF_A_MESSAGE)
+            text = quoted(request_of(turn.text), MOST_OF_A_MESSAGE)
             return f"[USER]: {text}" if text else ""
         case "assistant":
-            text = _quoted(turn.text, MOST_OF_A_MESSAGE)
+            text = quoted(turn.text, MOST_OF_A_MESSAGE)
             return f"[ASSISTANT]: {text}" if text else ""
         case "tool_call":
-            return f"[TOOL CALL: {_quoted(turn.name, MOST_OF_A_RESULT)}]"
+            return f"[TOOL CALL: {quoted(turn.name, MOST_OF_A_RESULT)}]"
         case "tool_result":
-            name, text = _quoted(turn.name, MOST_OF_A_RESULT), _quoted(turn.text, MOST_OF_A_RESULT)
+            name, text = quoted(turn.name, MOST_OF_A_RESULT), quoted(turn.text, MOST_OF_A_RESULT)
             return f"[TOOL RESULT: {name}] {text}".rstrip()
 
 
@@ -79,10 +81,3 @@ def _bounded(told: list[str]) -> list[str]:
     left_out = len(told) - 1 - len(kept)
     note = [f"({left_out} older entries are left out here)"] if left_out else []
     return [told[0], *note, *reversed(kept)]
-
-
-def _quoted(text: str, most: int) -> str:
-    """Not too long, and with its further lines indented, so that it cannot be taken for a heading of ours."""
-    text = text.strip()
-    short = text if len(text) <= most else text[:most] + "…"
-    return "\n    ".join(short.splitlines())

@@ -6,46 +6,30 @@ books the rest (prompts, attempts, token). The diagram in docs/sessions.md is ma
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
-from enum import StrEnum
-from typing import Literal, assert_never
+from typing import assert_never
 
-import msgspec
 from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
-from rekindle.core.session.facts import AnyFact, Cut, Limits, Receipt, Usage
+from rekindle.core.session.facts import AnyFact, Usage
 from rekindle.core.session.limits import reached
-from rekindle.core.session.marks import mark
-from rekindle.core.session.recovery import PATIENCE, compacted_prompt, retry_at, retry_prompt
-
-
-class State(StrEnum):
-    """The states of the task session."""
-
-    STARTING = "STARTING"
-    RUNNING = "RUNNING"
-    WAITING_FOR_INPUT = "WAITING_FOR_INPUT"
-    COMPLETED = "COMPLETED"
-    FAILED = "FAILED"
-    CANCELLED = "CANCELLED"
-
-
-class TaskState(StrEnum):
-    """The state of the task that a session works on."""
-
-    TODO = "TODO"
-    IN_PROGRESS = "IN_PROGRESS"
-    REVIEW = "REVIEW"
-    COMPLETED = "COMPLETED"
-    FAILED = "FAILED"
-    CANCELLED = "CANCELLED"
-
-
-ACTIVE = frozenset({State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT})
-TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
+from rekindle.core.session.recovery import is_compaction, try_later
+from rekindle.core.session.state import (
+    ACTIVE,
+    PATIENCE,
+    Attempt,
+    Permission,
+    Prompt,
+    Session,
+    State,
+    cut_of,
+    nothing_ever_ran,
+    prompts_in,
+    queued_first,
+    with_attempt,
+    with_prompt,
+)
 
 S, R, W = State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT
 _ALL = tuple(State)
@@ -69,156 +53,6 @@ STOPS: dict[str, State] = {
     "completed": State.COMPLETED,
     "failed": State.FAILED,
 }
-
-_TASK = {
-    S: TaskState.IN_PROGRESS,
-    R: TaskState.IN_PROGRESS,
-    W: TaskState.REVIEW,
-    State.COMPLETED: TaskState.COMPLETED,
-    State.FAILED: TaskState.FAILED,
-    State.CANCELLED: TaskState.CANCELLED,
-}
-
-
-class Prompt(msgspec.Struct, frozen=True):
-    """A prompt on its way. `cut`: its turn was running when the agent ended, and nobody has settled that yet.
-
-    `after`: it is not sent before this time.
-    """
-
-    id: str
-    text: str
-    at: float
-    state: Literal["queued", "sent", "began", "done", "failed", "cut", "cancelled"] = "queued"
-    attempt: int = 0
-    message: int = 0
-    by: str = "user"
-    outcome: str = ""
-    after: float | None = None
-    sent_at: float = 0.0
-    usage: Usage | None = None
-
-
-class Attempt(msgspec.Struct, frozen=True):
-    """One process life of the agent. launching -> up -> ready -> gone.
-
-    `opened`: its conversation was open once. `named` is the conversation as the agent itself named it. `compared`: its
-    record was looked at after it had come back. `known`, `changed` and `history` are there until they have been used:
-    a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
-    """
-
-    number: int
-    how: f.How
-    status: Literal["launching", "up", "ready", "gone"] = "launching"
-    token: str | None = None
-    folder: str = ""
-    pid: int = 0
-    how_ended: str = ""
-    by_us: bool = False
-    cut: Cut | None = None
-    receipt: Receipt | None = None
-    opened: bool = False
-    named: str | None = None
-    compared: bool = False
-    given_up: str = ""
-    known: list[str] | None = None
-    changed: list[str] = []
-    history: str = ""
-    notes: list[str] = []
-    why: str = ""
-    usage: Usage = Usage()
-    agent: str = ""
-
-
-class Permission(msgspec.Struct, frozen=True):
-    """A question of the agent's. `option` is None until it is answered."""
-
-    request: str
-    attempt: int
-    title: str
-    kind: str
-    options: list[tuple[str, str, str]]
-    answered: bool = False
-    option: str | None = None
-    prompt: str = ""
-
-
-class Session(msgspec.Struct, frozen=True):
-    """A session as its facts have made it."""
-
-    id: str
-    agent: str
-    cwd: str
-    created_at: float
-    title: str = ""
-    policy: str = "ask"
-    permission: str = "edits"
-    feature: str | None = None
-    task: str | None = None
-    arguments: list[str] = []
-    model: str | None = None
-    limits: Limits = Limits()
-    one_shot: bool = False
-    fork_of: str | None = None
-    fork_at: str | None = None
-    repository: str | None = None
-    worktree: str | None = None
-    branch: str | None = None
-    terminal: bool = False
-    state: State = S
-    generation: int = 0
-    token: str | None = None
-    can_load: bool = True
-    attempts: list[Attempt] = []
-    prompts: list[Prompt] = []
-    permissions: list[Permission] = []
-    resume_asked: str | None = None
-    stop_asked: str | None = None
-    cancel_asked: str | None = None
-    stopped_by: str = ""
-    retry_at: float | None = None
-    held: bool = False
-    budget: int = 3
-    patience: int = PATIENCE
-    fresh_starts: int = 0
-    lost: list[str] = []
-    compact: str | None = None
-    usage: Usage = Usage()
-    over: str = ""
-    message: str = ""
-    notices: list[str] = []
-    changed_at: float = 0.0
-    native: bool = True
-
-    @property
-    def attempt(self) -> Attempt | None:
-        """The newest attempt."""
-        return self.attempts[-1] if self.attempts else None
-
-    @property
-    def is_loadable(self) -> bool:
-        """Whether the agent itself can take up its conversation, and is trusted to."""
-        return self.token is not None and self.can_load and self.native
-
-    @property
-    def is_up(self) -> bool:
-        """Whether an attempt is on its way or alive, as far as the facts tell."""
-        return bool(self.attempts) and self.attempts[-1].status != "gone"
-
-    @property
-    def turn(self) -> Prompt | None:
-        """The prompt whose turn is running, or was when the agent ended."""
-        return next((prompt for prompt in self.prompts if prompt.state in ("sent", "began", "cut")), None)
-
-    @property
-    def task_state(self) -> TaskState:
-        """The task's state, which follows from the session's."""
-        return _TASK[self.state]
-
-    @property
-    def queued(self) -> list[Prompt]:
-        """Prompts that nobody has sent yet, in order."""
-        return [prompt for prompt in self.prompts if prompt.state == "queued"]
 
 
 FULL_BUDGET = 3
@@ -354,28 +188,28 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.Adopted():
             return replace(session, generation=max(session.generation, fact.generation))
         case f.Launched():
-            return _attempt(session, lambda a: replace(a, status="up", folder=fact.folder, pid=fact.pid))
+            return with_attempt(session, lambda a: replace(a, status="up", folder=fact.folder, pid=fact.pid))
         case f.LaunchFailed():
-            gone = _attempt(session, lambda a: replace(a, status="gone", how_ended=fact.message))
+            gone = with_attempt(session, lambda a: replace(a, status="gone", how_ended=fact.message))
             return replace(_used_up(gone), message=fact.message)
         case f.Opened():
-            ready = _attempt(session, lambda a: replace(a, status="ready", token=fact.token, opened=True))
+            ready = with_attempt(session, lambda a: replace(a, status="ready", token=fact.token, opened=True))
             fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
             settled = _settle_cut(replace(fresh, compact=fact.compact), fact)
-            return _attempt(settled, lambda a: replace(a, known=None, changed=[]))
+            return with_attempt(settled, lambda a: replace(a, known=None, changed=[]))
         case f.OpenRefused():
             return _refused(session, fact)
         case f.Named():
-            named = _attempt(session, lambda a: replace(a, named=fact.token))
+            named = with_attempt(session, lambda a: replace(a, named=fact.token))
             attempt = session.attempts[-1]
             if attempt.how == "new":
-                return replace(_attempt(named, lambda a: replace(a, token=fact.token)), token=fact.token)
+                return replace(with_attempt(named, lambda a: replace(a, token=fact.token)), token=fact.token)
             if attempt.token == fact.token:
                 return named
             told = "the agent did not go on with its conversation but with another one"
             return replace(named, message=told)
         case f.Compared():
-            return _attempt(session, lambda a: replace(a, compared=True))
+            return with_attempt(session, lambda a: replace(a, compared=True))
         case f.Compacted():
             told = f"the agent has compacted its conversation, and remembers a summary ({fact.why or 'by itself'})"
             return (
@@ -384,27 +218,29 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.GivenUp():
             if session.attempts[-1].given_up:
                 return session
-            return replace(_attempt(session, lambda a: replace(a, given_up=fact.why)), message=fact.why)
+            return replace(with_attempt(session, lambda a: replace(a, given_up=fact.why)), message=fact.why)
         case f.PromptSent():
-            once = _attempt(session, lambda a: replace(a, history=""))
-            sent = _prompt(once, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text)
-            return _prompt(sent, fact.prompt, sent_at=fact.at)
+            once = with_attempt(session, lambda a: replace(a, history=""))
+            sent = with_prompt(
+                once, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text
+            )
+            return with_prompt(sent, fact.prompt, sent_at=fact.at)
         case f.TurnBegan():
-            return _prompt(session, fact.prompt, state="began")
+            return with_prompt(session, fact.prompt, state="began")
         case f.TurnFinished():
-            done = _prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=fact.usage)
+            done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=fact.usage)
             done = replace(_nothing_asked(done), message="", cancel_asked=None, retry_at=None)
-            if not _is_compaction(session, fact.prompt):
+            if not is_compaction(session, fact.prompt):
                 done = replace(done, budget=FULL_BUDGET, patience=PATIENCE, fresh_starts=0)
             return _used(done, fact.usage)
         case f.TurnFailed():
             told = f"{fact.error}: {fact.message}"
-            failed = _prompt(session, fact.prompt, state="failed", outcome=told, usage=fact.usage)
+            failed = with_prompt(session, fact.prompt, state="failed", outcome=told, usage=fact.usage)
             failed = replace(_nothing_asked(failed), message=told, retry_at=fact.retry_at, cancel_asked=None)
-            return _used(_try_later(failed, fact), fact.usage)
+            return _used(try_later(failed, fact), fact.usage)
         case f.CancelAsked():
             if fact.prompt in {prompt.id for prompt in session.queued}:
-                return _prompt(session, fact.prompt, state="cancelled")
+                return with_prompt(session, fact.prompt, state="cancelled")
             running = _progress(session, fact.prompt) in ("sent", "began")
             return replace(session, cancel_asked=fact.prompt) if running else session
         case f.PermissionAsked():
@@ -456,7 +292,7 @@ def _handed_over(session: Session, handover: f.Handover) -> Session:
 def _exited(session: Session, fact: f.Exited) -> Session:
     given_up = session.attempts[-1].given_up
     by_us = fact.by_us and not given_up
-    gone = _attempt(
+    gone = with_attempt(
         session,
         lambda a: replace(a, status="gone", how_ended=given_up or fact.how_ended, by_us=by_us, cut=fact.cut),
     )
@@ -464,7 +300,7 @@ def _exited(session: Session, fact: f.Exited) -> Session:
     if turn is not None:
         delivered = fact.cut.delivered if fact.cut is not None else "yes"
         ended = "cancelled" if turn.id == session.cancel_asked else "queued" if delivered == "no" else "cut"
-        gone = _prompt(gone, turn.id, state=ended)
+        gone = with_prompt(gone, turn.id, state=ended)
     gone = replace(_used_up(gone), permissions=[])
     if fact.truncated:
         told = (
@@ -493,56 +329,12 @@ def _refused(session: Session, fact: f.OpenRefused) -> Session:
     return replace(kept, can_load=kept.can_load and fact.problem != "unsupported")
 
 
-def _try_later(session: Session, fact: f.TurnFailed) -> Session:
-    """Queue what goes on with a failed turn by itself, if anything does."""
-    failed = next(one for one in session.prompts if one.id == fact.prompt)
-    nth = PATIENCE - session.patience
-    if session.policy == "never":
-        return session
-    if fact.error == "context_overflow" and session.compact and session.patience == PATIENCE:
-        shorten = Prompt(f"{failed.id}+c{nth}", session.compact, fact.at, by="rekindle")
-        go_on = Prompt(f"{failed.id}+d{nth}", compacted_prompt(failed.text), fact.at, by="rekindle")
-        told = "the conversation had become too long for the model; the agent was told to shorten it"
-        session = replace(session, patience=session.patience - 1, notices=[*session.notices[-19:], told])
-        return _queued_first(_queued_first(session, go_on), shorten)
-    if fact.error == "context_overflow" and session.token is not None and session.fresh_starts == 0:
-        return _begin_anew(session, failed, fact.at)
-    when = retry_at(fact, session.patience)
-    if when is None:
-        return session
-    text = failed.text if failed.by == "rekindle" else retry_prompt(fact, failed.text)
-    again = Prompt(_next_retry(session, failed.id), text, fact.at, by="rekindle", after=when)
-    told = f"{session.message}; it goes on by itself in {max(1, round(when - fact.at))} s"
-    return replace(_queued_first(session, again), patience=session.patience - 1, message=told, retry_at=when)
-
-
-def _next_retry(session: Session, failed: str) -> str:
-    """The id of the next retry: numbered by those that there were, because patience may have been refilled."""
-    base = f"{failed.partition('+r')[0]}+r"
-    taken = {one.id for one in session.prompts}
-    return next(name for number in range(len(taken) + 1) if (name := f"{base}{number}") not in taken)
-
-
-def _is_compaction(session: Session, prompt: str) -> bool:
-    """Whether a turn only shortened the conversation: no progress, or it would go round and round."""
-    return any(one.id == prompt and is_ours(one.id) and one.text == session.compact for one in session.prompts)
-
-
-def _begin_anew(session: Session, failed: Prompt, at: float) -> Session:
-    """Give a conversation up that is too long for the model, for a new one that is told the history of it."""
-    assert session.token is not None
-    told = Prompt(f"{failed.id}+n{len(session.attempts)}", compacted_prompt(failed.text), at, by="rekindle")
-    why = "the conversation has become too long for the model"
-    ended = _attempt(_queued_first(session, told), lambda a: replace(a, given_up=why))
-    return replace(ended, token=None, lost=[*session.lost, session.token], message=why)
-
-
 def _used(session: Session, usage: Usage | None) -> Session:
     """Book what a turn took, and stop where a limit is reached."""
     if usage is None:
         return session
     booked = replace(session, usage=session.usage.plus(usage))
-    booked = _attempt(booked, lambda a: replace(a, usage=a.usage.plus(usage)))
+    booked = with_attempt(booked, lambda a: replace(a, usage=a.usage.plus(usage)))
     over = reached(booked.limits, booked.usage)
     if over is None:
         return booked
@@ -574,51 +366,18 @@ def _settle_cut(session: Session, fact: f.Opened) -> Session:
     if same or (attempt.history and (cut.said or cut.tools) and not session.queued):
         text = continuation(turn.text, cut, attempt.changed, same=same)
         told = Prompt(f"{turn.id}+{fact.attempt}", text, fact.at, by="rekindle")
-        return _queued_first(
-            _prompt(session, turn.id, state="failed", outcome="cut off; the agent was told to go on"), told
+        return queued_first(
+            with_prompt(session, turn.id, state="failed", outcome="cut off; the agent was told to go on"), told
         )
     if not cut.said and not cut.tools:
-        return _prompt(session, turn.id, state="queued")
-    lost = _prompt(session, turn.id, state="failed", outcome="cut off; the agent's record does not have it")
+        return with_prompt(session, turn.id, state="queued")
+    lost = with_prompt(session, turn.id, state="failed", outcome="cut off; the agent's record does not have it")
     return replace(lost, message="the last prompt was cut off, and the agent does not remember it: say how to go on")
-
-
-def is_ours(prompt: str) -> bool:
-    """Whether a prompt is one of rekindle's own: its id is derived from the one that it goes on with."""
-    return "+" in prompt
-
-
-def cut_of(session: Session, turn: Prompt) -> Cut:
-    """What was going on when this turn was cut."""
-    before = next((one for one in reversed(session.attempts) if one.number == turn.attempt), None)
-    return before.cut if before is not None and before.cut is not None else Cut()
-
-
-def prompts_in(session: Session, known: Iterable[str]) -> set[str]:
-    """The prompts (their ids) that an agent's record has. The same words sent twice have to be there twice."""
-    left = Counter(mark(text) for text in known)
-    found: set[str] = set()
-    for one in session.prompts:
-        if one.attempt and left[mark(one.text)] > 0:
-            left[mark(one.text)] -= 1
-            found.add(one.id)
-    return found
-
-
-def nothing_ever_ran(session: Session) -> bool:
-    """Whether no turn has ever begun, so that a new conversation gives nothing up."""
-    if any(prompt.state in ("began", "done") for prompt in session.prompts):
-        return False
-    return all(one.cut is None or not (one.cut.said or one.cut.tools) for one in session.attempts)
-
-
-def _attempt(session: Session, change: Callable[[Attempt], Attempt]) -> Session:
-    return replace(session, attempts=[*session.attempts[:-1], change(session.attempts[-1])])
 
 
 def _used_up(session: Session) -> Session:
     """What was found out for an attempt goes with it."""
-    return _attempt(session, lambda a: replace(a, known=None, changed=[], history=""))
+    return with_attempt(session, lambda a: replace(a, known=None, changed=[], history=""))
 
 
 def _shortened(session: Session) -> list[Attempt]:
@@ -631,17 +390,3 @@ def _shortened(session: Session) -> list[Attempt]:
         else one
         for one in session.attempts
     ]
-
-
-def _prompt(session: Session, prompt: str, **changes: object) -> Session:
-    return replace(
-        session,
-        prompts=[replace(one, **changes) if one.id == prompt else one for one in session.prompts],
-    )
-
-
-def _queued_first(session: Session, prompt: Prompt) -> Session:
-    if any(one.id == prompt.id for one in session.prompts):
-        return session
-    at = next((index for index, one in enumerate(session.prompts) if one.state == "queued"), len(session.prompts))
-    return replace(session, prompts=[*session.prompts[:at], prompt, *session.prompts[at:]])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session.facts import PROMPT
-from rekindle.core.session.machine import TERMINAL, Attempt, Session, State, nothing_ever_ran
+from rekindle.core.session.state import TERMINAL, Attempt, Session, State, nothing_ever_ran
 
 
 def plan(session: Session, now: float) -> list[Effect]:

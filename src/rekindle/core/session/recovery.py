@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from rekindle.core.session.continuation import quoted
+from msgspec.structs import replace
+
 from rekindle.core.session.facts import TurnFailed
 from rekindle.core.session.history import request_of
+from rekindle.core.session.quoting import quoted
+from rekindle.core.session.state import PATIENCE, Prompt, Session, is_ours, queued_first, with_attempt
 
-PATIENCE: Final = 12
 #: Seconds before each retry where nobody told how long to wait.
 _PAUSES: Final = (5.0, 10.0, 20.0, 45.0, 90.0, 180.0, 300.0, 600.0)
 #: A limit is not tried in the very moment in which it ends.
@@ -55,3 +57,47 @@ def compacted_prompt(text: str) -> str:
             "Go on from where you stopped; check the state of the files before you repeat anything.",
         )
     )
+
+
+def try_later(session: Session, fact: TurnFailed) -> Session:
+    """Queue what goes on with a failed turn by itself, if anything does."""
+    failed = next(one for one in session.prompts if one.id == fact.prompt)
+    nth = PATIENCE - session.patience
+    if session.policy == "never":
+        return session
+    if fact.error == "context_overflow" and session.compact and session.patience == PATIENCE:
+        shorten = Prompt(f"{failed.id}+c{nth}", session.compact, fact.at, by="rekindle")
+        go_on = Prompt(f"{failed.id}+d{nth}", compacted_prompt(failed.text), fact.at, by="rekindle")
+        told = "the conversation had become too long for the model; the agent was told to shorten it"
+        session = replace(session, patience=session.patience - 1, notices=[*session.notices[-19:], told])
+        return queued_first(queued_first(session, go_on), shorten)
+    if fact.error == "context_overflow" and session.token is not None and session.fresh_starts == 0:
+        return _begin_anew(session, failed, fact.at)
+    when = retry_at(fact, session.patience)
+    if when is None:
+        return session
+    text = failed.text if failed.by == "rekindle" else retry_prompt(fact, failed.text)
+    again = Prompt(_next_retry(session, failed.id), text, fact.at, by="rekindle", after=when)
+    told = f"{session.message}; it goes on by itself in {max(1, round(when - fact.at))} s"
+    return replace(queued_first(session, again), patience=session.patience - 1, message=told, retry_at=when)
+
+
+def _next_retry(session: Session, failed: str) -> str:
+    """The id of the next retry: numbered by those that there were, because patience may have been refilled."""
+    base = f"{failed.partition('+r')[0]}+r"
+    taken = {one.id for one in session.prompts}
+    return next(name for number in range(len(taken) + 1) if (name := f"{base}{number}") not in taken)
+
+
+def is_compaction(session: Session, prompt: str) -> bool:
+    """Whether a turn only shortened the conversation: no progress, or it would go round and round."""
+    return any(one.id == prompt and is_ours(one.id) and one.text == session.compact for one in session.prompts)
+
+
+def _begin_anew(session: Session, failed: Prompt, at: float) -> Session:
+    """Give a conversation up that is too long for the model, for a new one that is told the history of it."""
+    assert session.token is not None
+    told = Prompt(f"{failed.id}+n{len(session.attempts)}", compacted_prompt(failed.text), at, by="rekindle")
+    why = "the conversation has become too long for the model"
+    ended = with_attempt(queued_first(session, told), lambda a: replace(a, given_up=why))
+    return replace(ended, token=None, lost=[*session.lost, session.token], message=why)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rekindle.core.session.facts import Exited
-from rekindle.core.session.machine import ACTIVE, Session, State, evolve
+from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import is_cut
+from rekindle.core.session.state import ACTIVE, Session, State
 
 #: A keeper that answered or wrote within this many seconds counts as recently seen.
 RECENTLY = 10.0

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from rekindle.core.session.machine import Session, nothing_ever_ran
+from rekindle.core.session.state import Session, nothing_ever_ran
 
 #: What is known of the agent's own record of one conversation.
 RecordState = Literal["intact", "repaired", "restored", "missing", "unsupported"]

@@ -1,0 +1,243 @@
+"""A session as its facts have made it, and questions about it that have an answer in it alone. Pure data.
+
+What changes a session is in `machine`; the small functions at the end only put a changed part back in its place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Final, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import Cut, Limits, Receipt, Usage
+from rekindle.core.session.marks import mark
+
+
+class State(StrEnum):
+    """The states of the task session."""
+
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    WAITING_FOR_INPUT = "WAITING_FOR_INPUT"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+class TaskState(StrEnum):
+    """The state of the task that a session works on."""
+
+    TODO = "TODO"
+    IN_PROGRESS = "IN_PROGRESS"
+    REVIEW = "REVIEW"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+ACTIVE = frozenset({State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT})
+TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
+#: So many automatic retries of a failed turn there are before one ends well.
+PATIENCE: Final = 12
+
+_TASK = {
+    State.STARTING: TaskState.IN_PROGRESS,
+    State.RUNNING: TaskState.IN_PROGRESS,
+    State.WAITING_FOR_INPUT: TaskState.REVIEW,
+    State.COMPLETED: TaskState.COMPLETED,
+    State.FAILED: TaskState.FAILED,
+    State.CANCELLED: TaskState.CANCELLED,
+}
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A prompt on its way. `cut`: its turn was running when the agent ended, and nobody has settled that yet.
+
+    `after`: it is not sent before this time.
+    """
+
+    id: str
+    text: str
+    at: float
+    state: Literal["queued", "sent", "began", "done", "failed", "cut", "cancelled"] = "queued"
+    attempt: int = 0
+    message: int = 0
+    by: str = "user"
+    outcome: str = ""
+    after: float | None = None
+    sent_at: float = 0.0
+    usage: Usage | None = None
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One process life of the agent. launching -> up -> ready -> gone.
+
+    `opened`: its conversation was open once. `named` is the conversation as the agent itself named it. `compared`: its
+    record was looked at after it had come back. `known`, `changed` and `history` are there until they have been used:
+    a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
+    """
+
+    number: int
+    how: f.How
+    status: Literal["launching", "up", "ready", "gone"] = "launching"
+    token: str | None = None
+    folder: str = ""
+    pid: int = 0
+    how_ended: str = ""
+    by_us: bool = False
+    cut: Cut | None = None
+    receipt: Receipt | None = None
+    opened: bool = False
+    named: str | None = None
+    compared: bool = False
+    given_up: str = ""
+    known: list[str] | None = None
+    changed: list[str] = []
+    history: str = ""
+    notes: list[str] = []
+    why: str = ""
+    usage: Usage = Usage()
+    agent: str = ""
+
+
+class Permission(msgspec.Struct, frozen=True):
+    """A question of the agent's. `option` is None until it is answered."""
+
+    request: str
+    attempt: int
+    title: str
+    kind: str
+    options: list[tuple[str, str, str]]
+    answered: bool = False
+    option: str | None = None
+    prompt: str = ""
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A session as its facts have made it."""
+
+    id: str
+    agent: str
+    cwd: str
+    created_at: float
+    title: str = ""
+    policy: str = "ask"
+    permission: str = "edits"
+    feature: str | None = None
+    task: str | None = None
+    arguments: list[str] = []
+    model: str | None = None
+    limits: Limits = Limits()
+    one_shot: bool = False
+    fork_of: str | None = None
+    fork_at: str | None = None
+    repository: str | None = None
+    worktree: str | None = None
+    branch: str | None = None
+    terminal: bool = False
+    state: State = State.STARTING
+    generation: int = 0
+    token: str | None = None
+    can_load: bool = True
+    attempts: list[Attempt] = []
+    prompts: list[Prompt] = []
+    permissions: list[Permission] = []
+    resume_asked: str | None = None
+    stop_asked: str | None = None
+    cancel_asked: str | None = None
+    stopped_by: str = ""
+    retry_at: float | None = None
+    held: bool = False
+    budget: int = 3
+    patience: int = PATIENCE
+    fresh_starts: int = 0
+    lost: list[str] = []
+    compact: str | None = None
+    usage: Usage = Usage()
+    over: str = ""
+    message: str = ""
+    notices: list[str] = []
+    changed_at: float = 0.0
+    native: bool = True
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The newest attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def is_loadable(self) -> bool:
+        """Whether the agent itself can take up its conversation, and is trusted to."""
+        return self.token is not None and self.can_load and self.native
+
+    @property
+    def is_up(self) -> bool:
+        """Whether an attempt is on its way or alive, as far as the facts tell."""
+        return bool(self.attempts) and self.attempts[-1].status != "gone"
+
+    @property
+    def turn(self) -> Prompt | None:
+        """The prompt whose turn is running, or was when the agent ended."""
+        return next((prompt for prompt in self.prompts if prompt.state in ("sent", "began", "cut")), None)
+
+    @property
+    def task_state(self) -> TaskState:
+        """The task's state, which follows from the session's."""
+        return _TASK[self.state]
+
+    @property
+    def queued(self) -> list[Prompt]:
+        """Prompts that nobody has sent yet, in order."""
+        return [prompt for prompt in self.prompts if prompt.state == "queued"]
+
+
+def is_ours(prompt: str) -> bool:
+    """Whether a prompt is one of rekindle's own: its id is derived from the one that it goes on with."""
+    return "+" in prompt
+
+
+def cut_of(session: Session, turn: Prompt) -> Cut:
+    """What was going on when this turn was cut."""
+    before = next((one for one in reversed(session.attempts) if one.number == turn.attempt), None)
+    return before.cut if before is not None and before.cut is not None else Cut()
+
+
+def prompts_in(session: Session, known: Iterable[str]) -> set[str]:
+    """The prompts (their ids) that an agent's record has. The same words sent twice have to be there twice."""
+    left = Counter(mark(text) for text in known)
+    found: set[str] = set()
+    for one in session.prompts:
+        if one.attempt and left[mark(one.text)] > 0:
+            left[mark(one.text)] -= 1
+            found.add(one.id)
+    return found
+
+
+def nothing_ever_ran(session: Session) -> bool:
+    """Whether no turn has ever begun, so that a new conversation gives nothing up."""
+    if any(prompt.state in ("began", "done") for prompt in session.prompts):
+        return False
+    return all(one.cut is None or not (one.cut.said or one.cut.tools) for one in session.attempts)
+
+
+def with_attempt(session: Session, change: Callable[[Attempt], Attempt]) -> Session:
+    return replace(session, attempts=[*session.attempts[:-1], change(session.attempts[-1])])
+
+
+def with_prompt(session: Session, prompt: str, **changes: object) -> Session:
+    return replace(
+        session,
+        prompts=[replace(one, **changes) if one.id == prompt else one for one in session.prompts],
+    )
+
+
+def queued_first(session: Session, prompt: Prompt) -> Session:
+    if any(one.id == prompt.id for one in session.prompts):
+        return session
+    at = next((index for index, one in enumerate(session.prompts) if one.state == "queued"), len(session.prompts))
+    return replace(session, prompts=[*session.prompts[:at], prompt, *session.prompts[at:]])
