@@ -7,13 +7,14 @@ on it, or nobody is. Only in the last one it is begun again, and that is decided
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 
 from rekindle.keeper import launch, lockfile
-from rekindle.keeper.errors import KeeperError, LockHeld, StartInDoubt
+from rekindle.keeper.errors import ExecFailed, KeeperError, LockHeld, StartInDoubt
 from rekindle.ports.errors import OwnedError, RekindleError
-from rekindle.ports.keepers import Running
+from rekindle.ports.keepers import ProgramMissing, Running
 
 _LOOKS, _PAUSE = 100, 0.1
 
@@ -31,6 +32,10 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
                 return Running(spec.folder, started.identity.agent.pid)
         except (LockHeld, StartInDoubt) as error:
             doubt = error
+        except ExecFailed as error:
+            missing = error.errno == errno.ENOENT
+            kind = ProgramMissing if missing else RekindleError
+            raise kind(f"the agent could not be started: {error}", "see `rekindle agent list`") from error
         except (KeeperError, OSError) as error:
             raise RekindleError(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
         await asyncio.sleep(_PAUSE)

@@ -15,6 +15,12 @@ class KeeperLost(RekindleError):
     code = "keeper_lost"
 
 
+class ProgramMissing(RekindleError):
+    """The agent's program is not there."""
+
+    code = "program_missing"
+
+
 class NoRoomForTurn(RekindleError):
     """The disk under the spool is full: no new turn is started, and nothing is lost."""
 

@@ -24,7 +24,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.marks import marks
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output, Sent
+from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output, ProgramMissing, Sent
 from rekindle.ports.records import Compared, Records
 from rekindle.ports.store import StaleGeneration
 from rekindle.ports.workplace import Workplace
@@ -236,9 +236,10 @@ class Supervisor:
     def _why_not_started(self, session: Session, error: RekindleError | OSError) -> str:
         """The reason, and how to install an agent that is not there."""
         message = error.message if isinstance(error, RekindleError) else str(error)
-        kind = self._kinds.get(session.agent)
-        is_missing = kind is not None and kind.missing and "No such file" in message
-        return f"{message} {kind.title}: {kind.missing}" if kind is not None and is_missing else message
+        if not isinstance(error, ProgramMissing):
+            return message
+        kind = self._kind(session)
+        return f"{message} {kind.title}: {kind.missing}"
 
     def _is_still_wanted(self, effect: Launch, agent: str) -> bool:
         """Looking takes time, and meanwhile somebody may have stopped the session, or given it to another agent."""
@@ -339,7 +340,8 @@ class Supervisor:
             self.engine.record(session, f.Noticed(at=self.engine.clock(), message=error.message))
         self._records.unfollow(session)
         if talk.kind.proof == "transcript" and _has_worked(self.engine.session(session), talk.attempt):
-            await self._compare(session, talk, looks=1)  # the last moment at which its record can prove anything
+            # the last moment at which its record can prove anything
+            self.engine.record(session, await self._look_at_record(self.engine.session(session), talk))
         self.engine.record(session, talk.ended(ended, self.engine.session(session)))
         self._talks.pop(session, None)
         self._performed.pop(session, None)
@@ -364,33 +366,32 @@ class Supervisor:
         worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished | f.TurnFailed) for fact in facts)
         return worked and talk.kind.proof == "transcript"
 
-    async def _compare(self, session: str, talk: Talk, looks: int = _LOOKS) -> None:
+    async def _compare(self, session: str, talk: Talk) -> None:
         """Look at the agent's own record until it has grown: it is written a moment after the words are said."""
-        state = self.engine.session(session)
-        before = self._records.checked(state, talk.token) if talk.token is not None else None
-        if before is None or talk.token is None:
-            return
-        for look in range(looks):
-            try:
-                found = await self._records.compare(state, talk.token, before)
-            except RekindleError as error:
-                found = Compared(None, (), error.message)
-            if found.extends is not None or look == looks - 1:
+        for _ in range(_LOOKS):
+            found = await self._look_at_record(self.engine.session(session), talk)
+            if found.extends is not None:
                 break
             await asyncio.sleep(self._settle_seconds)
-        told = f.Compared(
+        if self._talks.get(session) is talk and not self.engine.session(session).attempts[-1].compared:
+            await self.record(session, found)
+
+    async def _look_at_record(self, session: Session, talk: Talk) -> f.Compared:
+        before = self._records.checked(session, talk.token) if talk.token is not None else None
+        try:
+            if before is None or talk.token is None:
+                found = Compared(None, (), "it was not looked at before the agent was started")
+            else:
+                found = await self._records.compare(session, talk.token, before)
+        except RekindleError as error:
+            found = Compared(None, (), error.message)
+        return f.Compared(
             at=self.engine.clock(),
             attempt=talk.attempt,
             extends=found.extends,
             known=marks(found.prompts),
             why=found.why,
         )
-        if self.engine.session(session).attempts[-1].compared:
-            return
-        if self._talks.get(session) is talk and looks > 1:
-            await self.record(session, told)
-        else:
-            self.engine.record(session, told)
 
     async def _mind_the_start(self, session: str, attempt: int) -> None:
         await asyncio.sleep(self._start_seconds)
