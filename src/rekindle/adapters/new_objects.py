@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -26,24 +26,21 @@ def thrown_away(git: Git, objects: str) -> Iterator[Git]:
         yield git.with_variables(GIT_OBJECT_DIRECTORY=apart, GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(objects))
 
 
-def make_durable(git: Git, objects: str, since: str | None, tree: str, *more: str) -> None:
-    """Have everything on the disk that a tree has and `since` has not, and more objects beside it.
-
-    Whoever wrote them: a file that the user has staged is in git's hands, but perhaps not on the disk. Objects that
-    are in packs are there already.
-    """
-    names = [*_new(git, since, tree), tree, *more]
+def make_durable(objects: str, names: Iterable[str]) -> None:
+    """Have objects on the disk. Those that are in packs are there already."""
     files = [path for path in (os.path.join(objects, name[:2], name[2:]) for name in names) if os.path.exists(path)]
     if len(files) > _MANY:
         os.sync()
     elif files:
         with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(_sync, files))
-            list(pool.map(_sync, {os.path.dirname(path) for path in files} | {objects}))
+            list(pool.map(_sync, [*files, *{os.path.dirname(path) for path in files}, objects]))
 
 
-def _new(git: Git, since: str | None, tree: str) -> list[str]:
-    """The names of files and folders in a tree that another has not."""
+def named_since(git: Git, since: str | None, tree: str) -> list[str]:
+    """The names of a tree, and of the files and folders in it that another has not.
+
+    Whoever wrote them: a file that the user has staged is in git's hands, but perhaps not on the disk.
+    """
     if since is None:
         listed = git.output("ls-tree", "-r", "-t", "-z", "--full-tree", tree).split(b"\0")
         entries = [(mode, name) for mode, _, name in (line.partition(b"\t")[0].split() for line in listed if line)]
@@ -51,7 +48,7 @@ def _new(git: Git, since: str | None, tree: str) -> list[str]:
         told = git.output("diff-tree", "-r", "-t", "-z", "--raw", "--no-abbrev", "--no-renames", since, tree)
         lines = [line.split() for line in told.split(b"\0")[::2] if line]
         entries = [(mode, name) for _, mode, _, name, _ in lines]
-    return [name.decode() for mode, name in entries if mode != _REPOSITORY_INSIDE and name.strip(b"0")]
+    return [tree, *(name.decode() for mode, name in entries if mode != _REPOSITORY_INSIDE and name.strip(b"0"))]
 
 
 def _quoted(path: str) -> str:

@@ -7,13 +7,14 @@ parent of each is what was checked out: git shows a snapshot as what was not com
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 from msgspec.structs import replace
 
 from rekindle.adapters import work_tree
 from rekindle.adapters.git import Children, Git
-from rekindle.adapters.new_objects import make_durable, thrown_away
+from rekindle.adapters.new_objects import make_durable, named_since, thrown_away
 from rekindle.core.names import why_not
 from rekindle.ports.errors import BadName, GitFailed, NoRepository, NoSuchSnapshot
 
@@ -84,8 +85,10 @@ def take(
     )
     if last is not None and _is_same(last, wanted):
         return None
-    made = commit(git, wanted)
-    make_durable(git, place.objects, last.tree if last is not None else None, tree.id, made)
+    with ThreadPoolExecutor(1) as beside:
+        new = beside.submit(named_since, git, last.tree if last is not None else None, tree.id)
+        made = commit(git, wanted)
+    make_durable(place.objects, [*new.result(), made])
     for _ in range(_TRIES):
         number = last.number + 1 if last is not None else 1
         ref = f"{namespace}{number:0{_DIGITS}}"

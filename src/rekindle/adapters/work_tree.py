@@ -128,7 +128,8 @@ def _from_the_last(ours: Git, index: PrivateIndex, limit: int, last: str | None)
             return Tree(last)
         if any(_is_about_ignoring(path) for path in (*listed.tracked, *listed.others)):
             return None
-        return _write(ours, index, listed, limit)
+        # All else in the index is in the last snapshot's tree, which a ref keeps: it need not be looked for again.
+        return _write(ours, index, listed, limit, "--missing-ok")
     except GitFailed:
         return None
 
@@ -165,7 +166,7 @@ def _split(listed: bytes) -> list[bytes]:
     return [path for path in listed.split(b"\0") if path]
 
 
-def _write(git: Git, index: PrivateIndex, listed: _Listed, limit: int) -> Tree:
+def _write(git: Git, index: PrivateIndex, listed: _Listed, limit: int, *how: str) -> Tree:
     top = os.fsencode(git.folder)
     gone = [path for path in listed.tracked if is_gone(top, path)]
     left_out: list[LeftOut] = []
@@ -184,7 +185,7 @@ def _write(git: Git, index: PrivateIndex, listed: _Listed, limit: int) -> Tree:
     # What is left out is not in the tree with an older content either: a restore would put that over the newer one.
     _update(git, "--force-remove", [one.path.removesuffix(b"/") for one in left_out])
     index.dropped += [*gone, *(one.path for one in left_out)]
-    return Tree(git.output("write-tree").decode().strip(), tuple(left_out))
+    return Tree(git.output("write-tree", *how).decode().strip(), tuple(left_out))
 
 
 def is_gone(top: bytes, path: bytes) -> bool:
