@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from rekindle.core.effects import End, Launch, Open, Say
 from rekindle.core.session import facts as f
+from rekindle.core.session.facts import Usage
 from rekindle.core.session.machine import TRANSITIONS, create, evolve
 from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.state import ACTIVE, TERMINAL, Session, State
@@ -59,7 +60,21 @@ FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
         f.PromptSent, at=_at, attempt=_attempts, prompt=_prompts, message=st.integers(1, 4), text=st.just("do a")
     ),
     st.builds(f.TurnBegan, at=_at, attempt=_attempts, prompt=_prompts),
-    st.builds(f.TurnFinished, at=_at, attempt=_attempts, prompt=_prompts, stop_reason=st.just("end_turn")),
+    st.builds(
+        f.Spent,
+        at=_at,
+        attempt=_attempts,
+        prompt=_prompts,
+        usage=st.builds(Usage, st.integers(0, 9), st.integers(0, 9)),
+    ),
+    st.builds(
+        f.TurnFinished,
+        at=_at,
+        attempt=_attempts,
+        prompt=_prompts,
+        stop_reason=st.just("end_turn"),
+        usage=st.sampled_from([None, Usage(5, 5)]),
+    ),
     st.builds(f.TurnFailed, at=_at, attempt=_attempts, prompt=_prompts, error=st.just("other"), message=st.just("m")),
     st.builds(f.CancelAsked, at=_at, prompt=_prompts),
     st.builds(
@@ -171,6 +186,15 @@ def test_an_agent_that_gets_a_prompt_next_is_not_said_to_wait_for_one(facts: lis
     session = folded(facts)
     if any(isinstance(effect, Say) for effect in plan(session, 5.0)):
         assert word(session, alive=True) != "waiting"
+
+
+@given(st.lists(FACTS, max_size=25))
+def test_what_a_session_took_is_the_sum_over_its_attempts_and_never_shrinks(facts: list[f.AnyFact]) -> None:
+    session = begun()
+    for fact in facts:
+        before, session = session.usage, evolve(session, fact)
+        assert session.usage.tokens >= before.tokens
+        assert session.usage.tokens == sum(attempt.usage.tokens for attempt in session.attempts)
 
 
 def test_automatic_restarts_end_when_the_budget_is_spent() -> None:

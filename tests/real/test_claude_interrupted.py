@@ -60,6 +60,18 @@ def test_a_turn_that_hangs_is_ended_in_time_and_the_conversation_goes_on(claude:
     assert claude.has_heard(session, "the third thing") == 1
 
 
+def test_a_limit_on_tokens_ends_a_turn_between_two_commands_and_a_higher_one_lets_it_go_on(claude: ClaudeStage) -> None:
+    use = Use("Bash", {"command": "echo ran >> ran.txt", "description": "a command of the test"})
+    claude.model.then(Reply("I run it.", (use,)), Reply("Once more.", (use,), input_tokens=900), Hang("never said"))
+    session = claude.begin(called("the commands"), "--max-tokens", "800")
+    until(lambda: "may take 800" in claude.machine.show(session)["message"], "the limit")
+    claude.machine.until_status(session, "asleep")
+    assert claude.machine.run("resume", session).returncode == 2, "nothing goes on without a higher limit"
+    claude.machine.ok("resume", session, "--max-tokens", "5000")
+    claude.machine.until_status(session, "waiting")
+    check_receipt(claude, session, "the commands")
+
+
 def test_a_transcript_that_lies_in_another_folder_is_not_lost(claude: ClaudeStage) -> None:
     session = converse(claude)
     transcript = claude.transcript(session)

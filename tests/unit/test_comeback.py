@@ -150,10 +150,12 @@ def failed(error: f.ErrorClass, at: float = 20, **more: object) -> f.TurnFailed:
     return f.TurnFailed(at=at, attempt=1, prompt="p1", error=error, message="no", **more)  # type: ignore[arg-type]
 
 
-def at_work(policy: str = "ask", compact: str | None = None, cost: float | None = None) -> Session:
+def at_work(
+    policy: str = "ask", compact: str | None = None, cost: float | None = None, tokens: int | None = None
+) -> Session:
     return folded(
         [
-            f.Created(at=1, session="s1", agent="a", cwd="/w", policy=policy, limits=f.Limits(cost=cost)),
+            f.Created(at=1, session="s1", agent="a", cwd="/w", policy=policy, limits=f.Limits(cost, tokens)),
             f.PromptQueued(at=2, prompt="p1", text="one"),
             f.LaunchIntended(at=3, attempt=1, generation=1, how="new", token=TOKEN),
             f.Launched(at=4, attempt=1, folder="/k/1", pid=1),
@@ -223,6 +225,27 @@ def test_a_limit_stops_the_session_and_leaves_it_resumable() -> None:
     assert (gone.state, plan(queued, 12)) == (State.WAITING_FOR_INPUT, [])
     more = evolve(queued, f.ResumeAsked(at=13, by="user", limits=f.Limits(cost=5.0)))
     assert [type(one).__name__ for one in plan(more, 14)] == ["Launch"]
+
+
+def test_a_limit_on_tokens_stops_a_turn_that_runs_and_what_it_took_is_counted_once() -> None:
+    session = evolve(at_work("continue", tokens=100), f.Spent(at=7, attempt=1, prompt="p1", usage=f.Usage(60, 30)))
+    assert plan(session, 8) == []
+    session = evolve(session, f.Spent(at=8, attempt=1, prompt="p1", usage=f.Usage(60, 50)))
+    assert [type(one).__name__ for one in plan(session, 9)] == ["End"]
+    gone = evolve(session, f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True, cut=f.Cut(said="half")))
+    assert (gone.state, gone.usage.tokens, plan(gone, 11)) == (State.WAITING_FOR_INPUT, 110, [])
+    assert "110 tokens" in gone.over
+    assert gone.turn is not None
+    assert gone.turn.state == "cut", "it goes on where it was stopped"
+    more = evolve(gone, f.ResumeAsked(at=13, by="user", limits=f.Limits(tokens=500)))
+    assert [type(one).__name__ for one in plan(more, 14)] == ["Launch"]
+
+
+def test_what_a_turn_took_is_what_the_agent_says_at_its_end_and_else_what_was_told_on_the_way() -> None:
+    session = evolve(at_work(), f.Spent(at=7, attempt=1, prompt="p1", usage=f.Usage(60, 30)))
+    for told, expected in ((f.Usage(70, 30), 100), (None, 90)):
+        end = f.TurnFinished(at=8, attempt=1, prompt="p1", stop_reason="end_turn", usage=told)
+        assert evolve(session, end).usage.tokens == expected
 
 
 def test_a_turn_that_is_given_up_counts_as_cut_off_and_comes_back_as_the_policy_says() -> None:

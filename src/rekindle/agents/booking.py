@@ -8,7 +8,7 @@ from rekindle.core.session import facts as f
 
 def as_fact(
     seen: o.Observation, attempt: int, at: float
-) -> f.Named | f.Compacted | f.OpenRefused | f.TurnFinished | f.TurnFailed | None:
+) -> f.Named | f.Compacted | f.OpenRefused | f.Spent | f.TurnFinished | f.TurnFailed | None:
     """The fact that an observation is by itself, if it is one."""
     match seen:
         case o.ConversationNamed():
@@ -18,6 +18,8 @@ def as_fact(
         case o.OpenRefused():
             how: f.How = "load" if seen.how in ("load", "resume") else "new"
             return f.OpenRefused(at=at, attempt=attempt, how=how, problem=seen.problem, message=seen.message)
+        case o.Spent():
+            return f.Spent(at=at, attempt=attempt, prompt=seen.prompt_id, usage=seen.usage)
         case o.TurnFinished():
             return f.TurnFinished(
                 at=at, attempt=attempt, prompt=seen.prompt_id, stop_reason=seen.stop_reason, usage=seen.usage

@@ -122,6 +122,13 @@ class ContextUsed(msgspec.Struct, frozen=True, tag=True):
     size: int
 
 
+class Spent(msgspec.Struct, frozen=True, tag=True):
+    """What the turn that runs has taken so far."""
+
+    prompt_id: str
+    usage: Usage
+
+
 class PermissionAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """`paths` are as the agent wrote them, not resolved."""
 
@@ -205,6 +212,7 @@ Observation: TypeAlias = (
     | ToolChanged
     | PlanShown
     | ContextUsed
+    | Spent
     | PermissionAsked
     | CallbackAsked
     | TurnFinished

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rekindle.agents import fields
 from rekindle.agents.claude import messages, tools
 from rekindle.agents.claude.errors import Told, judge
+from rekindle.agents.claude.spending import Spending, usage_in
 from rekindle.agents.claude.words import Words
 from rekindle.agents.dialect import Opening, OpenState, OurRequest, Outgoing
 from rekindle.agents.failure import Failure, why_not_opened
@@ -34,6 +35,7 @@ from rekindle.agents.observation import (
     PermissionAsked,
     Retrying,
     Said,
+    Spent,
     TurnFailed,
     TurnFinished,
     Unknown,
@@ -76,6 +78,7 @@ class ClaudeDialect:
         self._questions: dict[str, tuple[PermissionAsked, dict[str, Any]]] = {}
         self._answered: set[str] = set()
         self._words = Words()
+        self._spending = Spending()
         self._told = Told()
         self._cost = 0.0
 
@@ -208,7 +211,7 @@ class ClaudeDialect:
             case "assistant":
                 return self._assistant(value)
             case "stream_event":
-                return self._words.partial(value)
+                return [*self._words.partial(value), *self._spent(value)]
             case "user":
                 return self._user(value)
             case "system":
@@ -234,7 +237,11 @@ class ClaudeDialect:
         if word:
             self._note(word=word)
             return []  # its text is the error's, and comes again with the result
-        return self._words.assistant(value)
+        return [*self._words.assistant(value), *self._spent(value)]
+
+    def _spent(self, value: dict[str, Any]) -> list[Observation]:
+        usage = self._spending.take(value)
+        return [Spent(self._prompt.prompt_id, usage)] if usage is not None and self._prompt is not None else []
 
     def _user(self, value: dict[str, Any]) -> list[Observation]:
         content = fields.mapping(value.get("message")).get("content")
@@ -328,7 +335,7 @@ class ClaudeDialect:
         )
         silent = not self._words.said and value.get("num_turns") == 0 and value.get("is_error") is not True
         answer: list[Observation] = [Said(text, thought=False)] if text and silent else []
-        self._prompt, self._words, self._told = None, Words(), Told()
+        self._prompt, self._words, self._spending, self._told = None, Words(), Spending(), Told()
         return [*answer, *_context(value), self._ended(turn.prompt_id, value, told, usage)]
 
     def _ended(self, prompt_id: str, value: dict[str, Any], told: Told, usage: Usage) -> Observation:
@@ -359,18 +366,11 @@ class ClaudeDialect:
 
     def _usage(self, value: dict[str, Any]) -> Usage:
         """What the turn took. Costs are told as a sum over the process."""
-        given = fields.mapping(value.get("usage"))
         total = value.get("total_cost_usd")
         cost = None
         if isinstance(total, int | float) and not isinstance(total, bool):
             cost, self._cost = max(0.0, round(total - self._cost, 9)), float(total)
-        return Usage(
-            input_tokens=fields.integer(given.get("input_tokens")) or 0,
-            output_tokens=fields.integer(given.get("output_tokens")) or 0,
-            cached_tokens=(fields.integer(given.get("cache_read_input_tokens")) or 0)
-            + (fields.integer(given.get("cache_creation_input_tokens")) or 0),
-            cost=cost,
-        )
+        return usage_in(value.get("usage"), cost)
 
     def _note(self, **told: Any) -> None:
         self._told = replace(self._told, **told)

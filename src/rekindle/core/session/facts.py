@@ -227,6 +227,14 @@ class TurnBegan(Fact, frozen=True, kw_only=True, tag="turn_began"):
     prompt: str
 
 
+class Spent(Fact, frozen=True, kw_only=True, tag="spent"):
+    """So much has the turn taken so far: all of it, not what has been added."""
+
+    attempt: int
+    prompt: str
+    usage: Usage
+
+
 class TurnFinished(Fact, frozen=True, kw_only=True, tag="turn_finished"):
     """The turn is over."""
 
@@ -349,6 +357,7 @@ AnyFact = (
     | OpenRefused
     | PromptSent
     | TurnBegan
+    | Spent
     | TurnFinished
     | TurnFailed
     | GivenUp

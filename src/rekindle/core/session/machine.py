@@ -124,7 +124,7 @@ def _is_stale(session: Session, fact: AnyFact) -> bool:
             return _status(session, fact.attempt) != "ready" or _progress(session, fact.prompt) != "queued"
         case f.TurnBegan():
             return _status(session, fact.attempt) != "ready" or _progress(session, fact.prompt) != "sent"
-        case f.TurnFinished() | f.TurnFailed():
+        case f.Spent() | f.TurnFinished() | f.TurnFailed():
             running = _progress(session, fact.prompt) in ("sent", "began")
             return _status(session, fact.attempt) != "ready" or not running
         case f.PermissionAsked():
@@ -140,6 +140,11 @@ def _status(session: Session, attempt: int) -> str | None:
     """The status of an attempt, if it is the newest one."""
     newest = session.attempt
     return newest.status if newest is not None and newest.number == attempt else None
+
+
+def _spent(session: Session, prompt: str) -> Usage | None:
+    """What a turn took, as far as it was told while it ran."""
+    return next((one.usage for one in session.prompts if one.id == prompt), None)
 
 
 def _progress(session: Session, prompt: str) -> str | None:
@@ -224,20 +229,27 @@ def _book(session: Session, fact: AnyFact) -> Session:
             sent = with_prompt(
                 once, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text
             )
-            return with_prompt(sent, fact.prompt, sent_at=fact.at)
+            return with_prompt(sent, fact.prompt, sent_at=fact.at, usage=None)
         case f.TurnBegan():
             return with_prompt(session, fact.prompt, state="began")
+        case f.Spent():
+            before = _spent(session, fact.prompt) or Usage()
+            if fact.usage.tokens <= before.tokens:
+                return session
+            return _limited(with_prompt(session, fact.prompt, usage=fact.usage), fact.usage)
         case f.TurnFinished():
-            done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=fact.usage)
+            usage = fact.usage or _spent(session, fact.prompt)
+            done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=usage)
             done = replace(_nothing_asked(done), message="", cancel_asked=None, retry_at=None)
             if not is_compaction(session, fact.prompt):
                 done = replace(done, budget=FULL_BUDGET, patience=PATIENCE, fresh_starts=0)
-            return _used(done, fact.usage)
+            return _limited(_used(done, usage))
         case f.TurnFailed():
+            usage = fact.usage or _spent(session, fact.prompt)
             told = f"{fact.error}: {fact.message}"
-            failed = with_prompt(session, fact.prompt, state="failed", outcome=told, usage=fact.usage)
+            failed = with_prompt(session, fact.prompt, state="failed", outcome=told, usage=usage)
             failed = replace(_nothing_asked(failed), message=told, retry_at=fact.retry_at, cancel_asked=None)
-            return _used(try_later(failed, fact), fact.usage)
+            return _limited(_used(try_later(failed, fact), usage))
         case f.CancelAsked():
             if fact.prompt in {prompt.id for prompt in session.queued}:
                 return with_prompt(session, fact.prompt, state="cancelled")
@@ -300,7 +312,8 @@ def _exited(session: Session, fact: f.Exited) -> Session:
     if turn is not None:
         delivered = fact.cut.delivered if fact.cut is not None else "yes"
         ended = "cancelled" if turn.id == session.cancel_asked else "queued" if delivered == "no" else "cut"
-        gone = with_prompt(gone, turn.id, state=ended)
+        took = None if turn.state == "cut" else turn.usage
+        gone = _used(with_prompt(gone, turn.id, state=ended), took)
     gone = replace(_used_up(gone), permissions=[])
     if fact.truncated:
         told = (
@@ -330,15 +343,19 @@ def _refused(session: Session, fact: f.OpenRefused) -> Session:
 
 
 def _used(session: Session, usage: Usage | None) -> Session:
-    """Book what a turn took, and stop where a limit is reached."""
+    """Book what a turn took, once it is over."""
     if usage is None:
         return session
     booked = replace(session, usage=session.usage.plus(usage))
-    booked = with_attempt(booked, lambda a: replace(a, usage=a.usage.plus(usage)))
-    over = reached(booked.limits, booked.usage)
+    return with_attempt(booked, lambda a: replace(a, usage=a.usage.plus(usage)))
+
+
+def _limited(session: Session, running: Usage | None = None) -> Session:
+    """Stop where a limit is reached, in the middle of a turn as well; `running` is what that one took so far."""
+    over = reached(session.limits, session.usage.plus(running))
     if over is None:
-        return booked
-    return replace(booked, over=over, message=over, stop_asked="asleep", stopped_by="rekindle")
+        return session
+    return replace(session, over=over, message=over, stop_asked="asleep", stopped_by="rekindle")
 
 
 def _nothing_asked(session: Session) -> Session:

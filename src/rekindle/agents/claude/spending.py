@@ -1,0 +1,66 @@
+"""What the turn that runs has taken so far, message by message.
+
+The agent tells a message's tokens several times: when it begins, with each of its blocks, and when it is complete. The
+highest figure counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rekindle.agents import fields
+from rekindle.core.session.facts import Usage
+
+
+def usage_in(given: object, cost: float | None = None) -> Usage:
+    """Tokens as the agent's model counts them."""
+    told = fields.mapping(given)
+
+    def tokens(*names: str) -> int:
+        return sum(fields.integer(told.get(name)) or 0 for name in names)
+
+    return Usage(
+        input_tokens=tokens("input_tokens"),
+        output_tokens=tokens("output_tokens"),
+        cached_tokens=tokens("cache_read_input_tokens", "cache_creation_input_tokens"),
+        cost=cost,
+    )
+
+
+class Spending:
+    """The tokens of all messages since the turn before ended."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, Usage] = {}
+        #: by whose they are: the agents that an agent uses speak at the same time
+        self._unfinished: dict[str, str] = {}
+        self._told = 0
+
+    def take(self, value: dict[str, Any]) -> Usage | None:
+        """A message, or a bit of one. The sum, if it is another one than before."""
+        whose = fields.text(value.get("parent_tool_use_id"))
+        event = fields.mapping(value.get("event"))
+        message = fields.mapping(value.get("message") or event.get("message"))
+        name = fields.text(message.get("id"))
+        if event.get("type") == "message_start":
+            self._unfinished[whose] = name
+        self._count(name or self._unfinished.get(whose, ""), message.get("usage") or event.get("usage"))
+        if event and event.get("type") != "message_delta":
+            return None  # more of it follows at once
+        total = Usage()
+        for one in self._messages.values():
+            total = total.plus(one)
+        if total.tokens == self._told:
+            return None
+        self._told = total.tokens
+        return total
+
+    def _count(self, name: str, given: object) -> None:
+        if not name or not given:
+            return
+        now, before = usage_in(given), self._messages.get(name, Usage())
+        self._messages[name] = Usage(
+            max(now.input_tokens, before.input_tokens),
+            max(now.output_tokens, before.output_tokens),
+            max(now.cached_tokens, before.cached_tokens),
+        )
