@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import time
 
 EVENTS = "events.jsonl"
 
@@ -85,6 +86,21 @@ def is_locked(path: str | os.PathLike[str]) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def lock_within(fd: int, seconds: float) -> bool:
+    """Take the lock on an open file; False if another process has it for all that time."""
+    deadline = time.monotonic() + seconds
+    pause = 0.00005
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(pause)
+            pause = min(pause * 1.3, 0.002)
 
 
 def make_folder(folder: str) -> None:

@@ -6,15 +6,14 @@ unknown is treated as alive: only that host can tell. Light standard library onl
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import time
 
 from rekindle.adapters import files, process_identity
 
 LOCK_NAME = "owner.lock"
 RECORD_NAME = "owner.json"
+#: Somebody who only asks who holds the lock has it for a moment.
 _PATIENCE = 0.2
 
 
@@ -44,7 +43,7 @@ def hold(folder: str, sid: str) -> Held | None:
     """Take a feature's run for this process; None if another process holds one."""
     fd = os.open(os.path.join(folder, LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     try:
-        if not _locked_soon(fd):
+        if not files.lock_within(fd, _PATIENCE):
             os.close(fd)
             return None
         record(folder, sid, os.getpid())
@@ -52,19 +51,6 @@ def hold(folder: str, sid: str) -> Held | None:
         os.close(fd)
         raise
     return Held(fd)
-
-
-def _locked_soon(fd: int) -> bool:
-    """Take the lock, with some patience: somebody who only asks who holds it has it for a moment."""
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(0.002)
 
 
 def record(folder: str, sid: str, pid: int) -> None:

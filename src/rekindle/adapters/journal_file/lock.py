@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import time
 
 from rekindle.adapters import files
 
@@ -63,7 +62,7 @@ def take(path: str, fd: int, seconds: float) -> None:
             "keep the repository on a local file system",
         ) from error
     got = _wait_in_line(fd, seconds)
-    if not (_look_again(fd, seconds) if got is None else got):
+    if not (files.lock_within(fd, seconds) if got is None else got):
         raise AppendError(
             "journal_locked",
             f"{path}: another process has held the journal's lock for {seconds:g} s",
@@ -100,21 +99,6 @@ def _wait_in_line(fd: int, seconds: float) -> bool | None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _look_again(fd: int, seconds: float) -> bool:
-    """Try now and then until the time is up."""
-    deadline = time.monotonic() + seconds
-    pause = 0.00005
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(pause)
-            pause = min(pause * 1.3, 0.002)
 
 
 def release(fd: int) -> None:

@@ -6,7 +6,6 @@ edition begins and the old one stays. SESSION/vault/ holds files named SOURCE.NU
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -24,7 +23,6 @@ FOLDER = "vault"
 _LOCK = "lock"
 _NAME = re.compile(r"([a-z]+-[0-9a-f]+)\.([0-9]+)")
 _AT_ONCE = 32 * MAX_PAYLOAD
-_PAUSE = 0.02
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ class Vault:
         self._watched: dict[str, _Watched] = {}
         _make_folder(folder)
         self._lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        if not _locked(self._lock, patience):
+        if not files.lock_within(self._lock, patience):
             os.close(self._lock)
             raise OwnedError(f"the vault of session {session} is in use", "try again in a moment")
 
@@ -194,18 +192,6 @@ class Vault:
         path = os.fsencode(source.path).decode("utf-8", "backslashreplace")
         about = About(self._session, source.name, path, source.attempt, number, self._clock())
         return Edition.begin(os.path.join(self.folder, f"{source.name}.{number}"), about, self._system)
-
-
-def _locked(fd: int, patience: float) -> bool:
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(_PAUSE)
 
 
 def _blocks(fd: int, at: int) -> list[bytes]:
