@@ -13,12 +13,12 @@ import msgspec
 from rekindle.adapters import tmux, worktrees
 from rekindle.agents.kind import AgentKind
 from rekindle.agents.terminal import typeable
+from rekindle.api import session_view
 from rekindle.core.names import feature_of_branch, why_not
 from rekindle.core.session import facts as f
 from rekindle.core.session.limits import reached
-from rekindle.core.session.plan import wants_agent
+from rekindle.core.session.standing import has_come_up, is_proved, is_sent, rests, who_has_it, why_skipped, works
 from rekindle.core.session.state import TERMINAL, Session, State
-from rekindle.core.session.status import status, word
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.store import Store
 from rekindle.runtime.supervisor import Supervisor
@@ -197,10 +197,10 @@ class Service:
         work = asyncio.ensure_future(self._supervisor.record(found.id, *facts))
         await asyncio.shield(work)
         await self.until(
-            found.id, lambda now: _is_sent(now, prompt.prompt) or _rests(now) or _works(now), DELIVERY_SECONDS
+            found.id, lambda now: is_sent(now, prompt.prompt) or rests(now) or works(now), DELIVERY_SECONDS
         )
         now = self._engine.session(found.id)
-        return {**self.shown(now), "prompt": prompt.prompt, "delivered": _is_sent(now, prompt.prompt)}
+        return {**self.shown(now), "prompt": prompt.prompt, "delivered": is_sent(now, prompt.prompt)}
 
     async def resume(
         self,
@@ -232,7 +232,7 @@ class Service:
             await self._end(found, "asleep", by)
         found = self._engine.session(found.id)
         if found.is_up or found.id in self._resuming or found.resume_asked is not None:
-            raise OwnedError(f"session {found.id} has an agent: {_who(found)}", "attach to it, or --kill it")
+            raise OwnedError(f"session {found.id} has an agent: {who_has_it(found)}", "attach to it, or --kill it")
         if handover is not None:
             native = self._kinds[handover.agent].native
             try:
@@ -244,8 +244,8 @@ class Service:
         work = asyncio.ensure_future(self._supervisor.record(found.id, asked))
         work.add_done_callback(lambda _: self._resuming.discard(found.id))
         await asyncio.shield(work)
-        await self.until(found.id, _has_come_up, DELIVERY_SECONDS)
-        await self.until(found.id, _is_proved, PROOF_SECONDS)
+        await self.until(found.id, has_come_up, DELIVERY_SECONDS)
+        await self.until(found.id, is_proved, PROOF_SECONDS)
         return self.shown(self._engine.session(found.id))
 
     async def resume_all(self, *, by: str, kill: bool = False) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class Service:
         skipped: list[dict[str, str]] = []
         for session in self._engine.sessions():
             alive = self._supervisor.is_alive(session.id)
-            reason = _why_skipped(session, alive=alive, kill=kill)
+            reason = why_skipped(session, alive=alive, kill=kill)
             if reason is not None:
                 skipped.append({"id": session.id, "reason": reason})
                 continue
@@ -315,7 +315,7 @@ class Service:
     async def wait(self, session: str, seconds: float) -> dict[str, Any]:
         """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone."""
         found = self.find(session)
-        rested = await self.until(found.id, _rests, seconds)
+        rested = await self.until(found.id, rests, seconds)
         return {**self.shown(self._engine.session(found.id)), "rested": rested}
 
     def feed(self, after: int, limit: int) -> dict[str, Any]:
@@ -344,47 +344,7 @@ class Service:
         """A session as every answer shows it."""
         alive = self._supervisor.is_followed(session.id)
         seen = 0.0 if session.is_up and not alive and self._supervisor.is_alive(session.id) else None
-        found = status(session, alive=alive, seen_seconds_ago=seen)
-        attempt = session.attempt
-        receipt = next((one.receipt for one in reversed(session.attempts) if one.receipt is not None), None)
-        return {
-            "id": session.id,
-            "agent": session.agent,
-            "terminal": session.terminal,
-            "title": session.title,
-            "cwd": session.cwd,
-            "repository": session.repository,
-            "worktree": session.worktree,
-            "branch": session.branch,
-            "feature": session.feature,
-            "state": session.state.value,
-            "task_state": session.task_state.value,
-            "status": word(session, alive=alive),
-            "is_running": found.is_running,
-            "needs_resume": found.needs_resume,
-            "is_resumable": found.is_resumable,
-            "reason": found.reason,
-            "attempt": attempt.number if attempt is not None else 0,
-            "pid": attempt.pid if attempt is not None and attempt.status != "gone" else None,
-            "queued": len(session.queued),
-            "message": session.message,
-            "notices": session.notices,
-            "asks": next(
-                (
-                    {"title": one.title, "options": [list(option) for option in one.options]}
-                    for one in session.permissions
-                    if not one.answered
-                ),
-                None,
-            ),
-            "receipt": msgspec.to_builtins(receipt),
-            "model": session.model,
-            "usage": {**msgspec.to_builtins(session.usage), "tokens": session.usage.tokens},
-            "limits": msgspec.to_builtins(session.limits),
-            "created_at": session.created_at,
-            "changed_at": session.changed_at,
-            "generation": session.generation,
-        }
+        return session_view.shown(session, alive=alive, seen_seconds_ago=seen)
 
     async def until(self, session: str, done: Callable[[Session], bool], seconds: float) -> bool:
         """Wait until a session is as wanted; False if the time is over first."""
@@ -454,49 +414,10 @@ def _place(cwd: str, name: str | None, folder: str | None) -> worktrees.Worktree
     return worktrees.around(cwd) if name is None else worktrees.make(cwd, name, folder)
 
 
-def _who(session: Session) -> str:
-    attempt = session.attempt
-    if attempt is None or not session.is_up:
-        return f"attempt {attempt.number + 1 if attempt is not None else 1} of it is being started"
-    state = "ready" if attempt.status == "ready" else "being started"
-    return f"attempt {attempt.number} of it is {state} (pid {attempt.pid or '?'})"
-
-
 def _check_terminal(kind: AgentKind) -> None:
     if kind.terminal is None:
         raise UsageError(f"{kind.title} cannot be used in a terminal", "leave --terminal out, or choose another agent")
     tmux.require()
-
-
-def _rests(session: Session) -> bool:
-    """Whether nothing will happen before somebody does something."""
-    if any(not asked.answered for asked in session.permissions):
-        return True
-    if not session.is_up:
-        return not wants_agent(session)
-    return session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
-
-
-def _works(session: Session) -> bool:
-    """Whether the agent is in a turn: what is queued waits for its end."""
-    return session.is_up and session.state is State.RUNNING and session.turn is not None
-
-
-def _is_sent(session: Session, prompt: str) -> bool:
-    return any(one.id == prompt and one.state not in ("queued", "cancelled") for one in session.prompts)
-
-
-def _has_come_up(session: Session) -> bool:
-    attempt = session.attempt
-    return attempt is not None and attempt.status in ("ready", "gone") and session.resume_asked is None
-
-
-def _is_proved(session: Session) -> bool:
-    """Whether no better receipt is to be expected soon: the agent's first words make one."""
-    attempt = session.attempt
-    if attempt is None or attempt.status != "ready" or attempt.receipt is None or attempt.how == "new":
-        return True
-    return attempt.receipt.kind != "unproven" or attempt.compared or (session.turn is None and not session.queued)
 
 
 def _limits(given: dict[str, Any] | None, before: f.Limits) -> f.Limits:
@@ -507,14 +428,3 @@ def _limits(given: dict[str, Any] | None, before: f.Limits) -> f.Limits:
         return msgspec.convert({**msgspec.to_builtins(before), **given}, f.Limits)
     except msgspec.ValidationError as error:
         raise UsageError(f"a limit is wrong: {error}", "limits are numbers") from error
-
-
-def _why_skipped(session: Session, *, alive: bool, kill: bool) -> str | None:
-    if session.is_up and alive and not kill:
-        return "its agent is alive"
-    if session.state in TERMINAL:
-        return f"it is {session.state.lower()}"
-    attempt = session.attempt
-    if attempt is not None and attempt.by_us and not session.queued and not session.is_up:
-        return "it is asleep; a prompt wakes it"
-    return None

@@ -1,0 +1,55 @@
+"""A session as every answer of the daemon, every list and every `--json` shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rekindle.core.session.state import Session
+from rekindle.core.session.status import status, word
+
+
+def shown(session: Session, *, alive: bool, seen_seconds_ago: float | None) -> dict[str, Any]:
+    """`alive`: its agent is followed. If it is not, somebody may have seen its process a moment ago."""
+    found = status(session, alive=alive, seen_seconds_ago=seen_seconds_ago)
+    attempt = session.attempt
+    receipt = next((one.receipt for one in reversed(session.attempts) if one.receipt is not None), None)
+    return {
+        "id": session.id,
+        "agent": session.agent,
+        "terminal": session.terminal,
+        "title": session.title,
+        "cwd": session.cwd,
+        "repository": session.repository,
+        "worktree": session.worktree,
+        "branch": session.branch,
+        "feature": session.feature,
+        "state": session.state.value,
+        "task_state": session.task_state.value,
+        "status": word(session, alive=alive),
+        "is_running": found.is_running,
+        "needs_resume": found.needs_resume,
+        "is_resumable": found.is_resumable,
+        "reason": found.reason,
+        "attempt": attempt.number if attempt is not None else 0,
+        "pid": attempt.pid if attempt is not None and attempt.status != "gone" else None,
+        "queued": len(session.queued),
+        "message": session.message,
+        "notices": session.notices,
+        "asks": next(
+            (
+                {"title": one.title, "options": [list(option) for option in one.options]}
+                for one in session.permissions
+                if not one.answered
+            ),
+            None,
+        ),
+        "receipt": msgspec.to_builtins(receipt),
+        "model": session.model,
+        "usage": {**msgspec.to_builtins(session.usage), "tokens": session.usage.tokens},
+        "limits": msgspec.to_builtins(session.limits),
+        "created_at": session.created_at,
+        "changed_at": session.changed_at,
+        "generation": session.generation,
+    }

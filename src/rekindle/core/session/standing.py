@@ -1,0 +1,60 @@
+"""What a session that somebody waits for, or wants back, is about to do. Pure."""
+
+from __future__ import annotations
+
+from rekindle.core.session.plan import wants_agent
+from rekindle.core.session.state import TERMINAL, Session, State
+
+
+def rests(session: Session) -> bool:
+    """Whether nothing will happen before somebody does something."""
+    if any(not asked.answered for asked in session.permissions):
+        return True
+    if not session.is_up:
+        return not wants_agent(session)
+    return session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
+
+
+def works(session: Session) -> bool:
+    """Whether the agent is in a turn: what is queued waits for its end."""
+    return session.is_up and session.state is State.RUNNING and session.turn is not None
+
+
+def is_sent(session: Session, prompt: str) -> bool:
+    """Whether a prompt is in the agent's hands, or was."""
+    return any(one.id == prompt and one.state not in ("queued", "cancelled") for one in session.prompts)
+
+
+def has_come_up(session: Session) -> bool:
+    """Whether a start that was asked for has come to something."""
+    attempt = session.attempt
+    return attempt is not None and attempt.status in ("ready", "gone") and session.resume_asked is None
+
+
+def is_proved(session: Session) -> bool:
+    """Whether no better receipt is to be expected soon: the agent's first words make one."""
+    attempt = session.attempt
+    if attempt is None or attempt.status != "ready" or attempt.receipt is None or attempt.how == "new":
+        return True
+    return attempt.receipt.kind != "unproven" or attempt.compared or (session.turn is None and not session.queued)
+
+
+def why_skipped(session: Session, *, alive: bool, kill: bool) -> str | None:
+    """Why bringing back all that died passes this one by; None: it does not."""
+    if session.is_up and alive and not kill:
+        return "its agent is alive"
+    if session.state in TERMINAL:
+        return f"it is {session.state.lower()}"
+    attempt = session.attempt
+    if attempt is not None and attempt.by_us and not session.queued and not session.is_up:
+        return "it is asleep; a prompt wakes it"
+    return None
+
+
+def who_has_it(session: Session) -> str:
+    """The attempt that a second one would be in the way of, in words."""
+    attempt = session.attempt
+    if attempt is None or not session.is_up:
+        return f"attempt {attempt.number + 1 if attempt is not None else 1} of it is being started"
+    state = "ready" if attempt.status == "ready" else "being started"
+    return f"attempt {attempt.number} of it is {state} (pid {attempt.pid or '?'})"
