@@ -16,7 +16,6 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from rekindle.adapters.conversation import said
 from rekindle.adapters.keeper_process import KeeperProcesses
@@ -32,6 +31,7 @@ from rekindle.api.journals import JournalWriters
 from rekindle.api.places import Places
 from rekindle.api.server import Server
 from rekindle.api.service import Service
+from rekindle.core.session.standing import rests
 from rekindle.ports.errors import OwnedError
 from rekindle.ports.journal import Journal
 from rekindle.runtime.engine import Engine
@@ -47,6 +47,8 @@ from rekindle.wiring import open_workspace
 log = logging.getLogger("rekindle.daemon")
 #: A daemon that was started on demand leaves when nobody has needed it for so long.
 IDLE_EXIT_SECONDS = 900.0
+#: The pauses after faults of its own grow up to this, until it has worked for as long without one.
+_LONGEST_PAUSE = 60.0
 
 
 def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
@@ -62,10 +64,22 @@ def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
     if on_demand:
         os.chmod(places.daemon_log, 0o600)
     try:
-        asyncio.run(_serve(places, environment, lock, on_demand=on_demand))
+        _serve_over_faults(places, environment, lock, on_demand=on_demand)
     finally:
         os.close(lock)
     return 0
+
+
+def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool) -> None:
+    """A fault that nobody foresaw is met as a killed daemon is: begin anew with what is on the disk."""
+    pause = 1.0
+    while True:
+        begun = time.monotonic()
+        if asyncio.run(_serve(places, environment, lock, on_demand=on_demand)):
+            return
+        pause = 1.0 if time.monotonic() - begun > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
+        log.error("beginning anew after a fault, in %g s", pause)
+        time.sleep(pause)
 
 
 def _take_lock(places: Places) -> int:
@@ -83,7 +97,8 @@ def _take_lock(places: Places) -> int:
     return fd
 
 
-async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool) -> None:
+async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool) -> bool:
+    """Serve until it is time to leave. False: something failed that should not have."""
     missing = not os.path.exists(places.store)
     opened = open_store(Path(places.store), now=datetime.now(UTC))
     store = opened.store
@@ -131,27 +146,33 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
     await supervisor.start()
     await server.open()
     _say_ready()
-    chores: list[asyncio.Future[Any]] = [
-        asyncio.ensure_future(put_idle_to_sleep(supervisor, _idle_seconds(environment))),
-        asyncio.ensure_future(deliver(store, journals)),
-        asyncio.ensure_future(time_machine.look_around()),
-        asyncio.ensure_future(time_machine.let_go()),
-        asyncio.ensure_future(records.run()),
-        asyncio.ensure_future(watch(supervisor)),
-        asyncio.ensure_future(listen(supervisor)),
+    chores = [
+        asyncio.ensure_future(chore)
+        for chore in (
+            put_idle_to_sleep(supervisor, _idle_seconds(environment)),
+            deliver(store, journals),
+            time_machine.look_around(),
+            time_machine.let_go(),
+            records.run(),
+            watch(supervisor),
+            listen(supervisor),
+            _stay_reachable(server, places, lock),
+            *([_leave_when_idle(server, supervisor, features)] if on_demand else []),
+        )
     ]
-    chores.append(asyncio.ensure_future(_stay_reachable(server, places, lock)))
-    if on_demand:
-        chores.append(asyncio.ensure_future(_leave_when_idle(server, supervisor, features)))
     log.info("serving %s as pid %d", places.state, os.getpid())
-    done = [asyncio.ensure_future(server.stopping.wait()), asyncio.ensure_future(supervisor.superseded.wait())]
-    await asyncio.wait(done, return_when=asyncio.FIRST_COMPLETED)
-    chores += done
+    events = (server.stopping, supervisor.superseded, supervisor.broken)
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    ended, _ = await asyncio.wait([*chores, *waits], return_when=asyncio.FIRST_COMPLETED)
+    for chore in ended.intersection(chores):
+        if (failure := chore.exception()) is not None:
+            log.error("a chore of the daemon failed", exc_info=failure)
+    is_well = server.stopping.is_set() or supervisor.superseded.is_set()
     log.info("stopping; agents go on in their keepers")
-    for chore in chores:
-        chore.cancel()
+    for task in (*chores, *waits):
+        task.cancel()
         with contextlib.suppress(asyncio.CancelledError, Exception):
-            await chore
+            await task
     await server.close()
     await features.close()
     await supervisor.close()
@@ -159,11 +180,12 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
     records.close()
     journals.close()
     store.close()
+    return is_well
 
 
 def _say_ready() -> None:
     """Tell whoever started us that the socket is there."""
-    descriptor = os.environ.get("REKINDLE_READY_FD")
+    descriptor = os.environ.pop("REKINDLE_READY_FD", None)
     if descriptor and descriptor.isdigit():
         with contextlib.suppress(OSError):
             os.write(int(descriptor), json.dumps({"pid": os.getpid()}).encode() + b"\n")
@@ -195,9 +217,11 @@ async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
 
 
 async def _leave_when_idle(server: Server, supervisor: Supervisor, features: Features) -> None:
+    """A session that waits for its time, or is to be started again, needs the daemon as a live agent does."""
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < IDLE_EXIT_SECONDS:
         await asyncio.sleep(5.0)
-        if server.clients or features.is_busy or any(session.is_up for session in supervisor.engine.sessions()):
+        waited_for = any(session.is_up or not rests(session) for session in supervisor.engine.sessions())
+        if server.clients or features.is_busy or waited_for:
             quiet_since = time.monotonic()
     server.stopping.set()

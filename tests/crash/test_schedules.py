@@ -95,9 +95,8 @@ class Life:
                 await supervisor.advance(name)
             quiet = 0
             while quiet < 20:
-                crashed = supervisor.crashed()
-                if crashed is not None:
-                    raise crashed
+                if supervisor.fault is not None:
+                    raise supervisor.fault
                 moved = self.world.settle()
                 self.world.most_alive = max(self.world.most_alive, self.world.alive(SESSION))
                 quiet = 0 if moved else quiet + 1

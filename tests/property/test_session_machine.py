@@ -10,6 +10,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Usage
 from rekindle.core.session.machine import TRANSITIONS, create, evolve
 from rekindle.core.session.plan import plan, wants_agent
+from rekindle.core.session.standing import rests
 from rekindle.core.session.state import ACTIVE, TERMINAL, Session, State
 from rekindle.core.session.status import status, word
 
@@ -75,7 +76,14 @@ FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
         stop_reason=st.just("end_turn"),
         usage=st.sampled_from([None, Usage(5, 5)]),
     ),
-    st.builds(f.TurnFailed, at=_at, attempt=_attempts, prompt=_prompts, error=st.just("other"), message=st.just("m")),
+    st.builds(
+        f.TurnFailed,
+        at=_at,
+        attempt=_attempts,
+        prompt=_prompts,
+        error=st.sampled_from(["other", "rate_limited", "context_overflow"]),
+        message=st.just("m"),
+    ),
     st.builds(f.CancelAsked, at=_at, prompt=_prompts),
     st.builds(
         f.StopAsked, at=_at, by=st.just("me"), to=st.sampled_from(["asleep", "cancelled", "completed", "failed"])
@@ -186,6 +194,13 @@ def test_an_agent_that_gets_a_prompt_next_is_not_said_to_wait_for_one(facts: lis
     session = folded(facts)
     if any(isinstance(effect, Say) for effect in plan(session, 5.0)):
         assert word(session, alive=True) != "waiting"
+
+
+@given(st.lists(FACTS, max_size=25), st.sampled_from(["ask", "continue", "never"]))
+def test_a_session_for_which_something_is_still_to_be_done_is_not_at_rest(facts: list[f.AnyFact], policy: str) -> None:
+    session = folded(facts, policy)
+    if plan(session, 5.0):
+        assert session.is_up or not rests(session), "a daemon that leaves now would forget it"
 
 
 @given(st.lists(FACTS, max_size=25))

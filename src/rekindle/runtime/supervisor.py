@@ -71,10 +71,12 @@ class Supervisor:
         self._speaking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._performed: dict[str, set[str]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._crash: BaseException | None = None
         self._serving: dict[str, set[asyncio.Task[Any]]] = {}
         #: a newer daemon serves this store: this one has to leave
         self.superseded = asyncio.Event()
+        #: a task of ours ended that should not have: nobody knows what this supervisor leaves undone
+        self.broken = asyncio.Event()
+        self.fault: BaseException | None = None
 
     async def start(self) -> None:
         """Take up every session that may have an agent, and see to what is due. A bad one holds nobody up."""
@@ -94,7 +96,7 @@ class Supervisor:
 
         await asyncio.gather(*(take_up(session) for session in self.engine.sessions()))
         gone = [session.id for session in self.engine.sessions() if session.is_up and not self.is_alive(session.id)]
-        while self._crash is None and any(name in self._talks for name in gone):
+        while not self.broken.is_set() and any(name in self._talks for name in gone):
             await asyncio.sleep(0.01)  # how they ended is on disk; the first question may be about them
 
     def is_alive(self, session: str) -> bool:
@@ -108,10 +110,6 @@ class Supervisor:
             task.cancel()
         for task in list(self._tasks):
             await asyncio.wait([task])
-
-    def crashed(self) -> BaseException | None:
-        """What ended a task of ours that should not have ended, if any did."""
-        return self._crash
 
     def silent_seconds(self, session: str) -> float:
         """How long the session's agent has said nothing, as far as it should have."""
@@ -482,7 +480,8 @@ class Supervisor:
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (failure := task.exception()) is not None:
-            self._crash = self._crash or failure
+            self.fault = self.fault or failure
+            self.broken.set()
             log.error("a task of the supervisor failed", exc_info=failure)
 
 

@@ -1,0 +1,47 @@
+"""The daemon around its parts: when it begins anew."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from rekindle import daemon
+from rekindle.runtime.supervisor import Supervisor
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "s"), "XDG_RUNTIME_DIR": str(tmp_path / "r")}
+
+
+@pytest.mark.parametrize("where", ["a chore", "the supervisor"])
+def test_after_a_fault_of_its_own_the_daemon_begins_anew_and_serves(
+    where: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    beginnings: list[Supervisor] = []
+
+    async def fail() -> None:
+        raise ArithmeticError("nobody foresaw this")
+
+    async def watch(supervisor: Supervisor) -> None:
+        beginnings.append(supervisor)
+        if len(beginnings) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        elif where == "a chore":
+            await fail()
+        else:
+            supervisor._background(fail())
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(daemon, "watch", watch)
+    monkeypatch.setattr("rekindle.daemon.time.sleep", lambda _: None)
+    with caplog.at_level(logging.ERROR):
+        assert daemon.serve(environment, on_demand=False) == 0
+    assert len(beginnings) == 3
+    assert sum("beginning anew" in one.message for one in caplog.records) == 2
+    assert any(one.exc_info is not None for one in caplog.records), "what it was is said"
