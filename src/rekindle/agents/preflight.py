@@ -23,9 +23,12 @@ class Decision:
 def decide(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[bytes]) -> Decision:
     """`current` is the record as it lies there (None: it does not), `copies` are kept ones, the newest first."""
     mended = dialect.repair(current or b"")
-    here = _lines(mended.data) if dialect.read(mended.data).entries else []
+    record = dialect.read(mended.data)
+    here = _lines(mended.data) if record.entries else []
     best, unrelated = here, 0
     for copy in copies:
+        if mended.data.startswith(copy):
+            continue  # it has nothing that is not here
         whole = dialect.repair(copy).data
         if not dialect.read(whole).entries:
             continue
@@ -42,12 +45,12 @@ def decide(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[b
         return Decision("missing", dialect.read(current or b""), notes=(f"{why}, and no copy of it was kept",))
     if best == here:
         if not mended.changes:
-            return Decision("intact", dialect.read(current or b""), notes=tuple(notes))
-        return Decision("repaired", dialect.read(mended.data), mended.data, (*mended.changes, *notes))
+            return Decision("intact", record, notes=tuple(notes))
+        return Decision("repaired", record, mended.data, (*mended.changes, *notes))
     data = b"\n".join(best) + b"\n"
-    record = dialect.read(data)
-    lost = len(record.entries) - (len(dialect.read(mended.data).entries) if here else 0)
-    return Decision("restored", record, data, (_what_was_wrong(current, here, lost), *mended.changes, *notes))
+    restored = dialect.read(data)
+    lost = len(restored.entries) - (len(record.entries) if here else 0)
+    return Decision("restored", restored, data, (_what_was_wrong(current, here, lost), *mended.changes, *notes))
 
 
 _ONE = "one kept copy tells another story and was left alone"
