@@ -19,6 +19,7 @@ from rekindle.agents.claude.dialect import ClaudeDialect
 from rekindle.agents.claude.transcript import ClaudeTranscript
 from rekindle.agents.dialect import Outgoing
 from rekindle.agents.registry import AGENTS
+from rekindle.agents.terminal import TerminalDialect
 from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
 from rekindle.core.session.plan import plan
@@ -287,3 +288,27 @@ def test_a_shortened_conversation_is_noticed(bench: Bench) -> None:
     session = only(rebuild(sessions))
     assert states(session) == {"p1": "done"}
     assert any("compacted" in notice for notice in session.notices)
+
+
+def test_an_agent_in_a_terminal_is_in_the_conversation_that_its_command_line_names(bench: Bench) -> None:
+    """Nothing on a screen tells which one that is, nor where a turn ends: the next prompt does."""
+    sessions = bench.root / "sessions"
+    write_session_file(sessions / "s", f.Created(at=1.0, session="s", agent="claude", cwd="/work", terminal=True))
+    for number, flag, prompts in ((1, "--session-id", ("p1", "p2")), (2, "--resume", ("p3",))):
+        folder = sessions / "s" / str(number)
+        keeper = bench.start((*python_agent(AGENT), flag, TOKEN), "s", attempt=number, folder=str(folder))
+        keys = TerminalDialect(number, "/work", TOKEN)
+        for prompt in prompts:
+            for message in [*(one.message for one in keys.approach(prompt, f"do {prompt}")), keys.say(prompt, "")]:
+                with keeper.client() as client:
+                    client.send(message.message_id, message.line)
+        kill(keeper.agent)
+        keeper.ended()
+    session = only(rebuild(sessions))
+    assert session.token == TOKEN
+    assert [(one.how, one.token) for one in session.attempts] == [("new", TOKEN), ("load", TOKEN)]
+    assert [(prompt.id, prompt.text, prompt.state) for prompt in session.prompts if prompt.by == "user"] == [
+        ("p1", "do p1", "done"),
+        ("p2", "do p2", "cancelled"),  # overtaken: it is not typed again
+        ("p3", "do p3", "cut"),
+    ]

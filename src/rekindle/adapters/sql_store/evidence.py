@@ -10,6 +10,7 @@ from rekindle.adapters import handovers
 from rekindle.adapters.sql_store.spools import Conversation, read_conversation
 from rekindle.agents.kind import AgentKind
 from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.agents.terminal import in_terminal
 from rekindle.core.session.facts import Created
 from rekindle.core.session.state import Session
 from rekindle.keeper.errors import KeeperError
@@ -52,6 +53,7 @@ def read_attempts(folder: Path, created: Created, report: list[str]) -> list[Evi
     for number in numbers(folder):
         place = str(folder / str(number))
         kind = AGENTS.get(handovers.agent_of(str(folder), number, created.agent), AGENTS[DEFAULT])
+        kind = in_terminal(kind) if created.terminal and kind.terminal is not None else kind
         try:
             spec = read_spec(place)
             at = os.stat(Layout(place).spec).st_mtime
@@ -66,7 +68,7 @@ def read_attempts(folder: Path, created: Created, report: list[str]) -> list[Evi
     return found
 
 
-def read_orders(session: Session, attempts: list[Evidence]) -> None:
+def read_orders(session: Session, attempts: list[Evidence], report: list[str]) -> None:
     """Where we name the conversation, the command line tells which one it is before a word was said."""
     tokens = [one.token for one in session.attempts if one.token is not None]
     for one in attempts:
@@ -76,6 +78,8 @@ def read_orders(session: Session, attempts: list[Evidence]) -> None:
             loaded = next((token for token in [*tokens, *earlier] if token in one.spec.argv), None)
             talk.asked = own if own in one.spec.argv else loaded
             talk.how = "load" if talk.asked is not None and talk.asked != own else "new"
+        if problem := talk.settle():
+            report.append(f"Session {session.id}, attempt {one.number}: {problem}.")
         tokens += [token for token in (talk.asked, talk.token) if token is not None]
 
 

@@ -63,6 +63,17 @@ class Conversation:
         """The ids of the prompts that were sent."""
         return [fact.prompt for fact in self.facts if isinstance(fact, f.PromptSent)]
 
+    def settle(self) -> str | None:
+        """Prompts are only sent into an open conversation. What is wrong, if nobody knows into which."""
+        if self.token is not None or not self.prompts:
+            return None
+        self.opened, self.token = self.how, self.asked
+        if self.token is not None:
+            return None
+        self.facts.clear()
+        self.turn = None
+        return "which conversation it was in cannot be told"
+
 
 def read_conversation(folder: str, attempt: int, kind: AgentKind, at: float) -> Conversation:
     """`at` is when the attempt began. Never raises for what is in the files; `problems` says what could not be read."""
@@ -167,12 +178,6 @@ class _Reader:
         found, state, asked = self._found, self._dialect.open, self._dialect.asked
         if asked is not None:
             found.how, found.asked = _how(asked.how), asked.token
-        if found.token is None and found.prompts:  # they are only sent into an open conversation
-            found.opened, found.token = found.how, found.asked
-        if found.token is None and found.prompts:
-            found.problems.append("which conversation it was in cannot be told")
-            found.facts.clear()
-            found.turn = None
         found.known = self._replayed.texts
         found.can_load = state.initialized is None or state.initialized.can_load or state.initialized.can_resume
         turn = found.turn
