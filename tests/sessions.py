@@ -34,6 +34,7 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.Opened(at=5.0, attempt=1, how="new", token="tok"),
         f.PromptSent(at=6.0, attempt=1, prompt="p1", message=3, text="do it"),
         f.TurnBegan(at=7.0, attempt=1, prompt="p1"),
+        f.Spent(at=7.0, attempt=1, prompt="p1", usage=f.Usage(10, 5)),
         f.PermissionAsked(
             at=8.0, attempt=1, request="r1", title="rm", kind="execute", options=[("a", "Allow", "allow_once")]
         ),
