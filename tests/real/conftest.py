@@ -16,7 +16,7 @@ from tests.real import guard
 from tests.real.acp_stage import SETUPS, AcpStage, prepare
 from tests.real.models.anthropic import Anthropic
 from tests.real.models.server import ModelServer
-from tests.real.programs import MISSING, program
+from tests.real.programs import MISSING, companions, program
 from tests.real.stage import ClaudeStage, ScriptedStage, Stage, git
 
 ISOLATED = guard.isolate()
@@ -113,7 +113,8 @@ def stand_up(folder: Path, scrubbed: dict[str, str]) -> Iterator[Callable[[str],
         def make(agent: str) -> AcpStage:
             found, setup = program(agent), SETUPS[agent]
             model = stack.enter_context(ModelServer(setup.dialect()))
-            (folder / "bin" / setup.program).symlink_to(found)
+            for name, path in {setup.program: found, **companions(agent)}.items():
+                (folder / "bin" / name).symlink_to(path)
             variables = {**scrubbed, **prepare(agent, folder / "home", model.url), "PATH": str(folder / "bin")}
             machine = Machine(folder / "home", folder / "work", agent, variables)
             stack.callback(machine.clean_up)

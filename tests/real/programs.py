@@ -25,14 +25,25 @@ _NATIVE = {
     "opencode": (f"opencode-linux-{_MACHINE}/bin/opencode", ".bin/opencode"),
     "qwen": (".bin/qwen",),
 }
+#: The Node of agents that ask for a newer one than many machines have.
+_NODE = {"qwen": (f"node-linux-{_MACHINE}/bin/node",)}
 
 
 def program(agent: str) -> Path:
     """The agent's program. Skips the test, or fails it, if it is not installed."""
-    for candidate in _NATIVE[agent]:
+    return _installed(agent, _NATIVE[agent])
+
+
+def companions(agent: str) -> dict[str, Path]:
+    """What the agent has to find on the PATH before what the machine has there."""
+    return {"node": _installed(f"the Node of {agent}", _NODE[agent])} if agent in _NODE else {}
+
+
+def _installed(what: str, candidates: tuple[str, ...]) -> Path:
+    for candidate in candidates:
         if (NODE_MODULES / candidate).is_file():
             return NODE_MODULES / candidate
-    sentence = f"{MISSING}: {agent} (run `make agents`; it needs npm and its registry)"
+    sentence = f"{MISSING}: {what} (run `make agents`; it needs npm and its registry)"
     if os.environ.get(REQUIRED) == "1":
         pytest.fail(sentence, pytrace=False)
     pytest.skip(sentence)

@@ -27,6 +27,10 @@ class Stage(ABC):
     half: str
     #: What it says at the end of a sentence that was not cut.
     end: str
+    #: What a line of its own record has if the line is an answer.
+    answer_mark = b'"assistant"'
+    #: Whether it takes up its conversation from its own record; else a new one is told the history.
+    resumes_itself = True
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -89,6 +93,12 @@ class Stage(ABC):
 
     def was_told(self, session: str, text: str) -> bool:
         return any(text in said for said in self.heard(session))
+
+    def knows_answers(self, session: str, *answers: str) -> bool:
+        """Whether the model has what it answered before: as its own words, or told in the history."""
+        if self.resumes_itself:
+            return set(answers) <= {text.strip() for text in self.remembered(session)}
+        return all(self.was_told(session, answer) for answer in answers)
 
 
 def git(work: Path, *words: str) -> str:

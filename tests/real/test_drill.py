@@ -28,10 +28,10 @@ pytestmark = pytest.mark.timeout(240)
 TOOL = "import os,time; open('ran.txt','a').write(str(os.getpid())+'\\n'); time.sleep(600)"
 
 
-def check_receipt(stage: Stage, session: str, *earlier: str, kinds: tuple[str, ...] = ("same",)) -> dict[str, Any]:
-    """What the receipt claims is what the model was given."""
+def check_receipt(stage: Stage, session: str, *earlier: str, kinds: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What the receipt claims is what the model was given: the same conversation, as far as its agent can do that."""
     receipt: dict[str, Any] = stage.machine.show(session)["receipt"]
-    assert receipt["kind"] in kinds, receipt
+    assert receipt["kind"] in (kinds or ("same" if stage.resumes_itself else "rebuilt",)), receipt
     assert receipt["reason"]
     given = [stage.has_heard(session, name) for name in earlier]
     if receipt["kind"] == "same":
@@ -171,17 +171,22 @@ def test_s5_two_resumes_at_once(stage: Stage) -> None:
 
 def test_s6_a_torn_record(stage: Stage) -> None:
     session = converse(stage)
-    tear(stage.transcript(session))
+    tear(stage.transcript(session), stage.answer_mark)
     go_on(stage, session)
+    check_mended(stage, session)
+
+
+def check_mended(stage: Stage, session: str) -> None:
+    """Nothing is lost. What came out of the vault is said; who is told its history did not need its own record."""
     receipt = check_receipt(stage, session, "the first thing", "the second thing")
-    assert {"answer one", "answer two"} <= {text.strip() for text in stage.remembered(session)}, "no reply is lost"
-    assert is_said(stage, session, receipt, "vault")
+    assert stage.knows_answers(session, "answer one", "answer two"), "no reply is lost"
+    assert is_said(stage, session, receipt, "vault") or not stage.resumes_itself
 
 
-def tear(transcript: Path) -> None:
+def tear(transcript: Path, answer_mark: bytes) -> None:
     """The write of the last answer was never finished."""
     lines = transcript.read_bytes().splitlines(keepends=True)
-    last = max(number for number, line in enumerate(lines) if b'"assistant"' in line and b"answer two" in line)
+    last = max(number for number, line in enumerate(lines) if answer_mark in line and b"answer two" in line)
     transcript.write_bytes(b"".join(lines[:last]) + lines[last][: len(lines[last]) // 2])
 
 
@@ -211,10 +216,8 @@ def test_s7_a_deleted_transcript_is_put_back(stage: Stage) -> None:
     before = stage.token(session)
     delete(stage.transcript(session))
     go_on(stage, session)
-    receipt = check_receipt(stage, session, "the first thing", "the second thing")
-    assert stage.token(session) == before
-    assert {"answer one", "answer two"} <= {text.strip() for text in stage.remembered(session)}
-    assert is_said(stage, session, receipt, "vault")
+    check_mended(stage, session)
+    assert stage.token(session) == before or not stage.resumes_itself
 
 
 @pytest.mark.parametrize("damage", [delete, empty, behead, curtail])
@@ -294,8 +297,7 @@ def test_s11_a_history_that_is_missing_is_noticed_and_put_back(stage: Stage, dam
     session = converse(stage)
     damage(stage.transcript(session))
     go_on(stage, session)
-    receipt = check_receipt(stage, session, "the first thing", "the second thing")
-    assert is_said(stage, session, receipt, "vault")
+    check_mended(stage, session)
 
 
 def is_said(stage: Stage, session: str, receipt: dict[str, Any], word: str) -> bool:

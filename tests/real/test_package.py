@@ -10,7 +10,8 @@ HERE = Path(__file__).parent
 
 
 def test_every_agent_is_pinned_to_one_version() -> None:
-    wanted = json.loads((HERE / "package.json").read_text())["dependencies"]
+    package = json.loads((HERE / "package.json").read_text())
+    wanted = package["dependencies"] | package["optionalDependencies"]
     assert [version for version in wanted.values() if not re.fullmatch(r"\d+\.\d+\.\d+(-\w+)?", version)] == []
 
 

@@ -30,10 +30,14 @@ _MOST = 4000
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """What a dry start showed. `state`: "ready", or where it came to an end; `problem` says why, in words."""
+    """What a dry start showed. `state`: "ready", or where it came to an end; `problem` says why, in words.
+
+    `old_node` is not empty where the agent asks for a newer Node than the PATH has, whether it came up or not.
+    """
 
     state: str
     problem: str = ""
+    old_node: str = ""
     can_load: bool = False
     can_resume: bool = False
     can_list: bool = False
@@ -65,6 +69,26 @@ def version_of(kind: AgentKind, path: str, environment: Mapping[str, str]) -> st
     return found[0] if found is not None else ""
 
 
+def old_node(kind: AgentKind, environment: Mapping[str, str]) -> str:
+    """Which Node the agent asks for where the one on the PATH is older, or there is none; else empty."""
+    if not kind.node:
+        return ""
+    wanted = f"{kind.title} asks for Node {kind.node} or newer"
+    path = shutil.which("node", path=environment.get("PATH"))
+    if path is None:
+        return f"{wanted}, and there is none on the PATH"
+    try:
+        told = subprocess.run(
+            (path, "--version"), env=dict(environment), capture_output=True, timeout=_VERSION_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return f"{wanted}, and {path} does not tell its version"
+    found = _NUMBER.search(told.stdout[:_MOST].decode(errors="replace"))
+    if found is None:
+        return f"{wanted}, and {path} does not tell its version"
+    return "" if int(found[0].partition(".")[0]) >= kind.node else f"{wanted}, and {path} is Node {found[0]}"
+
+
 def check(kind: AgentKind, environment: Mapping[str, str], *, seconds: float = _START_SECONDS) -> Check:
     """Start the agent in an empty folder and ask it for a conversation, without a prompt. Leaves no process behind."""
     if kind.program and path_of(kind, environment) is None:
@@ -79,7 +103,8 @@ def check(kind: AgentKind, environment: Mapping[str, str], *, seconds: float = _
         folder = os.path.realpath(folder)
         process = _start(kind.argv(start), env, stamp, folder, subprocess.PIPE, subprocess.PIPE, errors)
         try:
-            return _Dry(kind, folder, token, process, seconds).run(lambda: _last_words(errors))
+            found = _Dry(kind, folder, token, process, seconds).run(lambda: _last_words(errors))
+            return msgspec.structs.replace(found, old_node=old_node(kind, environment))
         finally:
             _end(process, stamp)
 

@@ -38,7 +38,8 @@ class AgentKind:
     added to the environment of a start. `resumes` says in words how the agent takes up a conversation, and `native`
     whether that is trusted: if not, a new conversation is told the history unless somebody asks for the agent's own
     way. `faults` are known ones, in sentences, `untested` is what nobody could try, and `obstacle` why rekindle does
-    not drive the agent at all. `missing` says what to do where the program is not installed.
+    not drive the agent at all. `missing` says what to do where the program is not installed, and `node` is the oldest
+    Node that its package asks for (0: it asks for none, or for one that everybody has).
     """
 
     name: str
@@ -53,6 +54,7 @@ class AgentKind:
     refused: Callable[[tuple[str, ...]], str | None] = lambda _: None
     can_fork: bool = False
     missing: str = ""
+    node: int = 0
     terminal: Callable[[Start], tuple[str, ...]] | None = None
     program: str = ""
     version: tuple[str, ...] = ("--version",)

@@ -27,4 +27,5 @@ KIND = AgentKind(
         "Its launcher's children outlive it: rekindle ends the whole tree.",
     ),
     missing="install it with `npm install --global @qwen-code/qwen-code` (it needs Node 22)",
+    node=22,
 )

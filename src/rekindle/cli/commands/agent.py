@@ -98,6 +98,8 @@ def _print(kind: AgentKind, path: str | None, found: Check) -> None:
         print(f"  it can    {', '.join(can) or 'neither load, resume nor list conversations'}")
     if found.auth_methods:
         print(f"  accounts  {printable(', '.join(found.auth_methods))}")
+    if found.old_node:
+        print(f"  Node      {printable(found.old_node)}: put a newer one first on the PATH")
     if found.state in _REMEDIES:
         print(f"  to do     {_REMEDIES[found.state]}")
     for fault in kind.faults:
