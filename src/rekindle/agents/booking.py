@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rekindle.agents import observation as o
 from rekindle.core.session import facts as f
+from rekindle.core.session.history import Turn
 
 
 def as_fact(
@@ -43,18 +44,21 @@ def as_fact(
 
 
 class Replayed:
-    """The prompts in what an agent shows of its past while it loads a conversation."""
+    """What an agent shows of its past while it loads a conversation: the prompts, and what was said to them."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._pieces: list[str] = []
+        self._turns: list[Turn] = []
 
     def take(self, seen: o.Observation) -> None:
         """The next observation, whatever it is."""
         if isinstance(seen, o.UserReplayed):
             self._pieces.append(seen.text)
-        else:
-            self._end_of_message()
+            return
+        self._end_of_message()
+        if isinstance(seen, o.Said) and seen.replay and not seen.thought:
+            self._turns.append(Turn("assistant", seen.text))
 
     @property
     def texts(self) -> list[str]:
@@ -62,9 +66,17 @@ class Replayed:
         self._end_of_message()
         return list(self._texts)
 
+    @property
+    def turns(self) -> list[Turn]:
+        """All that was said so far, on both sides."""
+        self._end_of_message()
+        return list(self._turns)
+
     def _end_of_message(self) -> None:
         """A prompt may come in pieces: they count one by one and, if there are several, as a whole."""
         self._texts += self._pieces
+        if self._pieces:
+            self._turns.append(Turn("user", "".join(self._pieces)))
         if len(self._pieces) > 1:
             self._texts.append("".join(self._pieces))
         self._pieces.clear()

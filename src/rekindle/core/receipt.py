@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from rekindle.core.session.facts import AnyFact, Compared, Cut, Named, Opened, Receipt
-from rekindle.core.session.marks import marks
-from rekindle.core.session.state import Attempt, Prompt, Session, cut_of, prompts_in
+from rekindle.core.session.marks import in_both
+from rekindle.core.session.state import Attempt, Prompt, Session, conversation_begun, cut_of, prompts_in
 
 
 def receipt(before: Session, fact: AnyFact) -> Receipt | None:
@@ -22,7 +21,7 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
         case Opened(how="new"):
             return _new(before, attempt)
         case Opened(proof="replay"):
-            known = _in_both(fact.known or [], attempt.known)
+            known = in_both(fact.known or [], attempt.known)
             return _shown(before, attempt, known, "the agent's own record has every earlier prompt")
         case Opened():
             return _not_yet(before, attempt)
@@ -35,20 +34,9 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
             return None
 
 
-def _in_both(shown: Sequence[str], read: Sequence[str] | None) -> list[str]:
-    """What an agent shows may come from elsewhere than what its model gets: where its record was read, both count."""
-    return list(shown) if read is None else list((Counter(marks(shown)) & Counter(marks(read))).elements())
-
-
 def _earlier(session: Session, attempt: Attempt) -> list[Prompt]:
     """What a person had said before this attempt."""
     return [one for one in session.prompts if one.by == "user" and 0 < one.attempt < attempt.number]
-
-
-def _begun(session: Session, attempt: Attempt) -> int:
-    """The attempt that began the conversation which is resumed: what was said before was told to it, not said in it."""
-    begun = (one.number for one in session.attempts if one.how == "new" and one.token == attempt.token)
-    return max((number for number in begun if number < attempt.number), default=0)
 
 
 def _cut(session: Session, attempt: Attempt) -> tuple[Prompt | None, Cut | None]:
@@ -109,7 +97,7 @@ def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str
             kind="unproven", reason="the agent showed nothing of its record of the conversation", unknown=unknown
         )
     turn, _ = _cut(session, attempt)
-    begun = _begun(session, attempt)
+    begun = conversation_begun(session, attempt)
     finished = [
         one for one in _earlier(session, attempt) if one.attempt >= begun and (turn is None or one.id != turn.id)
     ]

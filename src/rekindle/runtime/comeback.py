@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import PROMPT
-from rekindle.core.session.history import with_history
-from rekindle.core.session.marks import marks
+from rekindle.core.session.history import Turn, with_history
+from rekindle.core.session.marks import in_both, marks
+from rekindle.core.session.memory import lost_answers, lost_prompts
 from rekindle.core.session.state import Session, nothing_ever_ran
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
 from rekindle.ports.errors import RekindleError
@@ -43,6 +46,21 @@ class Comeback:
             why=choice.why,
             agent=session.agent,
         )
+
+    async def verdict(
+        self, session: Session, opened: f.Opened, shown: Sequence[Turn], now: float
+    ) -> f.Opened | f.OpenRefused:
+        """Whether the conversation that an agent has loaded is all there: one that is not is as good as refused."""
+        if opened.how == "new" or opened.known is None:
+            return opened
+        read = session.attempts[-1].known
+        missing = lost_prompts(session, in_both(opened.known, read), shown)
+        heard = await self._workplace.history(session) if missing or read is None else []
+        if not missing and read is None:
+            missing = lost_answers(session, shown, heard)
+        if not missing or not heard:
+            return opened
+        return f.OpenRefused(at=now, attempt=opened.attempt, how="load", problem="incomplete", message=missing)
 
     async def _gathered(self, session: Session) -> list[Evidence]:
         """Records are looked at until one is there: an older one is neither read nor mended for nothing."""

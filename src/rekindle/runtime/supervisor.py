@@ -352,9 +352,13 @@ class Supervisor:
                 before = talk.offset
                 await asyncio.sleep(self._settle_seconds)
         opened = talk.opened()
-        if opened is not None and self._talks.get(session) is talk:
-            state = await self.record(session, opened)
-            self._records.follow(state, opened.token)
+        if opened is None:
+            return
+        found = await self._comeback.verdict(self.engine.session(session), opened, talk.shown, self.engine.clock())
+        if self._talks.get(session) is talk:
+            state = await self.record(session, found)
+            if found is opened:
+                self._records.follow(state, opened.token)
 
     def _may_compare(self, session: Session, talk: Talk, facts: list[f.AnyFact]) -> bool:
         """Whether the agent has just worked for the first time since it came back: its record shows how it goes on."""

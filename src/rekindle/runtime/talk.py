@@ -19,6 +19,7 @@ from rekindle.agents.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECOND
 from rekindle.agents.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
+from rekindle.core.session.history import Turn
 from rekindle.core.session.marks import marks
 from rekindle.core.session.permission import Allow, Ask, Deny, Mode, decide
 from rekindle.core.session.state import Session
@@ -183,6 +184,11 @@ class Talk:
             proof=self.kind.proof,
             compact=self.kind.compact,
         )
+
+    @property
+    def shown(self) -> list[Turn]:
+        """What the agent has shown of its past."""
+        return self._replayed.turns
 
     def catch_up(self, records: Iterable[Sent]) -> list[AnyFact]:
         """Prompts that are in the input spool although nobody lived to acknowledge them."""

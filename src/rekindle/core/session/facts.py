@@ -203,11 +203,11 @@ class Compared(Fact, frozen=True, kw_only=True, tag="compared"):
 
 
 class OpenRefused(Fact, frozen=True, kw_only=True, tag="open_refused"):
-    """The agent runs, but would not open the conversation."""
+    """The agent runs, but would not open the conversation; incomplete: it did, and has lost a part of it."""
 
     attempt: int
     how: How
-    problem: Literal["unknown_session", "unsupported", "unauthorized", "timeout", "other"]
+    problem: Literal["unknown_session", "incomplete", "unsupported", "unauthorized", "timeout", "other"]
     message: str
 
 

@@ -114,7 +114,9 @@ def _is_stale(session: Session, fact: AnyFact) -> bool:
             return _status(session, fact.attempt) != "launching"
         case f.LaunchFailed():
             return _status(session, fact.attempt) != "launching"
-        case f.Opened() | f.OpenRefused():
+        case f.Opened():  # one that was given up stays given up
+            return _status(session, fact.attempt) != "up" or (fact.how == "load" and fact.token in session.lost)
+        case f.OpenRefused():
             return _status(session, fact.attempt) != "up"
         case f.Named() | f.Compared() | f.Compacted():
             return _status(session, fact.attempt) not in ("up", "ready")
@@ -328,11 +330,13 @@ def _exited(session: Session, fact: f.Exited) -> Session:
 
 
 def _refused(session: Session, fact: f.OpenRefused) -> Session:
-    """Only the agent's own word gives a conversation up. Unattended a new one is begun, once; else somebody decides."""
+    """Only what the agent says or shows gives a conversation up. Unattended a new one begins; else somebody decides."""
     token = session.attempts[-1].token
-    is_lost = fact.problem == "unknown_session"
+    is_lost = fact.problem in ("unknown_session", "incomplete")
+    if fact.problem == "incomplete":
+        session = with_attempt(session, lambda a: replace(a, lacks=fact.message))
     lost = [*session.lost, token] if is_lost and token is not None else session.lost
-    held = fact.problem in ("unknown_session", "unsupported") and not nothing_ever_ran(session)
+    held = (is_lost or fact.problem == "unsupported") and not nothing_ever_ran(session)
     if session.queued or (session.policy == "continue" and session.fresh_starts == 0):
         held = False  # somebody wants it to go on: a new conversation is told the history of this one
     message = fact.message

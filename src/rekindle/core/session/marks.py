@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 _LONGEST: Final = 80
@@ -21,3 +22,8 @@ def mark(text: str) -> str:
 def marks(texts: Iterable[str]) -> list[str]:
     """The marks of some texts, in their order."""
     return [mark(text) for text in texts]
+
+
+def in_both(shown: Sequence[str], read: Sequence[str] | None) -> list[str]:
+    """What an agent shows may come from elsewhere than what its model gets: where its record was read, both count."""
+    return list(shown) if read is None else list((Counter(marks(shown)) & Counter(marks(read))).elements())

@@ -77,9 +77,10 @@ class Prompt(msgspec.Struct, frozen=True):
 class Attempt(msgspec.Struct, frozen=True):
     """One process life of the agent. launching -> up -> ready -> gone.
 
-    `opened`: its conversation was open once. `named` is the conversation as the agent itself named it. `compared`: its
-    record was looked at after it had come back. `known`, `changed` and `history` are there until they have been used:
-    a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
+    `opened`: its conversation was open once. `lacks` is what the agent had lost of it, if it was given up for that.
+    `named` is the conversation as the agent itself named it. `compared`: its record was looked at after it had come
+    back. `known`, `changed` and `history` are there until they have been used: a session is written as a whole, so
+    nothing stays in it that only an earlier attempt needed.
     """
 
     number: int
@@ -103,6 +104,7 @@ class Attempt(msgspec.Struct, frozen=True):
     why: str = ""
     usage: Usage = Usage()
     agent: str = ""
+    lacks: str = ""
 
 
 class Permission(msgspec.Struct, frozen=True):
@@ -216,6 +218,12 @@ def prompts_in(session: Session, known: Iterable[str]) -> set[str]:
             left[mark(one.text)] -= 1
             found.add(one.id)
     return found
+
+
+def conversation_begun(session: Session, attempt: Attempt) -> int:
+    """The attempt that began the conversation of this one: what came before was told to it, not said in it."""
+    begun = (one.number for one in session.attempts if one.how == "new" and one.token == attempt.token)
+    return max((number for number in begun if number < attempt.number), default=0)
 
 
 def nothing_ever_ran(session: Session) -> bool:

@@ -86,9 +86,9 @@ def _why_none(session: Session) -> str:
         return f"{before} has handed over to {session.agent}"
     if not session.can_load:
         return "the agent cannot load a conversation"
-    given_up = session.attempts[-1].given_up if session.attempts else ""
-    if given_up and session.token is None:
-        return given_up
+    last = session.attempts[-1]
+    if session.token is None and (last.given_up or last.lacks):
+        return last.given_up or last.lacks
     if session.token is not None and not session.native:
         return f"{session.agent} is not trusted to load a conversation"
     return "the agent has lost the conversation"

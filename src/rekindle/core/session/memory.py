@@ -1,0 +1,77 @@
+"""What an agent lacks of a conversation that it has just loaded, as far as it shows. Pure.
+
+An agent may open a conversation and have lost a part of it: then it goes on without that and does not know. What was
+said to it and what it said are known from elsewhere, so what it shows is held against that. A loss is stated only where
+nothing else explains what is seen: agents put words into another form, and leave out a turn that failed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rekindle.core.session.history import Turn
+from rekindle.core.session.marks import mark
+from rekindle.core.session.state import Prompt, Session, conversation_begun, prompts_in
+
+
+def lost_prompts(session: Session, known: Sequence[str], shown: Sequence[Turn]) -> str:
+    """Which prompts are lost, in words; empty: none. `known` are those that the agent has, `shown` is its past."""
+    prompts = _answered(session)
+    there = prompts_in(session, known)
+    missing = sum(one.id not in there for one in prompts)
+    messages = sum(one.role == "user" for one in shown)
+    if not missing or min(len(known), messages) >= len(prompts):
+        return ""
+    return f"the agent's record lacks {missing} of {len(prompts)} earlier prompts"
+
+
+def lost_answers(session: Session, shown: Sequence[Turn], heard: Sequence[Turn]) -> str:
+    """Which answers are lost, in words; empty: none. `shown` is the past as the agent has it, `heard` as we have it."""
+    prompts = _answered(session)
+    torn = _torn(prompts, shown, heard)
+    return f"the agent's record lacks {torn} of {len(prompts)} earlier answers, or a part of them" if torn else ""
+
+
+def _answered(session: Session) -> list[Prompt]:
+    """The prompts whose turns ended well in this conversation, as far as the agent has to have them.
+
+    A command of the agent's own leaves what it likes. None where the agent was told to shorten the conversation.
+    """
+    begun = conversation_begun(session, session.attempts[-1])
+    earlier = [one for one in session.prompts if begun <= one.attempt < session.attempts[-1].number]
+    if any(one.text.strip() == session.compact for one in earlier):
+        return []
+    return [one for one in earlier if one.state == "done" and not one.text.startswith("/")]
+
+
+def _torn(prompts: Sequence[Prompt], shown: Sequence[Turn], heard: Sequence[Turn]) -> int:
+    """How many answers are shown with less in them than was heard, and with nothing else."""
+    before, now = _answers(heard), _answers(shown)
+    count: defaultdict[str, int] = defaultdict(int)
+    for one in prompts:
+        count[mark(one.text)] += 1
+    return sum(
+        _is_part(less, more)
+        for text, number in count.items()
+        for less, more in zip(now[text][-number:], before[text][-number:], strict=False)
+    )
+
+
+def _answers(turns: Sequence[Turn]) -> defaultdict[str, list[str]]:
+    """What was said to each prompt, by its mark, without spaces: agents trim them."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    asked: str | None = None
+    for one in turns:
+        if one.role == "user":
+            asked = mark(one.text)
+            found[asked].append("")
+        elif one.role == "assistant" and asked is not None:
+            found[asked][-1] += "".join(one.text.split())
+    return found
+
+
+def _is_part(less: str, more: str) -> bool:
+    """Whether a text is another one with something left out."""
+    rest = iter(more)
+    return len(less) < len(more) and all(letter in rest for letter in less)
