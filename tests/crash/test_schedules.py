@@ -15,6 +15,7 @@ import pytest
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
+from rekindle.core.session.history import request_of
 from rekindle.core.session.state import State
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
@@ -182,6 +183,40 @@ def test_an_agent_that_dies_at_any_point_gets_every_prompt_once(at: int, busy: b
 def test_an_agent_that_dies_and_a_crash_at_any_points_lose_and_repeat_nothing(chunk: int) -> None:
     for killed, crash in random.Random(chunk).sample(list(itertools.product(range(points()), repeat=2)), 30):
         check_killed(lived(Schedule((crash,), killed_at=killed)))
+
+
+def forgotten(schedule: Schedule) -> Life:
+    """The agent loses the first prompt while nobody looks, and opens the conversation all the same."""
+    life = Life(schedule)
+    life.live(begin(["one", "two"]))
+    life.world.kill(SESSION)
+    del life.world.conversations["conv-1"].prompts[0]
+    life.live(begin(["one", "two", "three"]))
+    return life
+
+
+def check_rebuilt(life: Life) -> None:
+    """What was lost was told to a new conversation, once, and that is said."""
+    session = life.store.session(SESSION)
+    assert session is not None
+    assert [request_of(text) for _, text in life.world.executed] == ["one", "two", "three"]
+    assert "[USER]: one" in life.world.executed[-1][1]
+    assert (session.token, session.lost) == ("conv-2", ["conv-1"])
+    receipts = [one.receipt for one in session.attempts if one.receipt is not None]
+    assert "same" not in {one.kind for one in receipts}
+    assert any(one.kind == "rebuilt" and "lacks 1 of 2 earlier prompts" in one.reason for one in receipts)
+    assert life.world.most_alive <= 1
+
+
+def forgotten_points() -> int:
+    schedule = Schedule()
+    check_rebuilt(forgotten(schedule))
+    return schedule.passed
+
+
+@pytest.mark.parametrize("at", range(forgotten_points()))
+def test_a_conversation_that_lacks_something_is_rebuilt_once_whatever_crashes(at: int) -> None:
+    check_rebuilt(forgotten(Schedule((at,))))
 
 
 @pytest.mark.soak

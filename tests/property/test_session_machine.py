@@ -36,7 +36,7 @@ FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
         attempt=_attempts,
         generation=st.integers(0, 5),
         how=st.sampled_from(["new", "load"]),
-        token=st.none(),
+        token=st.sampled_from([None, "t"]),
     ),
     st.builds(f.Launched, at=_at, attempt=_attempts, folder=st.just("x"), pid=st.just(7)),
     st.builds(f.LaunchFailed, at=_at, attempt=_attempts, message=st.just("no")),
@@ -54,7 +54,7 @@ FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
         at=_at,
         attempt=_attempts,
         how=st.just("load"),
-        problem=st.sampled_from(["unknown_session", "unsupported", "other"]),
+        problem=st.sampled_from(["unknown_session", "incomplete", "unsupported", "other"]),
         message=st.just("m"),
     ),
     st.builds(

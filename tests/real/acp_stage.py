@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from rekindle.agents.registry import AGENTS
 from rekindle.core.session.history import request_of
 from tests.e2e.daemon import Machine
+from tests.real.damage import Lines, OpenCodeDatabase, OwnRecord
 from tests.real.models.gemini import Gemini
 from tests.real.models.openai import OpenAI
 from tests.real.models.server import Dialect, ModelServer, Request
@@ -31,10 +30,8 @@ class Setup:
     variables: Callable[[str], Mapping[str, str]]
     files: Callable[[str], Mapping[str, str]]
     command: Callable[[str], Use]
-    #: Its own record of a conversation, below its home; empty if it is no file of lines.
-    record: str = ""
-    #: What an answer has in that record.
-    answer_mark: bytes = b'"assistant"'
+    #: Its own record of a conversation, in its home, by its token.
+    record: Callable[[Path, str], OwnRecord]
 
 
 def _codex_config(url: str) -> str:
@@ -78,6 +75,16 @@ def _shell(name: str) -> Callable[[str], Use]:
     return lambda command: Use(name, {"command": command, "description": "a command of the test"})
 
 
+def _lines(pattern: str, answer_mark: bytes = b'"assistant"') -> Callable[[Path, str], OwnRecord]:
+    """A file of lines below the home."""
+
+    def find(home: Path, token: str) -> OwnRecord:
+        [found] = home.glob(pattern.format(token=token))
+        return Lines(found, answer_mark)
+
+    return find
+
+
 SETUPS: dict[str, Setup] = {
     "opencode": Setup(
         program="opencode",
@@ -90,6 +97,7 @@ SETUPS: dict[str, Setup] = {
         },
         files=lambda url: {".config/opencode/opencode.json": _opencode_config(url)},
         command=_shell("bash"),
+        record=lambda home, token: OpenCodeDatabase(home / ".local/share/opencode/opencode.db", token),
     ),
     "codex": Setup(
         program="codex-acp",
@@ -97,7 +105,7 @@ SETUPS: dict[str, Setup] = {
         variables=lambda _: {"MOCK_KEY": _KEY, "NO_BROWSER": "1"},
         files=lambda url: {".codex/config.toml": _codex_config(url)},
         command=lambda command: Use("exec_command", {"cmd": command}),
-        record=".codex/sessions/*/*/*/rollout-*-{token}.jsonl",
+        record=_lines(".codex/sessions/*/*/*/rollout-*-{token}.jsonl"),
     ),
     "qwen": Setup(
         program="qwen",
@@ -119,7 +127,7 @@ SETUPS: dict[str, Setup] = {
         command=lambda command: Use(
             "run_shell_command", {"command": command, "description": "a command of the test", "is_background": False}
         ),
-        record=".qwen/projects/*/chats/{token}.jsonl",
+        record=_lines(".qwen/projects/*/chats/{token}.jsonl"),
     ),
     "copilot": Setup(
         program="copilot",
@@ -134,8 +142,7 @@ SETUPS: dict[str, Setup] = {
         command=lambda command: Use(
             "bash", {"command": command, "description": "a command of the test", "initial_wait": 30, "mode": "sync"}
         ),
-        record=".copilot/session-state/{token}/events.jsonl",
-        answer_mark=b'"assistant.message"',
+        record=_lines(".copilot/session-state/{token}/events.jsonl", b'"assistant.message"'),
     ),
     "gemini": Setup(
         program="gemini",
@@ -155,8 +162,7 @@ SETUPS: dict[str, Setup] = {
             )
         },
         command=_shell("run_shell_command"),
-        record=".gemini/tmp/*/chats/session-*-{token:.8}.jsonl",
-        answer_mark=b'"type":"gemini"',
+        record=_lines(".gemini/tmp/*/chats/session-*-{token:.8}.jsonl", b'"type":"gemini"'),
     ),
 }
 
@@ -171,8 +177,8 @@ class AcpStage(Stage):
         super().__init__(machine)
         self.model = model
         self.setup = SETUPS[machine.agent]
-        self.answer_mark = self.setup.answer_mark
         self.resumes_itself = AGENTS[machine.agent].native
+        self.is_mended = self.resumes_itself and AGENTS[machine.agent].transcript is not None
 
     def speaking(self, name: str) -> str:
         return self.speaking_slowly(name)[0]
@@ -220,11 +226,8 @@ class AcpStage(Stage):
     def has_said(self, session: str, text: str) -> bool:
         return text in self.machine.said(session)
 
-    def transcript(self, session: str) -> Path:
-        if not self.setup.record:
-            pytest.skip(f"{self.machine.agent} keeps no file of lines that could be damaged like this")
-        [found] = self.machine.home.glob(self.setup.record.format(token=self.token(session)))
-        return found
+    def record(self, session: str) -> OwnRecord:
+        return self.setup.record(self.machine.home, self.token(session))
 
     def turns(self, session: str) -> list[Request]:
         """What the model was asked in this session: every request has its first prompt, or quotes it."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.daemon import Machine, until
+from tests.real.damage import Lines, OwnRecord
 from tests.real.models.server import ModelServer, Request
 from tests.real.models.steps import Gate, Hang, Limit, Refuse, Reply, Use
 
@@ -27,10 +28,10 @@ class Stage(ABC):
     half: str
     #: What it says at the end of a sentence that was not cut.
     end: str
-    #: What a line of its own record has if the line is an answer.
-    answer_mark = b'"assistant"'
     #: Whether it takes up its conversation from its own record; else a new one is told the history.
     resumes_itself = True
+    #: Whether rekindle can put its own record back; else the history is told to a new conversation.
+    is_mended = True
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -72,8 +73,8 @@ class Stage(ABC):
         """Whether the agent itself has said it, and not only its prompt."""
 
     @abstractmethod
-    def transcript(self, session: str) -> Path:
-        """The agent's own record of the conversation."""
+    def record(self, session: str) -> OwnRecord:
+        """The agent's own record of the conversation, to be damaged."""
 
     def begin(self, prompt: str, *options: str) -> str:
         """A session that works on its own; every permission is given."""
@@ -96,8 +97,8 @@ class Stage(ABC):
 
     def knows_answers(self, session: str, *answers: str) -> bool:
         """Whether the model has what it answered before: as its own words, or told in the history."""
-        if self.resumes_itself:
-            return set(answers) <= {text.strip() for text in self.remembered(session)}
+        if set(answers) <= {text.strip() for text in self.remembered(session)}:
+            return True
         return all(self.was_told(session, answer) for answer in answers)
 
 
@@ -149,6 +150,9 @@ class ScriptedStage(Stage):
 
     def transcript(self, session: str) -> Path:
         return self.machine.home / ".local/state/rekindle/scripted" / f"{self.token(session)}.jsonl"
+
+    def record(self, session: str) -> OwnRecord:
+        return Lines(self.transcript(session))
 
     def _records(self, session: str) -> list[dict[str, Any]]:
         transcript = self.transcript(session)
@@ -214,6 +218,9 @@ class ClaudeStage(Stage):
     def transcript(self, session: str) -> Path:
         [found] = (self.machine.home / ".claude/projects").glob(f"*/{self.token(session)}.jsonl")
         return found
+
+    def record(self, session: str) -> OwnRecord:
+        return Lines(self.transcript(session))
 
     def turns(self, session: str) -> list[Request]:
         """What the model was asked in this conversation, by the name that the agent gives it."""

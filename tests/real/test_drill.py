@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import pytest
 
 from tests.e2e.daemon import is_running, until
 from tests.real.acp_stage import AcpStage
+from tests.real.damage import Damage
 from tests.real.stage import ClaudeStage, Stage, called
 
 pytestmark = pytest.mark.timeout(240)
@@ -171,62 +171,35 @@ def test_s5_two_resumes_at_once(stage: Stage) -> None:
 
 def test_s6_a_torn_record(stage: Stage) -> None:
     session = converse(stage)
-    tear(stage.transcript(session), stage.answer_mark)
+    stage.record(session).suffer(Damage.TORN)
     go_on(stage, session)
     check_mended(stage, session)
 
 
 def check_mended(stage: Stage, session: str) -> None:
-    """Nothing is lost. What came out of the vault is said; who is told its history did not need its own record."""
-    receipt = check_receipt(stage, session, "the first thing", "the second thing")
+    """Nothing is lost, and what was done is said: put back from the vault, or told to a new conversation."""
+    kinds = ("same",) if stage.is_mended else ("rebuilt",)
+    receipt = check_receipt(stage, session, "the first thing", "the second thing", kinds=kinds)
     assert stage.knows_answers(session, "answer one", "answer two"), "no reply is lost"
-    assert is_said(stage, session, receipt, "vault") or not stage.resumes_itself
-
-
-def tear(transcript: Path, answer_mark: bytes) -> None:
-    """The write of the last answer was never finished."""
-    lines = transcript.read_bytes().splitlines(keepends=True)
-    last = max(number for number, line in enumerate(lines) if answer_mark in line and b"answer two" in line)
-    transcript.write_bytes(b"".join(lines[:last]) + lines[last][: len(lines[last]) // 2])
-
-
-def delete(transcript: Path) -> None:
-    transcript.unlink()
-
-
-def empty(transcript: Path) -> None:
-    transcript.write_bytes(b"")
-
-
-def behead(transcript: Path) -> None:
-    """Lose the first prompt and its answer, and nothing else."""
-    lines = transcript.read_bytes().splitlines(keepends=True)
-    transcript.write_bytes(b"".join(line for line in lines if b"the first thing" not in line and b"one" not in line))
-
-
-def curtail(transcript: Path) -> None:
-    """Go back to an earlier state: what came behind the first answer is gone."""
-    lines = transcript.read_bytes().splitlines(keepends=True)
-    first = next(number for number, line in enumerate(lines) if b"the second thing" in line)
-    transcript.write_bytes(b"".join(lines[:first]))
+    assert is_said(stage, session, receipt, "vault" if stage.is_mended else "told the history")
 
 
 def test_s7_a_deleted_transcript_is_put_back(stage: Stage) -> None:
     session = converse(stage)
     before = stage.token(session)
-    delete(stage.transcript(session))
+    stage.record(session).suffer(Damage.DELETED)
     go_on(stage, session)
     check_mended(stage, session)
-    assert stage.token(session) == before or not stage.resumes_itself
+    assert (stage.token(session) == before) is stage.is_mended
 
 
-@pytest.mark.parametrize("damage", [delete, empty, behead, curtail])
+@pytest.mark.parametrize("damage", [Damage.DELETED, Damage.EMPTIED, Damage.BEHEADED, Damage.CURTAILED])
 def test_s7_and_s11_with_the_vault_gone_too_a_loss_is_never_passed_off_as_the_same(
-    stage: Stage, damage: Callable[[Path], None]
+    stage: Stage, damage: Damage
 ) -> None:
     session = converse(stage)
     lose_the_vault(stage)
-    damage(stage.transcript(session))
+    stage.record(session).suffer(damage)
     done = stage.machine.run("send", session, stage.answering("the third thing", "answer three"), "--follow")
     if done.returncode != 0:
         assert "a new conversation" in done.stdout, "the person is told, and decides to go on"
@@ -292,10 +265,10 @@ def test_s10_everything_is_killed(stage: Stage) -> None:
     check_receipt(stage, idle, "the idle one")
 
 
-@pytest.mark.parametrize("damage", [empty, behead, curtail])
-def test_s11_a_history_that_is_missing_is_noticed_and_put_back(stage: Stage, damage: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("damage", [Damage.EMPTIED, Damage.BEHEADED, Damage.CURTAILED])
+def test_s11_a_history_that_is_missing_is_noticed_and_put_back(stage: Stage, damage: Damage) -> None:
     session = converse(stage)
-    damage(stage.transcript(session))
+    stage.record(session).suffer(damage)
     go_on(stage, session)
     check_mended(stage, session)
 

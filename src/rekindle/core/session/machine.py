@@ -114,9 +114,9 @@ def _is_stale(session: Session, fact: AnyFact) -> bool:
             return _status(session, fact.attempt) != "launching"
         case f.LaunchFailed():
             return _status(session, fact.attempt) != "launching"
-        case f.Opened():  # one that was given up stays given up
-            return _status(session, fact.attempt) != "up" or (fact.how == "load" and fact.token in session.lost)
-        case f.OpenRefused():
+        case f.Opened(how="load") | f.OpenRefused(how="load"):  # what was given up stays given up
+            return _status(session, fact.attempt) != "up" or session.attempts[-1].token in session.lost
+        case f.Opened() | f.OpenRefused():
             return _status(session, fact.attempt) != "up"
         case f.Named() | f.Compared() | f.Compacted():
             return _status(session, fact.attempt) not in ("up", "ready")
