@@ -102,12 +102,14 @@ class Conversation:
             self.asked.append(request_id)
             self.requests += 1
         method = self.draw(st.sampled_from(["fs/read_text_file", "session/request_permission"]))
-        params = {"toolCall": {"toolCallId": self.draw(TOOLS)}, "options": []}
+        options = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_once", "reject_once")]
+        params = {"toolCall": {"toolCallId": self.draw(TOOLS)}, "options": options}
         self.hear({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
 
     def answer(self) -> None:
         request_id = self.asked.pop(self.draw(st.integers(0, len(self.asked) - 1)))
-        self.send(messages.answer(GENERATION, request_id, {}))
+        answers = [{}, messages.CANCELLED, messages.selected("allow_once"), messages.selected("reject_once")]
+        self.send(messages.answer(GENERATION, request_id, self.draw(st.sampled_from(answers))))
 
     def respond(self) -> None:
         name, method = self.waiting.pop(self.draw(st.integers(0, len(self.waiting) - 1)))

@@ -37,8 +37,11 @@ def prompting(dialect: AcpDialect) -> AcpDialect:
 
 def asks(dialect: AcpDialect) -> None:
     tool = {"toolCallId": "c", "title": "rm", "kind": "execute"}
-    option = {"optionId": "no", "name": "No", "kind": "reject_once"}
-    params = {"sessionId": "t", "toolCall": tool, "options": [option]}
+    options = [
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+        {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    ]
+    params = {"sessionId": "t", "toolCall": tool, "options": options}
     tell(dialect, id=7, method="session/request_permission", params=params)
 
 
@@ -65,6 +68,37 @@ def test_a_turn_may_be_cancelled_because_of_our_answer() -> None:
     send(dialect, answer)
     [seen] = tell(dialect, id="1-prompt-p1", result={"stopReason": "cancelled"})
     assert isinstance(seen, o.TurnFinished)
+
+
+def answered(option: str | None) -> AcpDialect:
+    """An agent that tells of its tool only by asking for permission, as Gemini CLI does."""
+    dialect = prompting(AcpDialect(1, "/w"))
+    asks(dialect)
+    assert dialect.open.tools == (), "nothing runs that nobody has allowed"
+    answer = dialect.answer("7", option)
+    assert answer is not None
+    send(dialect, answer)
+    return dialect
+
+
+def test_a_tool_that_was_only_asked_for_runs_once_it_is_allowed() -> None:
+    dialect = answered("yes")
+    assert [tool.title for tool in dialect.open.tools] == ["rm"]
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
+    tell(dialect, method="session/update", params={"sessionId": "t", "update": update})
+    assert dialect.open.tools == ()
+
+
+@pytest.mark.parametrize("option", ["no", None])
+def test_a_tool_that_was_not_allowed_never_ran(option: str | None) -> None:
+    assert answered(option).open.tools == ()
+
+
+def test_an_agent_that_dies_in_a_tool_that_we_allowed_is_cut_off() -> None:
+    dialect = answered("yes")
+    [seen] = tell(dialect, id="1-prompt-p1", result={"stopReason": "cancelled"})
+    assert isinstance(seen, o.Noise)
+    assert [tool.title for tool in dialect.open.tools] == ["rm"]
 
 
 @pytest.mark.parametrize(

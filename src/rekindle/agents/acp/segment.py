@@ -38,6 +38,8 @@ class Segment:
         self._length = 0  # of the words that are kept
         self._tools: dict[str, OpenTool] = {}
         self._finished: set[str] = set()
+        self._only_asked_for: set[str] = set()  # tools that nobody has allowed yet, and that were not told otherwise
+        self._questions: dict[str, str] = {}
 
     @property
     def said(self) -> str:
@@ -51,10 +53,24 @@ class Segment:
 
     @property
     def tools(self) -> tuple[OpenTool, ...]:
-        return tuple(self._tools.values())
+        return tuple(tool for name, tool in self._tools.items() if name not in self._only_asked_for)
 
     def tool(self, tool_id: str) -> OpenTool | None:
         return self._tools.get(tool_id)
+
+    def ask(self, question: str, tool: dict[str, Any]) -> None:
+        """The agent asks for permission. Some tell of a tool in no other way until it has ended."""
+        tool_id = fields.text(tool.get("toolCallId"))
+        if tool_id in self._finished:
+            return
+        self._questions[question] = tool_id
+        if tool_id not in self._tools:
+            self._tools[tool_id] = _merged(tool_id, None, tool)
+            self._only_asked_for.add(tool_id)
+
+    def allow(self, question: str) -> None:
+        """The permission was given: the tool may run from now on."""
+        self._only_asked_for.discard(self._questions.get(question, ""))
 
     def update(self, update: dict[str, Any], *, replay: bool) -> list[Observation]:
         """Fold one `session/update`. `replay` only marks the observations; what is kept does not depend on it."""
@@ -83,6 +99,8 @@ class Segment:
             self._length = 0
             self._tools.clear()
             self._finished.clear()
+            self._only_asked_for.clear()
+            self._questions.clear()
         return [UserReplayed(words) if replay else UserEchoed(words)]
 
     def _say(self, words: str, thought: bool, replay: bool) -> list[Observation]:
@@ -102,7 +120,9 @@ class Segment:
         if tool_id not in self._finished:
             tool = _merged(tool_id, known, update)
             self._tools[tool_id] = tool
-            if known is None and update.get("sessionUpdate") == "tool_call":
+            is_new = known is None or tool_id in self._only_asked_for
+            self._only_asked_for.discard(tool_id)
+            if is_new and update.get("sessionUpdate") == "tool_call":
                 observed.append(
                     ToolStarted(tool_id=tool_id, title=tool.title, kind=tool.kind, paths=tool.paths, replay=replay)
                 )

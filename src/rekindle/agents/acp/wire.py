@@ -58,7 +58,7 @@ class Wire:
         self._cancelled: set[str] = set()
         self._segment = Segment()
         self._prompted = False
-        self._decided = False  # whether a question was answered in this turn, which may be why it ends
+        self._denied = False  # whether something was not allowed in this turn, which may be why it ends
 
     @property
     def open(self) -> OpenState:
@@ -106,11 +106,14 @@ class Wire:
                 self._ours[name] = ours = _our_request(name, method, params)
                 self.asked = _asked(self.asked, ours)
                 self._prompted = self._prompted or method == "session/prompt"
-            case Response(request_id=request_id):
+            case Response(request_id=request_id, result=result):
                 key = fields.key(request_id)
-                self._theirs.pop(key, None)
+                asked = self._theirs.pop(key, None)
+                if _is_allowed(asked, result):
+                    self._segment.allow(key)
+                elif isinstance(asked, PermissionAsked):
+                    self._denied = True
                 self._answered.add(key)
-                self._decided = True
             case Notification(method="session/cancel"):
                 self._cancelled.add(_CANCEL.sub("", message_id, count=1))
 
@@ -158,6 +161,7 @@ class Wire:
         tool = fields.mapping(request.params.get("toolCall"))
         tool_id = fields.text(tool.get("toolCallId"))
         known = self._segment.tool(tool_id)
+        self._segment.ask(fields.key(request.request_id), tool)
         return PermissionAsked(
             request_id=request.request_id,
             tool_id=tool_id,
@@ -182,7 +186,7 @@ class Wire:
         if ours.prompt_id:
             ended = self._turn_ended(ours.prompt_id, response)
             self._segment = Segment()
-            self._decided = False
+            self._denied = False
             return [ended]
         how = _OPENING.get(ours.method)
         if how is not None:
@@ -213,7 +217,7 @@ class Wire:
     def _is_cut(self, prompt_id: str, response: Response) -> bool:
         """Whether a turn only seems to have ended: an agent whose launcher was killed cancels it before it dies too."""
         cancelled = fields.mapping(response.result).get("stopReason") == "cancelled"
-        return cancelled and prompt_id not in self._cancelled and not self._decided
+        return cancelled and prompt_id not in self._cancelled and not self._denied
 
     def _why_ignored(self, name: object) -> str:
         if name is None:
@@ -268,6 +272,14 @@ def _asked(before: Opening | None, ours: OurRequest) -> Opening | None:
     if ours.prompt_id and (before is None or before.token is None):
         return Opening(before.how if before is not None else "new", ours.token or None)
     return before
+
+
+def _is_allowed(asked: PermissionAsked | CallbackAsked | None, result: object) -> bool:
+    """Whether our answer lets a tool run."""
+    if not isinstance(asked, PermissionAsked):
+        return False
+    chosen = fields.mapping(fields.mapping(result).get("outcome")).get("optionId")
+    return any(one.option_id == chosen and one.kind.startswith("allow") for one in asked.options)
 
 
 def _callback(request: Request) -> CallbackAsked:
