@@ -73,17 +73,6 @@ def test_a_conversation_that_the_agent_has_lost_waits_for_input_and_is_then_told
     assert stage.was_told(session, called("the first thing"))
 
 
-def test_gemini_loads_its_own_record_only_if_it_is_asked_to(stand_up: StandUp) -> None:
-    stage = stand_up("gemini")
-    session = stage.begin(stage.answering("the first thing", "answer one"))
-    stage.machine.until_status(session, "waiting")
-    stage.machine.ok("stop", session, "--sleep")
-    stage.machine.run("resume", session, "--native")
-    told = stage.machine.show(session)["session"]
-    assert told["attempts"][-1]["how"] == "load"
-    assert told["attempts"][0]["token"] in (told["token"], *told["lost"]), "asked for, and not passed off"
-
-
 def test_another_agent_goes_on_with_the_conversation(stand_up: StandUp) -> None:
     first = stand_up("codex")
     session = first.begin(first.answering("the first thing", "answer one"))

@@ -93,13 +93,14 @@ class VaultRecords:
 
     async def check(self, session: Session, token: str) -> Checked:
         """The pre-flight."""
-        found = self._understood(session, token)
+        found = self._understood(session, token, thorough=True)
         if found is None:
             return Checked("unsupported", notes=(f"the record of {session.agent} cannot be checked",))
         dialect, path = found
 
         def check() -> Checked:
             with self._vault(session.id) as vault:
+                preflight.put_aside(vault.folder, [one for one in self._shells(session, token) if one != path])
                 return preflight.check(vault, dialect, path, token, self._clock)
 
         return await asyncio.to_thread(check)
@@ -136,7 +137,7 @@ class VaultRecords:
 
     def _copy(self, session: Session) -> None:
         tokens = {(session.agent, session.token), *((one.agent, one.token) for one in session.attempts)}
-        places = [self._place(session, token, agent) for agent, token in tokens if token]
+        places = [self._place(session, token, agent, thorough=True) for agent, token in tokens if token]
         try:
             with self._vault(session.id) as vault:
                 self._copy_spools(vault, session.id)
@@ -187,32 +188,57 @@ class VaultRecords:
                 if session not in self._paths:
                     self._open.pop(session).close()
 
-    def _understood(self, session: Session, token: str) -> tuple[TranscriptDialect, str] | None:
-        dialect, path = self._dialects.get(session.agent), self._place(session, token)
+    def _understood(
+        self, session: Session, token: str, *, thorough: bool = False
+    ) -> tuple[TranscriptDialect, str] | None:
+        dialect, path = self._dialects.get(session.agent), self._place(session, token, thorough=thorough)
         return (dialect, path) if dialect is not None and path is not None else None
 
-    def _place(self, session: Session, token: str, agent: str = "") -> str | None:
+    def _place(self, session: Session, token: str, agent: str = "", *, thorough: bool = False) -> str | None:
         dialect = self._dialects.get(agent or session.agent)
         if dialect is None:
             return None
         try:
             place = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
-            found = self._match(session.id, place) if "*" in place else place
+            found = self._match(session.id, dialect, place, thorough) if "*" in place else place
             return os.path.realpath(found) if found is not None else None
         except NoPlace as error:
             log.warning("%s: its record has no place: %s", session.id, error)
             return None
 
-    def _match(self, session: str, pattern: str) -> str | None:
-        """The newest file that a pattern means; else the one that the vault has a copy of."""
-        if there := glob.glob(pattern):
-            return max(there)
+    def _shells(self, session: Session, token: str) -> list[str]:
+        """Files that could be the conversation's record by their names, and in which nobody has said anything."""
+        dialect = self._dialects.get(session.agent)
+        if dialect is None:
+            return []
+        pattern = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
+        found = glob.glob(pattern) if "*" in pattern else []
+        return [os.path.realpath(one) for one in found if not _is_spoken(dialect, one)]
+
+    def _match(self, session: str, dialect: TranscriptDialect, pattern: str, thorough: bool) -> str | None:
+        """The newest file that a pattern means and that has a prompt; else the one that the vault has a copy of.
+
+        If there is only one it is not opened, unless the search has to be thorough.
+        """
+        there = glob.glob(pattern)
+        if len(there) == 1 and not thorough:
+            return there[0]
+        if spoken := [one for one in there if _is_spoken(dialect, one)]:
+            return max(spoken)
         try:
             about = [one.read().about for one in editions(self.folder(session)) if one.source.startswith("transcript-")]
         except OSError:
-            return None
+            about = []
         copied = [one.path for one in about if one is not None]
-        return max((path for path in copied if fnmatch.fnmatchcase(path, pattern)), default=None)
+        return max([path for path in copied if fnmatch.fnmatchcase(path, pattern)] or there, default=None)
+
+
+def _is_spoken(dialect: TranscriptDialect, path: str) -> bool:
+    """Whether anybody has said anything in a record; one that cannot be read is taken for one."""
+    try:
+        return bool(_read(dialect, path).prompts)
+    except RecordsError:
+        return True
 
 
 def _read(dialect: TranscriptDialect, path: str) -> Record:

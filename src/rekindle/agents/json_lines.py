@@ -33,6 +33,12 @@ class Reading:
         self._said = ""
         self._tools.clear()
 
+    def forget(self) -> None:
+        """What was said so far is said anew."""
+        self._prompts.clear()
+        self._said = ""
+        self._tools.clear()
+
     def say(self, text: str) -> None:
         """The agent has said something."""
         self._said += text

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections import defaultdict
 from collections.abc import Coroutine
 from typing import Any
@@ -23,6 +24,7 @@ from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say
 from rekindle.core.session import facts as f
 from rekindle.core.session.marks import marks
 from rekindle.core.session.state import Session
+from rekindle.core.session.strategy import load_not_before
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output, ProgramMissing, Sent
 from rekindle.ports.records import Compared, Records
@@ -196,6 +198,8 @@ class Supervisor:
         attempt = effect.attempt
         try:
             if session.attempt is None or session.attempt.number < attempt:
+                if self._is_put_off(effect):
+                    return
                 for notice in await self._workplace.ready(session):
                     self.engine.record(session.id, f.Noticed(at=self.engine.clock(), message=notice))
                 intended = await self._comeback.prepare(session, attempt, self.engine.clock())
@@ -245,6 +249,21 @@ class Supervisor:
             return True
         self._performed.get(effect.session, set()).discard(effect.id)
         return False
+
+    def _is_put_off(self, effect: Launch) -> bool:
+        """Whether the agent must not load its conversation yet."""
+        session = self.engine.session(effect.session)
+        kind, now = self._kind(session), self.engine.clock()
+        until = load_not_before(session, kind.load_span)
+        if effect.how != "load" or until <= now:
+            return False
+        why = (
+            f"{kind.title} would destroy a conversation that it loads in the minute in which it opened it:"
+            f" it goes on by itself in {max(1, math.ceil(until - now))} s"
+        )
+        self.engine.record(session.id, f.LoadPutOff(at=now, until=until, why=why))
+        self._performed.get(session.id, set()).discard(effect.id)
+        return True
 
     def _never_started(self, session: str, attempt: int) -> None:
         now = self.engine.clock()

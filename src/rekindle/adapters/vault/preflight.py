@@ -57,6 +57,19 @@ def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock
     return found
 
 
+def put_aside(folder: str, paths: Iterable[str]) -> None:
+    """Move files that would mislead the agent into the vault's folder: they are kept, and not found any more."""
+    for path in paths:
+        try:
+            data = files.read(path)
+            files.replace(os.path.join(folder, f"aside-{os.path.basename(path)}"), data, mode=0o600, durable=True)
+            os.unlink(path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise RecordsError(f"{path}: could not be put aside ({error.strerror})", "check its permissions") from error
+
+
 def compare(folder: str, dialect: TranscriptDialect, path: str, before: Checked) -> Compared:
     """See `rekindle.ports.records.Records.compare`."""
     path = os.path.realpath(path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.gemini_transcript import GeminiMeaning
+from rekindle.agents.json_lines import JsonLines
 from rekindle.agents.kind import AgentKind, Start, refusing
 
 
@@ -16,13 +18,17 @@ KIND = AgentKind(
     title="Gemini CLI",
     argv=_argv,
     dialect=AcpDialect,
+    transcript=JsonLines(GeminiMeaning()),
     compact="/compress",
     program="gemini",
     native=False,
+    load_span=60.0,
     refused=refusing("--acp", "--experimental-acp", "-r", "--resume", "--session-id", "--session-file", "-p"),
     faults=(
         "A load within the minute in which the conversation was begun or loaded destroys its history: rekindle tells a"
-        " new conversation the history instead, unless `resume --native` asks for a load.",
+        " new conversation the history instead. `resume --native` asks for a load: it waits for the next minute.",
+        "Each load leaves an empty file behind, for which the next start deletes the conversation: rekindle keeps a"
+        " copy, and puts that file aside.",
         "It refuses a conversation of another folder.",
         "Its launcher's children outlive it: rekindle ends the whole tree.",
     ),

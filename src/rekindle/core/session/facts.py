@@ -129,6 +129,13 @@ class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):
     handover: Handover | None = None
 
 
+class LoadPutOff(Fact, frozen=True, kw_only=True, tag="load_put_off"):
+    """The agent would do harm if it loaded its conversation now: it is started at `until`, and no earlier."""
+
+    until: float
+    why: str
+
+
 class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
     """A new attempt is about to be started. After a crash it is looked for before anything else.
 
@@ -347,6 +354,7 @@ AnyFact = (
     Created
     | PromptQueued
     | ResumeAsked
+    | LoadPutOff
     | LaunchIntended
     | Launched
     | LaunchFailed

@@ -169,6 +169,9 @@ def _book(session: Session, fact: AnyFact) -> Session:
             asked = replace(asked, limits=fact.limits or asked.limits, prompts=at_once)
             asked = asked if fact.native is None else replace(asked, native=fact.native)
             return asked if fact.handover is None else _handed_over(asked, fact.handover)
+        case f.LoadPutOff():
+            notices = session.notices if session.notices[-1:] == [fact.why] else [*session.notices[-19:], fact.why]
+            return replace(session, load_at=fact.until, message=fact.why, notices=notices)
         case f.LaunchIntended():
             attempt = Attempt(
                 fact.attempt,
@@ -189,6 +192,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 resume_asked=None,
                 stop_asked=None,
                 retry_at=None,
+                load_at=None,
                 fresh_starts=session.fresh_starts + anew,
                 budget=session.budget if fact.attempt == 1 or session.resume_asked else session.budget - 1,
             )
@@ -201,6 +205,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return replace(_used_up(gone), message=fact.message)
         case f.Opened():
             ready = with_attempt(session, lambda a: replace(a, status="ready", token=fact.token, opened=True))
+            ready = with_attempt(ready, lambda a: replace(a, opened_at=fact.at))
             fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
             settled = _settle_cut(replace(fresh, compact=fact.compact), fact)
             return with_attempt(settled, lambda a: replace(a, known=None, changed=[]))
@@ -306,8 +311,9 @@ def _handed_over(session: Session, handover: f.Handover) -> Session:
 def _exited(session: Session, fact: f.Exited) -> Session:
     given_up = session.attempts[-1].given_up
     by_us = fact.by_us and not given_up
+    opened_at = session.attempts[-1].opened_at or fact.at  # it may have opened one and not lived to say so
     gone = with_attempt(
-        session,
+        with_attempt(session, lambda a: replace(a, opened_at=opened_at)),
         lambda a: replace(a, status="gone", how_ended=given_up or fact.how_ended, by_us=by_us, cut=fact.cut),
     )
     turn = gone.turn

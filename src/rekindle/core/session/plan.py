@@ -67,6 +67,8 @@ def next_attempt(session: Session) -> Launch:
 def _bring_up(session: Session, now: float) -> list[Effect]:
     if not wants_agent(session):
         return []
+    if session.is_loadable and session.load_at is not None and session.load_at > now:
+        return [Wait(session.id, session.load_at)]
     until = max(session.retry_at or 0.0, _not_before(session))
     if until > now and session.resume_asked is None:
         return [Wait(session.id, until)]

@@ -77,10 +77,10 @@ class Prompt(msgspec.Struct, frozen=True):
 class Attempt(msgspec.Struct, frozen=True):
     """One process life of the agent. launching -> up -> ready -> gone.
 
-    `opened`: its conversation was open once. `lacks` is what the agent had lost of it, if it was given up for that.
-    `named` is the conversation as the agent itself named it. `compared`: its record was looked at after it had come
-    back. `known`, `changed` and `history` are there until they have been used: a session is written as a whole, so
-    nothing stays in it that only an earlier attempt needed.
+    `opened`: its conversation was open once, since `opened_at` (or, if nobody knows, when it ended). `lacks` is what the
+    agent had lost of it, if it was given up for that. `named` is the conversation as the agent itself named it.
+    `compared`: its record was looked at after it had come back. `known`, `changed` and `history` are there until they
+    have been used: a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
     """
 
     number: int
@@ -94,6 +94,7 @@ class Attempt(msgspec.Struct, frozen=True):
     cut: Cut | None = None
     receipt: Receipt | None = None
     opened: bool = False
+    opened_at: float = 0.0
     named: str | None = None
     compared: bool = False
     given_up: str = ""
@@ -154,6 +155,7 @@ class Session(msgspec.Struct, frozen=True):
     cancel_asked: str | None = None
     stopped_by: str = ""
     retry_at: float | None = None
+    load_at: float | None = None
     held: bool = False
     budget: int = 3
     patience: int = PATIENCE

@@ -70,6 +70,12 @@ def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice
     return Choice("load", usable.token, known=usable.prompts, notes=notes)
 
 
+def load_not_before(session: Session, span: float) -> float:
+    """When a conversation may be loaded: behind the span of the clock in which the agent last opened one."""
+    opened = (one.opened_at for one in session.attempts if one.agent in ("", session.agent))
+    return (max(opened, default=0.0) // span + 1) * span if span else 0.0
+
+
 def _barred(session: Session, now: float) -> str | None:
     limits = session.limits
     if limits.age_seconds is not None and now - session.created_at > limits.age_seconds:
