@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rekindle.agents.registry import AGENTS
 from rekindle.core.session.history import request_of
+from rekindle.core.session.state import is_ours
 from tests.e2e.daemon import Machine
 from tests.real.damage import Lines, OpenCodeDatabase, OwnRecord
 from tests.real.models.gemini import Gemini
@@ -230,9 +231,14 @@ class AcpStage(Stage):
         return self.setup.record(self.machine.home, self.token(session))
 
     def turns(self, session: str) -> list[Request]:
-        """What the model was asked in this session: every request has its first prompt, or quotes it."""
-        first = self.machine.show(session)["session"]["prompts"][0]["text"]
-        return [one for one in self.model.turns() if any(first in text for text in self.model.user_texts(one))]
+        """What the model was asked in this session: every request has one of its prompts, or quotes it."""
+        prompts = self.machine.show(session)["session"]["prompts"]
+        asked = [request_of(one["text"]) for one in prompts if not is_ours(one["id"])]
+        return [
+            one
+            for one in self.model.turns()
+            if any(prompt in text for text in self.model.user_texts(one) for prompt in asked)
+        ]
 
     def _is_new(self, request: Request, name: str) -> bool:
         """Whether the user's last word is the prompt itself, and the model has done nothing about it yet."""

@@ -6,6 +6,7 @@ A scenario is passed if every test of it passed. Results of agents that are not 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -30,7 +31,7 @@ def run(agent: str) -> dict[str, Any]:
     """One agent's drill."""
     with tempfile.NamedTemporaryFile(suffix=".xml") as told:
         words = [sys.executable, "-m", "pytest", "-n", "2", DRILL, "-k", agent, f"--junitxml={told.name}"]
-        subprocess.run(words, cwd=ROOT, check=False)
+        subprocess.run(words, cwd=ROOT, check=False, env={**os.environ, "REKINDLE_DRILL": agent})
         return {"date": datetime.now(UTC).date().isoformat(), "passed": outcomes(Path(told.name).read_text(), agent)}
 
 

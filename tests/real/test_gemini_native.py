@@ -36,8 +36,7 @@ def load(stage: AcpStage, session: str, attempt: int) -> None:
 
 
 def files_of(stage: AcpStage, session: str) -> list[Path]:
-    pattern = stage.setup.record.format(token=stage.token(session))
-    return sorted(stage.machine.home.glob(pattern))
+    return sorted(stage.machine.home.glob(f".gemini/tmp/*/chats/session-*-{stage.token(session):.8}.jsonl"))
 
 
 def test_gemini_loads_its_own_record_in_a_later_minute_and_again_and_nothing_is_lost(stand_up: StandUp) -> None:

@@ -18,7 +18,7 @@ _RESPONSES = "/responses"
 _CHAT = "/chat/completions"
 _SUMMARY = "a summary of the conversation so far"
 #: What an agent adds to the user's words it puts into tags, in front of them.
-_ADDED = re.compile(r"\s*<(\w+)[^>]*>.*?</\1>", re.DOTALL)
+_ADDED = re.compile(r"\s*<([\w-]+)[^>]*>.*?</\1>", re.DOTALL)
 
 
 class OpenAI:

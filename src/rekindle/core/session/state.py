@@ -77,8 +77,8 @@ class Prompt(msgspec.Struct, frozen=True):
 class Attempt(msgspec.Struct, frozen=True):
     """One process life of the agent. launching -> up -> ready -> gone.
 
-    `opened`: its conversation was open once, since `opened_at` (or, if nobody knows, when it ended). `lacks` is what the
-    agent had lost of it, if it was given up for that. `named` is the conversation as the agent itself named it.
+    `opened`: its conversation was open once, since `opened_at` (or, if nobody knows, until it ended). `lacks` is what
+    the agent had lost of it, if it was given up for that. `named` is the conversation as the agent itself named it.
     `compared`: its record was looked at after it had come back. `known`, `changed` and `history` are there until they
     have been used: a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
     """
