@@ -42,6 +42,7 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.CancelAsked(at=9.5, prompt="p2"),
         f.Exited(at=10.0, attempt=1, how_ended="signal SIGKILL", by_us=False, cut=cut, truncated=3),
         f.ResumeAsked(at=11.0, by="user"),
+        f.LoadPutOff(at=11.1, until=12.0, why="in a moment"),
         f.LaunchIntended(at=12.0, attempt=2, generation=2, how="load", token="tok"),
         f.Launched(at=13.0, attempt=2, folder="/keep/2", pid=43),
         f.Adopted(at=13.5, generation=3),

@@ -30,6 +30,7 @@ _at = st.just(1.0)
 FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
     st.builds(f.PromptQueued, at=_at, prompt=_prompts, text=st.sampled_from(["do a", "do b"])),
     st.builds(f.ResumeAsked, at=_at, by=st.just("me")),
+    st.builds(f.LoadPutOff, at=_at, until=st.sampled_from([0.5, 60.0]), why=st.just("later")),
     st.builds(
         f.LaunchIntended,
         at=_at,

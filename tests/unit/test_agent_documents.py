@@ -81,6 +81,27 @@ def test_a_program_that_does_not_work_is_reported_in_words(
     assert problem in found.problem
 
 
+@pytest.mark.parametrize(
+    ("node", "said"),
+    [
+        ("echo v20.20.2", "asks for Node 22 or newer, and {node} is Node 20.20.2"),
+        ("echo hello", "asks for Node 22 or newer, and {node} does not tell its version"),
+        ("echo v22.1.0", ""),
+        ("echo v100.0.0", ""),
+    ],
+)
+def test_an_agent_that_asks_for_a_newer_node_than_there_is_says_so_even_if_it_comes_up(
+    tmp_path: Path, node: str, said: str
+) -> None:
+    program(tmp_path / "bin", "node", node)
+    environment = program(tmp_path / "bin", "qwen", f"exec {sys.executable} -m rekindle.scripted")
+    found = check(registry.AGENTS["qwen"], environment)
+    assert found.state == "ready"
+    assert found.old_node.endswith(said.format(node=tmp_path / "bin" / "node"))
+    assert bool(found.old_node) == bool(said)
+    assert check(registry.AGENTS["scripted"], environment).old_node == "", "who asks for none is not looked at"
+
+
 JUNIT = """<testsuites><testsuite>
 <testcase name="test_s1_killed[codex]"/>
 <testcase name="test_s7_and_s11_lost[codex-delete]"/>
