@@ -80,10 +80,10 @@ class Workspace:
         """Who holds the feature's run."""
         return run_owner.owner(str(self.folder(feature)))
 
-    def analysis(self, feature: str) -> tuple[Analysis, run_owner.Owner | None]:
+    def analysis(self, feature: str, *, lock_is_ours: bool = False) -> tuple[Analysis, run_owner.Owner | None]:
         """The feature's analysis, with what the process table knows."""
         state = self.existing(feature).state()
-        holder = self.owner(feature)
+        holder = run_owner.owner(str(self.folder(feature)), lock_is_ours=lock_is_ours)
         if holder is not None and (holder.sid not in state.sids or state.sids[holder.sid].ended):
             holder = None  # a record that its run has outlived
         return analyse(state, owned=frozenset({holder.sid} if holder is not None else ())), holder

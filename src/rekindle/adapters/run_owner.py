@@ -29,28 +29,35 @@ class Owner:
 
 
 class Held:
-    """A run's lock in our hands. It goes with the process, however that ends."""
+    """A feature's lock in our hands. It goes with the process, however that ends."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, folder: str, sid: str) -> None:
         self._fd = fd
+        self._folder = folder
+        self._sid = sid
+
+    def claim(self) -> None:
+        """Write down that this process drives the run: from now on its journal may speak of it."""
+        record(self._folder, self._sid, os.getpid())
 
     def release(self) -> None:
-        """Let go of the run."""
+        """Let go of the feature: the process lives on, so the record has to go as well."""
+        forget(self._folder, self._sid)
         os.close(self._fd)
 
 
 def hold(folder: str, sid: str) -> Held | None:
-    """Take a feature's run for this process; None if another process holds one."""
+    """Keep everybody else away from a feature, before its run `sid` is begun; None if somebody holds it."""
     fd = os.open(os.path.join(folder, LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     try:
-        if not files.lock_within(fd, _PATIENCE):
-            os.close(fd)
-            return None
-        record(folder, sid, os.getpid())
+        held = files.lock_within(fd, _PATIENCE)
     except BaseException:
         os.close(fd)
         raise
-    return Held(fd)
+    if not held:
+        os.close(fd)
+        return None
+    return Held(fd, folder, sid)
 
 
 def record(folder: str, sid: str, pid: int) -> None:
@@ -72,8 +79,11 @@ def forget(folder: str, sid: str) -> None:
         return
 
 
-def owner(folder: str) -> Owner | None:
-    """The live (or unknown) owner of a feature's run; None if there is none any more."""
+def owner(folder: str, *, lock_is_ours: bool = False) -> Owner | None:
+    """The live (or unknown) owner of a feature's run; None if there is none any more.
+
+    Whoever holds the lock says so: then it is not taken for the lock of another.
+    """
     try:
         kept = json.loads(files.read(os.path.join(folder, RECORD_NAME)))
         sid, pid = kept["sid"], kept["pid"]
@@ -82,6 +92,6 @@ def owner(folder: str) -> Owner | None:
     if not isinstance(sid, str) or not isinstance(pid, int):
         return None
     found = process_identity.verdict(kept)
-    if found == "dead" and files.is_locked(os.path.join(folder, LOCK_NAME)):
+    if found == "dead" and not lock_is_ours and files.is_locked(os.path.join(folder, LOCK_NAME)):
         found = "alive"
     return Owner(sid, pid, found) if found != "dead" else None

@@ -38,7 +38,7 @@ class Here(Protocol):
 
     def writable(self, feature: str) -> Journal: ...
 
-    def analysis(self, feature: str) -> tuple[Analysis, run_owner.Owner | None]: ...
+    def analysis(self, feature: str, *, lock_is_ours: bool = False) -> tuple[Analysis, run_owner.Owner | None]: ...
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Found:
     elsewhere: str | None
 
 
-def look(here: Here, feature: str) -> Found:
+def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
     """Look at a feature that nobody runs. Raises OwnedError if somebody does, NoOpenRun if nothing is left to do."""
-    analysis, owner = here.analysis(feature)
+    analysis, owner = here.analysis(feature, lock_is_ours=lock_is_ours)
     if owner is not None:
         where = f"by pid {owner.pid}" if owner.verdict == "alive" else "on another host, which alone can tell"
         raise OwnedError(f"run {owner.sid} of {feature} is held {where}", "it needs no resume while it is")

@@ -12,18 +12,17 @@ from typing import Any
 
 from rekindle.adapters import commands, run_owner
 from rekindle.adapters.feature_git.git_feature import GitFeature
-from rekindle.adapters.files import EVENTS
 from rekindle.api.feature_decision import Tell, carry_out, ensure_team, start_of
+from rekindle.api.feature_refusals import refuse_checked_out, refuse_leftovers, refuse_open_run, refuse_outdated
 from rekindle.api.feature_resume import Choice, Here, answer, look, told
 from rekindle.api.feature_view import view
 from rekindle.api.journals import JournalWriters
-from rekindle.core.feature.naming import feature_branch
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
 from rekindle.core.journal import event as ev
 from rekindle.core.session import facts as f
-from rekindle.ports.errors import FeatureBlocked, NoOpenRun, OwnedError, RekindleError, UsageError
+from rekindle.ports.errors import NoOpenRun, OwnedError, RekindleError, UsageError
 from rekindle.runtime.feature_hands import Order, Tools
 from rekindle.runtime.feature_runner import FeatureRunner
 from rekindle.runtime.supervisor import Supervisor
@@ -89,19 +88,15 @@ class Features:
         self._check_agents(given.plan)
         git = GitFeature(here.repository, given.feature, here.worktrees)
         here.writable(given.feature).close()
-        self._refuse_second(here, given.feature)
-        seen = await asyncio.to_thread(git.observe, {})
-        if seen.branches:
-            left = next(iter(seen.branches))
-            hint = f"resume the feature, or look at the branch and remove it: git branch -D {left}"
-            raise UsageError(f"{left} is left from earlier work on {given.feature}", hint)
-        _refuse_checked_out(given.feature, seen.elsewhere)
+        await self._refuse_begun(here, git, given.feature)
         sid = secrets.token_hex(4)
         order = self._order(
             here, given.feature, sid, given.plan, chosen, jobs or given.jobs, env, permission, given.base
         )
         held = self._hold(here, given.feature, sid)
         try:
+            await self._refuse_begun(here, git, given.feature, lock_is_ours=True)
+            held.claim()
             tell = self._teller(order)
             await tell(ev.SESSION_START, start_of(order, "implement"), "start")
             await tell(ev.PLAN_CREATED, to_event(given.plan), "plan")
@@ -123,26 +118,30 @@ class Features:
         name: str = "",
         jobs: int | None = None,
         permission: str = "edits",
+        seen: str | None = None,
     ) -> dict[str, Any]:
-        """Resume a feature's run: decide, reconcile, go on."""
+        """Resume a feature's run: decide, reconcile, go on. `seen` is the run that the answer was given about."""
         here = self._means.open_here(cwd)
         self._refuse_live(here, feature)
-        found = await asyncio.to_thread(look, here, feature)
-        given = _parsed(plan, name).plan if plan is not None else None
-        chosen = answer(found.outlook, choice, instructions, new_plan=given is not None)
+        here.existing(feature).close()
         here.writable(feature).close()
-        _refuse_checked_out(feature, found.elsewhere)
-        work = given if chosen == "restart B" else found.plan
-        if work is None:
-            raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")
-        run = found.analysis.run
-        mode = _mode(run.start.mode if run is not None and run.start is not None else None, strict=False) or "standard"
         sid = secrets.token_hex(4)
-        order = self._order(here, feature, sid, work, mode, jobs or JOBS, env, permission, "")
         held = self._hold(here, feature, sid)
         try:
+            found = await asyncio.to_thread(look, here, feature, lock_is_ours=True)
+            refuse_outdated(found, seen)
+            given = _parsed(plan, name).plan if plan is not None else None
+            chosen = answer(found.outlook, choice, instructions, new_plan=given is not None)
+            refuse_checked_out(feature, found.elsewhere)
+            work = given if chosen == "restart B" else found.plan
+            if work is None:
+                raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")
+            start = found.analysis.run.start if found.analysis.run is not None else None
+            mode = _mode(start.mode if start is not None else None, strict=False) or "standard"
+            order = self._order(here, feature, sid, work, mode, jobs or JOBS, env, permission, "")
+            held.claim()
             order, warnings = await carry_out(order, found, chosen, instructions, self._teller(order))
-            team_name = run.start.team if run is not None and run.start is not None else None
+            team_name = start.team if start is not None else None
             stands = ensure_team(order, found.progress, team_name or feature)
         except BaseException:
             held.release()
@@ -174,18 +173,11 @@ class Features:
         if live is not None and not live.task.done():
             raise OwnedError(f"{feature} is being run already", f"watch it: rekindle follow {feature}")
 
-    def _refuse_second(self, here: Here, feature: str) -> None:
+    async def _refuse_begun(self, here: Here, git: GitFeature, feature: str, *, lock_is_ours: bool = False) -> None:
+        """A feature is begun once: first without its lock, so that a refusal leaves nothing behind, then under it."""
         self._refuse_live(here, feature)
-        if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
-            return
-        analysis, owner = here.analysis(feature)
-        if owner is not None:
-            raise OwnedError(f"run {owner.sid} of {feature} is held by pid {owner.pid}", "wait for it, or end it")
-        if analysis.interrupted:
-            raise UsageError(
-                f"run {analysis.interrupted[0]} of {feature} never ended",
-                f"go on with it: rekindle resume {feature}; or end it for good: rekindle abandon {feature}",
-            )
+        refuse_open_run(here, feature, lock_is_ours=lock_is_ours)
+        refuse_leftovers(feature, await asyncio.to_thread(git.observe, {}))
 
     def _check_agents(self, plan: Plan) -> None:
         """Every agent that a plan file names must be there. In a journal it is a role that the default can play."""
@@ -243,7 +235,6 @@ class Features:
         async def drive() -> None:
             try:
                 await runner.drive()
-                run_owner.forget(os.fspath(here.folder(order.feature)), order.sid)
             except (RekindleError, OSError):
                 log.exception("%s: its run could not go on; it can be resumed", order.feature)
             finally:
@@ -265,11 +256,3 @@ def _mode(given: str | None, *, strict: bool = True) -> Mode | None:
     if found is None and given is not None and strict:
         raise UsageError(f"{given!r} is no mode", f"it is one of: {', '.join(MODES)}")
     return found
-
-
-def _refuse_checked_out(feature: str, where: str | None) -> None:
-    if where is not None:
-        raise FeatureBlocked(
-            f"{feature_branch(feature)} is checked out in {where}; merges would move it under you",
-            f"free it (git -C {where} switch --detach keeps the files as they are), then try again",
-        )

@@ -115,6 +115,7 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
         name=asked.plan_file or "",
         jobs=asked.jobs,
         permission=asked.permission,
+        seen=told["run"],
     )
     if not as_json:
         _print(feature_screens.decided(begun))
