@@ -54,8 +54,8 @@ class Shop:
         return done.stdout.strip()
 
     def plan(self, *tasks: str, head: str = "") -> str:
-        path = self.machine.home / "plan.toml"
-        path.write_text(f'feature = "{FEATURE}"\nagent = "scripted"\n{head}\n' + "\n".join(tasks))
+        path = self.machine.home / f"{self.feature}.toml"
+        path.write_text(f'feature = "{self.feature}"\nagent = "scripted"\n{head}\n' + "\n".join(tasks))
         return str(path)
 
     def start(self, *words: str) -> subprocess.Popen[str]:

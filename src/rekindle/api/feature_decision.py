@@ -28,6 +28,13 @@ def start_of(order: Order, command: str, **more: str | None) -> dict[str, Any]:
     return {"command": command, **more, "feature": order.feature, "branch": branch, "mode": order.mode}
 
 
+def given_up(found: Found, chosen: Answer) -> tuple[str, ...]:
+    """The tasks whose conversations nobody goes on with: they start over, or are left out."""
+    if chosen in ("restart A", "restart B"):
+        return tuple(found.progress)
+    return (*(found.outlook.affected if chosen in (START_OVER, SKIP) else ()), *found.outlook.lost)
+
+
 async def carry_out(
     order: Order, found: Found, chosen: Answer, instructions: str, tell: Tell
 ) -> tuple[Order, list[str]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rekindle.adapters import commands, run_owner
 from rekindle.adapters.feature_git.git_feature import GitFeature
-from rekindle.api.feature_decision import Tell, carry_out, ensure_team, start_of
+from rekindle.api.feature_decision import Tell, carry_out, ensure_team, given_up, start_of
 from rekindle.api.feature_refusals import refuse_checked_out, refuse_leftovers, refuse_open_run, refuse_outdated
 from rekindle.api.feature_resume import Choice, Here, answer, look, told
 from rekindle.api.feature_view import view
@@ -22,7 +22,9 @@ from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
 from rekindle.core.journal import event as ev
 from rekindle.core.session import facts as f
+from rekindle.core.session.state import TERMINAL
 from rekindle.ports.errors import NoOpenRun, OwnedError, RekindleError, UsageError
+from rekindle.runtime.ending import end_agent
 from rekindle.runtime.feature_hands import Order, Tools
 from rekindle.runtime.feature_runner import FeatureRunner
 from rekindle.runtime.supervisor import Supervisor
@@ -140,6 +142,7 @@ class Features:
             mode = _mode(start.mode if start is not None else None, strict=False) or "standard"
             order = self._order(here, feature, sid, work, mode, jobs or JOBS, env, permission, "")
             held.claim()
+            await self._end_agents(order, given_up(found, chosen))
             order, warnings = await carry_out(order, found, chosen, instructions, self._teller(order))
             team_name = start.team if start is not None else None
             stands = ensure_team(order, found.progress, team_name or feature)
@@ -178,6 +181,14 @@ class Features:
         self._refuse_live(here, feature)
         refuse_open_run(here, feature, lock_is_ours=lock_is_ours)
         refuse_leftovers(feature, await asyncio.to_thread(git.observe, {}))
+
+    async def _end_agents(self, order: Order, tasks: Collection[str]) -> None:
+        """Agents may have outlived the daemon: those of tasks that start over or are left out are not needed again."""
+        supervisor = self._means.supervisor
+        for session in supervisor.engine.sessions():
+            ours = session.repository == order.repository and session.feature == order.feature
+            if ours and session.task in tasks and session.attempts and session.state not in TERMINAL:
+                await end_agent(supervisor, session.id, by=f"feature {order.feature}", to="cancelled")
 
     def _check_agents(self, plan: Plan) -> None:
         """Every agent that a plan file names must be there. In a journal it is a role that the default can play."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -248,13 +248,14 @@ class Service:
         await self.until(found.id, is_proved, PROOF_SECONDS)
         return self.shown(self._engine.session(found.id))
 
-    async def resume_all(self, *, by: str, kill: bool = False) -> dict[str, Any]:
-        """Bring back every agent that ended without being asked to."""
+    async def resume_all(self, *, by: str, kill: bool = False, apart: Sequence[str] = ()) -> dict[str, Any]:
+        """Bring back every agent that ended without being asked to, but for those that work in a folder of `apart`."""
         resumed: list[str] = []
         skipped: list[dict[str, str]] = []
         for session in self._engine.sessions():
             alive = self._supervisor.is_alive(session.id)
-            reason = why_skipped(session, alive=alive, kill=kill)
+            taken = session.feature is not None and any(_is_inside(session.worktree, folder) for folder in apart)
+            reason = why_skipped(session, alive=alive, kill=kill, of_a_run=taken)
             if reason is not None:
                 skipped.append({"id": session.id, "reason": reason})
                 continue
@@ -428,3 +429,7 @@ def _limits(given: dict[str, Any] | None, before: f.Limits) -> f.Limits:
         return msgspec.convert({**msgspec.to_builtins(before), **given}, f.Limits)
     except msgspec.ValidationError as error:
         raise UsageError(f"a limit is wrong: {error}", "limits are numbers") from error
+
+
+def _is_inside(path: str | None, folder: str) -> bool:
+    return path is not None and os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep)

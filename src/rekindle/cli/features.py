@@ -19,6 +19,7 @@ from rekindle.cli.feature_progress import Board
 from rekindle.cli.options import print_json, workspace
 from rekindle.cli.outcome import INTERRUPTED, printable
 from rekindle.cli.status import quoted
+from rekindle.core.feature.naming import branch_word
 from rekindle.core.names import why_not
 from rekindle.ports.errors import NoRepository, RekindleError, UsageError
 from rekindle.settings import load
@@ -125,21 +126,31 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
     return watch(client, cwd, feature, as_json=as_json)
 
 
-def resume_all(*, as_json: bool) -> None:
-    """Resume every interrupted feature here that asks nothing; name the others with their question."""
+def resume_all(*, as_json: bool) -> list[str]:
+    """Resume every interrupted feature here that asks nothing; name the others, with what a person has to do.
+
+    Returns the folders of their worktrees: whoever works there comes back with its feature, or not at all.
+    """
     try:
         here = workspace()
     except NoRepository:
-        return
+        return []
     client = _client()
     say = (lambda text: print(text, file=sys.stderr)) if as_json else print
-    for feature in interrupted(here):
-        told = explain(here, feature, "", DEFAULT)
-        if told["case"] in ("B", "C"):
-            say(f"{printable(feature)}: skipped, it asks (case {told['case']}): rekindle resume {quoted(feature)}")
-            continue
-        begun = client.ask("feature_resume", cwd=os.getcwd(), feature=feature, env=dict(os.environ))
-        say(f"{printable(feature)}: run {begun['sid']} goes on with run {told['run']}.")
+    found = interrupted(here)
+    for feature in found:
+        try:
+            told = explain(here, feature, "", DEFAULT)
+            if told["case"] in ("B", "C"):
+                say(f"{printable(feature)}: skipped, it asks (case {told['case']}): rekindle resume {quoted(feature)}")
+                continue
+            begun = client.ask("feature_resume", cwd=os.getcwd(), feature=feature, env=dict(os.environ))
+            say(f"{printable(feature)}: run {begun['sid']} goes on with run {told['run']}.")
+        except NoDaemon:
+            raise
+        except RekindleError as error:  # what is the matter with one holds up no other
+            say(f"{printable(feature)}: skipped, {printable(error.message)} ({printable(error.hint)})")
+    return [os.path.join(here.worktrees.top(here.repository), branch_word(feature)) for feature in found]
 
 
 def watch(client: DaemonClient, cwd: str, feature: str, *, as_json: bool) -> int:

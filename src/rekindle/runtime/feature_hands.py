@@ -10,7 +10,7 @@ import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rekindle.core.feature import effects as e
 from rekindle.core.feature import prompts
@@ -25,12 +25,12 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.state import TERMINAL
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.feature import Cleared, CommandDone, FeatureGit
+from rekindle.runtime.ending import end_agent
 from rekindle.runtime.supervisor import Supervisor
 
 Data = dict[str, Any]
 _SUMMARY = 200
 _CHECK_SECONDS = 900.0
-_END_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -210,20 +210,9 @@ class Hands:
             facts.append(f.ResumeAsked(at=engine.clock(), by=f"feature {self.order.feature}"))
         await self._record(effect.session, *facts)
 
-    async def end(self, session: str, to: str) -> None:
-        """End a session's agent, and wait until it is gone. One that was never up comes up first: nothing holds it."""
-        engine = self.tools.supervisor.engine
-        await self._until(lambda: bool(engine.session(session).attempts), f"the agent of session {session} never began")
-        asked = f.StopAsked(at=engine.clock(), by=f"feature {self.order.feature}", to=to)  # type: ignore[arg-type]
-        await self._record(session, asked)
-        await self._until(lambda: not engine.session(session).is_up, f"the agent of session {session} does not end")
-
-    async def _until(self, holds: Callable[[], bool], otherwise: str) -> None:
-        deadline = asyncio.get_running_loop().time() + _END_SECONDS
-        while not holds():
-            if asyncio.get_running_loop().time() > deadline:
-                raise RekindleError(otherwise, "see `rekindle ps`")
-            await asyncio.sleep(0.02)
+    async def end(self, session: str, to: Literal["asleep", "cancelled", "completed"]) -> None:
+        """End a session's agent, and wait until it is gone."""
+        await end_agent(self.tools.supervisor, session, by=f"feature {self.order.feature}", to=to)
 
     async def _judging(self, task: str, round_: int, reviewer: str) -> None:
         data = {"taskId": task, "round": round_, "reviewer": reviewer}

@@ -217,8 +217,8 @@ def resume(
         print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
         return 0
     if every:
-        features.resume_all(as_json=as_json)
-        told = client.ask("resume_all", by=who(), kill=kill)
+        apart = features.resume_all(as_json=as_json)
+        told = client.ask("resume_all", by=who(), kill=kill, apart=apart)
         if as_json:
             print_json(told)
         else:

@@ -11,7 +11,7 @@ from rekindle.core.feature.evidence import GitEvidence, WorkTree
 from rekindle.core.feature.naming import feature_branch
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import Progress, has_passed, is_merged
-from rekindle.core.journal.analysis import Analysis, Decision, decide
+from rekindle.core.journal.analysis import Analysis, Decision, affected, decide
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, PENDING, SKIPPED, Issue
 from rekindle.core.reconcile import branches, tasks, worktrees
 from rekindle.core.reconcile.branches import Recorded
@@ -57,7 +57,8 @@ def outlook(
     if decision.case == "B" and not issues:
         decision = Decision("A", decision.next_step, decision.restart_tasks)
     merged = {name for name, one in known.items() if is_merged(name, one, git)}
-    affected = tuple(name for name in decision.restart_tasks if name not in merged) if decision.case != "A" else ()
+    meant = affected(analysis.state, decision.restart_tasks) if decision.case == "B" else decision.restart_tasks
+    concerned = tuple(name for name in meant if name not in merged) if decision.case != "A" else ()
     lost = tuple(name for name, one in known.items() if name not in merged | kept and _is_lost(one, git))
     return Outlook(
         decision,
@@ -67,7 +68,7 @@ def outlook(
         tuple(_trees(known, merged, git)),
         lost,
         tuple(_warnings(feature, plan, merged, git)),
-        affected,
+        concerned,
     )
 
 

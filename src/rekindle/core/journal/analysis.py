@@ -90,12 +90,20 @@ def decide(state: LineageState, *, interrupted: bool) -> Decision:
         return Decision("C", None, restart, _options_without_checkpoint())
     next_step = state.checkpoint.plan_step
     if state.issues:
-        return Decision("B", next_step, restart, _options_with_issues(restart, next_step))
+        return Decision("B", next_step, restart, _options_with_issues(affected(state, restart), next_step))
     return Decision("A", next_step, restart)
 
 
-def _options_with_issues(restart: tuple[str, ...], next_step: Any) -> tuple[Option, ...]:
-    tasks = tasks_phrase(restart)
+def affected(state: LineageState, restart: tuple[str, ...]) -> tuple[str, ...]:
+    """The tasks that the issues are about. One that was only cut goes on, unless an issue does not say whose it is."""
+    named = {issue.task for issue in state.issues}
+    if None in named:
+        return restart
+    return tuple(name for name in restart if name in named or status_of(state.tasks[name]) == FAILED)
+
+
+def _options_with_issues(affected: tuple[str, ...], next_step: Any) -> tuple[Option, ...]:
+    tasks = tasks_phrase(affected)
     onward = f"go on at {next_step}" if next_step else "go on with the next planned step"
     return (
         Option("A", "Fix and restart", f"set {tasks} back to the checkpoint and start over"),

@@ -39,8 +39,10 @@ def is_proved(session: Session) -> bool:
     return attempt.receipt.kind != "unproven" or attempt.compared or (session.turn is None and not session.queued)
 
 
-def why_skipped(session: Session, *, alive: bool, kill: bool) -> str | None:
+def why_skipped(session: Session, *, alive: bool, kill: bool, of_a_run: bool) -> str | None:
     """Why bringing back all that died passes this one by; None: it does not."""
+    if of_a_run:
+        return f"it belongs to the run of {session.feature}, which brings it back"
     if session.is_up and alive and not kill:
         return "its agent is alive"
     if session.state in TERMINAL:

@@ -1,0 +1,31 @@
+"""Ends an agent and waits until it is gone: whoever takes its place must find nobody there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal
+
+from rekindle.core.session import facts as f
+from rekindle.ports.errors import RekindleError
+from rekindle.runtime.supervisor import Supervisor
+
+_SECONDS = 60.0
+
+
+async def end_agent(
+    supervisor: Supervisor, session: str, *, by: str, to: Literal["asleep", "cancelled", "completed"]
+) -> None:
+    """End a session's agent. One that was never up comes up first: nothing holds it."""
+    engine = supervisor.engine
+    await _until(lambda: bool(engine.session(session).attempts), f"the agent of session {session} never began")
+    await supervisor.record(session, f.StopAsked(at=engine.clock(), by=by, to=to))
+    await _until(lambda: not engine.session(session).is_up, f"the agent of session {session} does not end")
+
+
+async def _until(holds: Callable[[], bool], otherwise: str) -> None:
+    deadline = asyncio.get_running_loop().time() + _SECONDS
+    while not holds():
+        if asyncio.get_running_loop().time() > deadline:
+            raise RekindleError(otherwise, "see `rekindle ps`")
+        await asyncio.sleep(0.02)
