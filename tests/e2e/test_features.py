@@ -60,7 +60,7 @@ def test_a_plan_is_worked_checked_reviewed_and_merged_and_the_users_checkout_is_
 def test_after_the_end_of_everything_a_resume_goes_on_in_the_same_conversation(shop: Shop) -> None:
     plan = shop.plan(task("a"), task("b", "write b.txt b", "run sleep 60", "write late.txt x", needs=["a"]))
     running = shop.start("run", "--plan", plan)
-    until(lambda: shop.events("agent.spawned")[-1:] and "sleep 60" in shop.said("b"), "work on b")
+    until(lambda: shop.events("agent.spawned")[-1:] and "run: sleep 60" in shop.said("b"), "work on b")
     shop.kill_everything()
     output, _ = running.communicate(timeout=60)
     assert running.returncode == 1 and f"rekindle resume {FEATURE}" in output
@@ -221,6 +221,38 @@ def test_a_conflict_goes_to_an_agent_then_to_a_person_and_is_merged_once(shop: S
     assert shop.git("show", f"feature/{FEATURE}:same.txt") == "one and two"
     assert shop.count("branch.merged") == {"a": 1, "b": 1}
     assert shop.events("branch.merged")[-1]["data"]["conflicts"] is True
+
+
+def resolves(*script: str) -> tuple[str, str]:
+    """Two tasks that change the same file; who is asked to merge them is given a script by the summary."""
+    told = "\n".join(("Task b", *script, "say that was it"))
+    return task("a", "write same.txt one"), task("b", "write same.txt two", summary=told)
+
+
+@pytest.mark.parametrize("how", [("run git add same.txt",), ("run git commit -qam resolved",), ()])
+def test_a_conflict_that_an_agent_resolves_is_merged_once(shop: Shop, how: tuple[str, ...]) -> None:
+    shop.machine.ok("run", "--plan", shop.plan(*resolves("write same.txt both", *how)))
+    assert shop.git("show", f"feature/{FEATURE}:same.txt") == "both"
+    assert [subject[:14] for subject, _ in shop.history()] == ["Merge task a: ", "Merge task b: "]
+    assert shop.count("branch.merged") == {"a": 1, "b": 1}
+    assert shop.events("blocker.reported") == []
+
+
+def test_a_resolution_that_is_cut_in_the_middle_is_finished_by_the_same_agent(shop: Shop) -> None:
+    before = shop.checkout()
+    wait = "run sh -c 'test -e ../../../go || sleep 60'"
+    running = shop.start("run", "--plan", shop.plan(*resolves("write same.txt half", wait, "write same.txt both")))
+    tree = shop.root / ".worktrees" / FEATURE / ".integration"
+    until(lambda: (tree / "same.txt").exists() and (tree / "same.txt").read_text() == "half", "half a resolution")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    assert shop.count("branch.merged") == {"a": 1}
+    (shop.root / "go").write_text("")
+    shop.machine.ok("resume", FEATURE)
+    assert shop.git("show", f"feature/{FEATURE}:same.txt") == "both"
+    assert shop.count("branch.merged") == {"a": 1, "b": 1}
+    (shop.root / "go").unlink()
+    assert shop.checkout() == before
 
 
 def test_what_stands_in_the_way_is_named_and_nothing_is_lost(shop: Shop) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -135,6 +136,21 @@ def test_a_conflict_that_no_agent_resolves_waits_for_a_person() -> None:
     assert world.git.merging is not None
     world.git = replace(world.git, merging=replace(world.git.merging, conflicts=()))
     assert play(world) == e.Finish("completed")
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_files_without_conflicts_are_not_merged_while_an_agent_is_still_at_them(is_committed: bool) -> None:
+    """It may look at what it did, or be killed half-way: only the end of its turn says that it is content."""
+    world = World(one(), conflicts=frozenset({"a"}), turn=lambda prompt: "works on" if "merge" in prompt else "done")
+    while wanted := world.due():
+        world.perform(wanted[0])
+        world.agents()
+    assert world.git.merging is not None
+    world.git = replace(world.git, merging=None if is_committed else replace(world.git.merging, conflicts=()))
+    assert world.due() == [] and world.merges == []
+    world.turn = lambda _prompt: "died"
+    world.agents()
+    assert isinstance(world.due()[0], e.Revive)
 
 
 def test_work_of_an_unknown_session_goes_on_at_the_check() -> None:

@@ -19,7 +19,7 @@ def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: s
     """Merge a commit of a task's branch into the feature's branch, or finish a merge whose conflicts are resolved."""
     target = _free_target(place)
     text = f"{message}\n\n{TASK}: {place.feature}/{task}\n{EPOCH}: {epoch}\n"
-    git = place.at(open_integration(place, target))
+    git = place.at(open_integration(place, target, tip))
     under_way = merging(place, target)
     if under_way is not None and under_way.branch_tip == tip:
         if under_way.conflicts:
@@ -27,9 +27,13 @@ def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: s
         if left := [name for name, _ in unmerged(git)]:
             git.output(*DURABLE, "add", "--", *left)
         place.commit(git.folder, "commit", "-m", text)
+    elif _is_merge_of(git, target, tip):
+        done = place.commit(git.folder, "commit", "--amend", "-m", text)
+        if done.returncode != 0:
+            raise GitFailed(f"{branch} cannot be merged: {last_words(done.stderr)}", f"look at it in {git.folder}")
     else:
         _refuse_other_merge(git, place)
-        git.output("checkout", "--quiet", "--force", "--detach", target)
+        _put_back(place, git, target)
         done = place.commit(git.folder, "merge", "--no-ff", "--no-verify-signatures", "--no-stat", "-m", text, tip)
         if done.returncode != 0:
             under_way = merging(place, target)
@@ -75,8 +79,11 @@ def _refuse_other_merge(git: Git, place: Place) -> None:
         )
 
 
-def open_integration(place: Place, target: str) -> str:
-    """The integration worktree; made if it is missing, and at `target` where no merge is under way in it."""
+def open_integration(place: Place, target: str, tip: str = "") -> str:
+    """The integration worktree; made if it is missing, and at `target` where no merge is under way in it.
+
+    A merge of `tip` that is committed there already stays.
+    """
     path = place.integration
     listed = cleared_of_unfinished(place, path)
     known = next((one for one in listed if os.path.realpath(one.path) == os.path.realpath(path)), None)
@@ -92,9 +99,24 @@ def open_integration(place: Place, target: str) -> str:
     mend(place, path)
     place.free_index(path)
     git = place.at(path)
-    if git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD") is None:
-        git.output("checkout", "--quiet", "--force", "--detach", target)
+    under_way = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD") is not None
+    if not under_way and not _is_merge_of(git, target, tip):
+        _put_back(place, git, target)
     return path
+
+
+def _is_merge_of(git: Git, target: str, tip: str) -> bool:
+    """Whether the merge was committed in the integration worktree, by an agent, a person, or a run that was cut."""
+    parents = git.line("rev-list", "--parents", "--max-count=1", "HEAD") or ""
+    return parents.split()[1:] == [target, tip] and git.run("diff", "--quiet", "HEAD").returncode == 0
+
+
+def _put_back(place: Place, git: Git, target: str) -> None:
+    """Have the integration worktree at `target`. Commits that somebody has made in it are kept by a ref."""
+    head = git.line("rev-parse", "HEAD")
+    if head is not None and not place.is_ancestor(head, target):
+        place.put_ref(naming.kept_ref(place.feature, "integration", head[:12]), head)
+    git.output("checkout", "--quiet", "--force", "--detach", target)
 
 
 def clear_integration(place: Place) -> None:

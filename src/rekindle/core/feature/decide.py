@@ -272,15 +272,18 @@ def _merge(now: Situation, name: str, branch: WorkBranch, *, may_merge: bool, ma
         return "ready"
     merge = e.Merge(name, branch.name, branch.tip, known.epoch)
     under_way = now.git.merging
-    if under_way is None or under_way.branch_tip != branch.tip or not under_way.conflicts:
-        return merge
+    conflicts = under_way.conflicts if under_way is not None and under_way.branch_tip == branch.tip else ()
     prompt = f"merge-{branch.tip[:12]}"
     helper = now.talk_with(name, "merge", prompt)
+    if not conflicts and helper.phase in ("absent", "unsaid", "failed", "stopped"):
+        return merge
     again = f"{prompt}~{helper.tries + 1}" if helper.phase == "failed" else prompt
-    text = prompts.resolve(now.feature, task, under_way.conflicts)
+    text = prompts.resolve(now.feature, task, conflicts)
     say = e.Say(name, helper.session, "merge", task.agent, again, text, 0)
     step = _converse(now, name, helper, say, may_start=may_start)
-    if isinstance(step, e.Fail) or step is None:
-        files = ", ".join(under_way.conflicts)
-        return e.Block(name, f"its merge conflicts, and no agent could resolve it: {files}", is_blocker=True)
-    return step
+    if step is not None and not isinstance(step, e.Fail):
+        return step  # files without conflicts are no result yet while it works on them
+    if not conflicts:
+        return merge
+    files = ", ".join(conflicts)
+    return e.Block(name, f"its merge conflicts, and no agent could resolve it: {files}", is_blocker=True)
