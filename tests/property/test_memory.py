@@ -85,6 +85,13 @@ def test_an_answer_with_anything_left_out_is_noticed(pairs: Pairs, data: st.Data
     assert "lacks 1 of" in lost_answers(session, turns(shown), turns(pairs))
 
 
+def test_a_prompt_that_is_shown_again_behind_a_summary_is_no_loss() -> None:
+    heard = [Turn("user", "one"), Turn("assistant", "a summary"), Turn("assistant", "an answer")]
+    again = [heard[0], heard[1], heard[0], heard[2]]
+    assert lost_answers(resumed([("one", "")]), again, heard) == ""
+    assert lost_answers(resumed([("one", "")]), again[:3], heard)
+
+
 @given(_pairs)
 def test_words_in_another_form_are_no_loss(pairs: Pairs) -> None:
     other = [(f"<p>{text}</p>", f"<p>{answer}</p>") for text, answer in pairs]

@@ -33,6 +33,8 @@ class Setup:
     command: Callable[[str], Use]
     #: Its own record of a conversation, in its home, by its token.
     record: Callable[[Path, str], OwnRecord]
+    #: How many tokens its model counts in a conversation that is nearly too long.
+    nearly_full: int = Reply.input_tokens
 
 
 def _codex_config(url: str) -> str:
@@ -99,6 +101,7 @@ SETUPS: dict[str, Setup] = {
         files=lambda url: {".config/opencode/opencode.json": _opencode_config(url)},
         command=_shell("bash"),
         record=lambda home, token: OpenCodeDatabase(home / ".local/share/opencode/opencode.db", token),
+        nearly_full=80_000,
     ),
     "codex": Setup(
         program="codex-acp",
@@ -196,6 +199,10 @@ class AcpStage(Stage):
 
     def answering(self, name: str, answer: str) -> str:
         self.model.when(lambda one: self._is_new(one, name), Reply(answer))
+        return called(name)
+
+    def filling(self, name: str, answer: str) -> str:
+        self.model.when(lambda one: self._is_new(one, name), Reply(answer, input_tokens=self.setup.nearly_full))
         return called(name)
 
     def limited(self, name: str, seconds: float, answer: str) -> str:

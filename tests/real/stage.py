@@ -52,6 +52,10 @@ class Stage(ABC):
     def answering(self, name: str, answer: str) -> str:
         """It says something and is done."""
 
+    def filling(self, name: str, answer: str) -> str:
+        """The same; the conversation is then nearly as long as its model can take."""
+        return self.answering(name, answer)
+
     @abstractmethod
     def limited(self, name: str, seconds: float, answer: str) -> str:
         """Its model refuses it for that long; it would then give an answer."""

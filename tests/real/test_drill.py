@@ -232,7 +232,7 @@ def is_retrying(stage: Stage) -> bool:
 
 
 def test_s9_the_conversation_has_become_too_long(stage: Stage) -> None:
-    session = stage.begin(stage.answering("the first thing", "answer one"))
+    session = stage.begin(stage.filling("the first thing", "answer one"))
     stage.machine.until_status(session, "waiting")
     stage.machine.run("send", session, stage.overflowing("the last straw", "a short answer"))
     stage.until_said(session, "a short answer")

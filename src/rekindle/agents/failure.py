@@ -72,7 +72,10 @@ _CLASS_RULES: Final = (
     _rule("out_of_credits", r"credit balance|out.of.credits|insufficient.(quota|credit|fund|balance)|billing"),
     _rule("out_of_credits", r"quota exceeded|exceeded your current quota|payment required|" + _STATUS + r"402\b"),
     _rule("rate_limited", r"rate.?limit|too many requests|usage.?limit|resource.?exhausted|" + _STATUS + r"429\b"),
-    _rule("overloaded", r"overloaded|at capacity|(service|temporarily) unavailable|" + _STATUS + r"(529|503)\b"),
+    _rule(
+        "overloaded",
+        r"overloaded|at capacity|high demand|(service|temporarily) unavailable|" + _STATUS + r"(529|503)\b",
+    ),
     _rule("unauthorized", r"", AUTH_REQUIRED),
     _rule("unauthorized", r"unauthori[sz]ed|authenticat|" + _STATUS + r"(401|403)\b"),
     _rule(

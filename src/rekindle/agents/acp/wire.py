@@ -19,6 +19,8 @@ from rekindle.agents.framing import Oversized
 from rekindle.agents.lenient import excerpt
 from rekindle.agents.observation import (
     CallbackAsked,
+    Compacted,
+    ContextUsed,
     ConversationOpened,
     How,
     Initialized,
@@ -37,6 +39,8 @@ from rekindle.core.session.facts import Usage
 from rekindle.core.session.permission import Option
 
 _OPENING: Final[dict[str, How]] = {"session/new": "new", "session/load": "load", "session/resume": "resume"}
+#: More than what an agent leaves out here and there.
+_MUCH_LESS: Final = 0.5
 _GENERATION: Final = re.compile(r"(\d+)-")
 _PROMPT: Final = re.compile(r"\d+-prompt-", re.ASCII)
 _CANCEL: Final = re.compile(r"\d+-cancel-", re.ASCII)
@@ -59,6 +63,7 @@ class Wire:
         self._segment = Segment()
         self._prompted = False
         self._denied = False  # whether something was not allowed in this turn, which may be why it ends
+        self._used = 0  # tokens of the conversation, as the agent told last
 
     @property
     def open(self) -> OpenState:
@@ -147,7 +152,14 @@ class Wire:
             return [Noise("an update of another conversation", excerpt(line))]
         late = self._opened in ("load", "resume") and not self._prompted
         replay = late or any(one.method == "session/load" for one in loading)
-        return self._segment.update(fields.mapping(params.get("update")), replay=replay)
+        seen = self._segment.update(fields.mapping(params.get("update")), replay=replay)
+        return [*seen, *(found for one in seen if isinstance(one, ContextUsed) and (found := self._shortened(one)))]
+
+    def _shortened(self, now: ContextUsed) -> Compacted | None:
+        """A conversation only grows: one that is much smaller than it was has been summed up by its agent."""
+        before, self._used = self._used, now.used
+        fell = 0 < now.used < before * _MUCH_LESS
+        return Compacted(f"its context fell from {before} to {now.used} tokens") if fell else None
 
     def _request(self, request: Request, line: bytes) -> list[Observation]:
         key = fields.key(request.request_id)
@@ -235,7 +247,7 @@ class Wire:
         if failure is not None:
             problem = why_not_opened(failure, how)
             return OpenRefused(how=how, problem=problem, code=failure.code, message=_words(failure))
-        self.token, self._opened, self._prompted = token, how, False
+        self.token, self._opened, self._prompted, self._used = token, how, False, 0
         self._segment = Segment(follows_load=how != "new")
         return ConversationOpened(token, how)
 

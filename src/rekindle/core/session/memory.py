@@ -7,7 +7,7 @@ nothing else explains what is seen: agents put words into another form, and leav
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from rekindle.core.session.history import Turn
@@ -46,15 +46,14 @@ def _answered(session: Session) -> list[Prompt]:
 
 
 def _torn(prompts: Sequence[Prompt], shown: Sequence[Turn], heard: Sequence[Turn]) -> int:
-    """How many answers are shown with less in them than was heard, and with nothing else."""
+    """How many prompts are shown with less behind them than was heard, and with nothing else.
+
+    An agent that has summed its conversation up may show a prompt twice, so what was said to the same words is joined.
+    """
     before, now = _answers(heard), _answers(shown)
-    count: defaultdict[str, int] = defaultdict(int)
-    for one in prompts:
-        count[mark(one.text)] += 1
+    asked = Counter(mark(one.text) for one in prompts)
     return sum(
-        _is_part(less, more)
-        for text, number in count.items()
-        for less, more in zip(now[text][-number:], before[text][-number:], strict=False)
+        _is_part("".join(now[text]), "".join(before[text][-number:])) for text, number in asked.items() if text in now
     )
 
 
