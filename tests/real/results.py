@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.real.acp_stage import SETUPS
+from tests.real.programs import MISSING
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "agents" / "results.json"
@@ -35,17 +36,18 @@ def run(agent: str) -> dict[str, Any]:
         return {"date": datetime.now(UTC).date().isoformat(), "passed": outcomes(Path(told.name).read_text(), agent)}
 
 
-def outcomes(junit: str, agent: str) -> dict[str, bool]:
-    """Whether each scenario was passed; one that did not run at all is not there."""
-    found: dict[str, list[bool]] = defaultdict(list)
+def outcomes(junit: str, agent: str) -> dict[str, bool | None]:
+    """Whether each scenario was passed; None: a test of it cannot apply. Without the agent there are none at all."""
+    found: dict[str, list[bool | None]] = defaultdict(list)
     for case in ElementTree.fromstring(junit).iter("testcase"):
         name = _NAME.fullmatch(case.get("name", ""))
-        if name is None or name[2] != agent or case.find("skipped") is not None:
+        skipped = case.find("skipped")
+        if name is None or name[2] != agent or (skipped is not None and MISSING in skipped.get("message", "")):
             continue
-        passed = case.find("failure") is None and case.find("error") is None
+        passed = None if skipped is not None else case.find("failure") is None and case.find("error") is None
         for scenario in name[1].upper().split("_AND_"):
             found[scenario].append(passed)
-    return {scenario: all(tests) for scenario, tests in found.items()}
+    return {scenario: None if None in tests and False not in tests else all(tests) for scenario, tests in found.items()}
 
 
 def page(results: dict[str, Any]) -> str:
@@ -54,14 +56,15 @@ def page(results: dict[str, Any]) -> str:
     rows = [_row(agent, one) for agent, one in sorted(results.items())]
     words = (
         "# The drill, agent by agent\n\nMade by `python -m tests.real.results`; not written by hand.\n"
-        "`yes`: every test of the scenario passed, `no`: at least one did not, `–`: not run with this agent.\n"
+        "`yes`: every test of the scenario passed, `no`: at least one did not, `skipped`: one of them cannot apply to\n"
+        "the agent (the test says why), so that the scenario is not passed, `–`: not run with this agent.\n"
     )
     return "\n".join([words, head, *rows, ""])
 
 
 def _row(agent: str, one: dict[str, Any]) -> str:
-    passed = one["passed"]
-    marks = ["–" if scenario not in passed else "yes" if passed[scenario] else "no" for scenario in SCENARIOS]
+    words = {True: "yes", False: "no", None: "skipped"}
+    marks = [words[one["passed"][name]] if name in one["passed"] else "–" for name in SCENARIOS]
     return f"| {agent} | {' | '.join(marks)} | {marks.count('yes')} of {len(SCENARIOS)} | {one['date']} |"
 
 

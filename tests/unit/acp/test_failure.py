@@ -30,6 +30,7 @@ from rekindle.core.session.facts import ErrorClass
         ("context_overflow", -32603, "prompt is too long: 210000 tokens > 200000 maximum", None),
         ("context_overflow", -32603, "ran out of room in the model's context window", None),
         ("context_overflow", -32603, "x", {"error": {"code": "context_length_exceeded"}}),
+        ("overloaded", None, "We’re currently experiencing high demand, which may cause temporary errors.", None),
         ("session_lost", -32002, "Session abc not found", None),
         ("other", -32603, "Internal error", {"line": 429, "price": 503}),
         ("other", None, "", None),

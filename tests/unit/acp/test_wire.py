@@ -17,6 +17,7 @@ from rekindle.agents.dialect import Outgoing, fold
 from rekindle.agents.framing import Framer
 from rekindle.agents.observation import (
     CallbackAsked,
+    Compacted,
     ConversationOpened,
     Initialized,
     Noise,
@@ -162,6 +163,15 @@ def test_a_request_that_is_in_the_spool_is_open_whatever_its_generation() -> Non
     wire.sent(sent.message_id, sent.line)
     (finished,) = wire.received(b'{"jsonrpc":"2.0","id":"3-prompt-p1","result":{"stopReason":"end_turn"}}')
     assert finished == TurnFinished(prompt_id="p1", stop_reason="end_turn")
+
+
+def test_a_context_that_falls_by_more_than_half_was_summed_up_and_one_that_grows_was_not() -> None:
+    wire = AcpDialect(1, "/w")
+    update = '{"method":"session/update","params":{"update":{"sessionUpdate":"usage_update","used":%d,"size":100000}}}'
+    seen = [one for used in (50_000, 80_000, 70_000, 9_000, 9_500) for one in wire.received((update % used).encode())]
+    assert [one for one in seen if isinstance(one, Compacted)] == [
+        Compacted("its context fell from 70000 to 9000 tokens")
+    ]
 
 
 def test_what_was_said_is_bounded() -> None:
