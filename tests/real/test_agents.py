@@ -13,6 +13,7 @@ from rekindle.agents.registry import AGENTS
 from tests.e2e.daemon import Machine
 from tests.real.acp_stage import SETUPS, AcpStage
 from tests.real.acp_talk import AcpTalk
+from tests.real.damage import Damage
 from tests.real.programs import program
 from tests.real.stage import called
 
@@ -54,21 +55,22 @@ def test_an_unknown_conversation_is_refused_and_never_begun_anew(stand_up: Stand
     assert refused.problem == "unknown_session", refused
 
 
-def test_a_conversation_that_the_agent_has_lost_waits_for_input_and_is_then_told_its_history(
-    stand_up: StandUp,
+@pytest.mark.parametrize("damage", [Damage.DELETED, Damage.BEHEADED])
+def test_a_conversation_that_the_agent_has_lost_in_whole_or_in_part_waits_for_input_and_is_then_told_its_history(
+    stand_up: StandUp, damage: Damage
 ) -> None:
     stage = stand_up("opencode")
     session = stage.begin(stage.answering("the first thing", "answer one"))
     stage.machine.until_status(session, "waiting")
+    stage.machine.ok("send", session, stage.answering("the second thing", "answer two"), "--follow")
     stage.machine.ok("stop", session, "--sleep")
-    for found in (stage.machine.home / ".local/share/opencode").glob("opencode.db*"):
-        found.unlink()
+    stage.record(session).suffer(damage)
     stage.machine.run("resume", session)
     told = stage.machine.show(session)
     assert told["state"] == "WAITING_FOR_INPUT"
     assert told["session"]["token"] is None
     assert "told the history" in told["message"]
-    stage.machine.ok("send", session, stage.answering("the second thing", "answer two"), "--follow")
+    stage.machine.ok("send", session, stage.answering("the third thing", "answer three"), "--follow")
     assert stage.machine.show(session)["receipt"]["kind"] == "rebuilt"
     assert stage.was_told(session, called("the first thing"))
 

@@ -42,6 +42,7 @@ KIND = AgentKind(
     faults=(
         "It says that a turn which failed has ended well: rekindle asks it for the failure.",
         "It shows a conversation from a database, and its model gets it from a file: rekindle compares both.",
+        "Without its file it opens the conversation, shows nothing and then fails: rekindle notices, and rebuilds.",
         "`codex exec resume` with a name that is no UUID silently begins a new thread: rekindle does not use it.",
         "The adapter starts Codex as a child that outlives it: rekindle ends the whole tree.",
         "Killed in its first moments it has written nothing down; the prompt is then delivered again.",

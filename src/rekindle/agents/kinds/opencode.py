@@ -31,6 +31,12 @@ KIND = AgentKind(
     compact="/compact",
     program="opencode",
     variables=_variables,
-    faults=("It keeps its conversations in a database: rekindle cannot mend it, and rebuilds from its own record.",),
+    faults=(
+        "It keeps its conversations in a database: rekindle cannot mend it, and rebuilds from its own record.",
+        "It opens a conversation that has lost messages and says nothing: rekindle compares what it shows.",
+        "It shortens a conversation that is too long and says nothing: rekindle sees its context fall.",
+        "It waits out a rate limit in its own process and says nothing: to rekindle that is a silent turn.",
+        "It answers to a broken database as to an unknown conversation.",
+    ),
     missing="install it with `npm install --global opencode-ai`",
 )
