@@ -56,7 +56,7 @@ def test_an_unknown_conversation_is_refused_and_never_begun_anew(stand_up: Stand
 
 
 @pytest.mark.parametrize("damage", [Damage.DELETED, Damage.BEHEADED])
-def test_a_conversation_that_the_agent_has_lost_in_whole_or_in_part_waits_for_input_and_is_then_told_its_history(
+def test_a_conversation_that_the_agent_has_lost_waits_for_input_and_is_then_told_its_history(
     stand_up: StandUp, damage: Damage
 ) -> None:
     stage = stand_up("opencode")
