@@ -125,6 +125,11 @@ SETUPS: dict[str, Setup] = {
                     "security": {"auth": {"selectedType": "openai"}},
                     "general": {"disableAutoUpdate": True},
                     "ui": {"enableFollowupSuggestions": False},
+                    "memory": {
+                        "enableManagedAutoMemory": False,
+                        "enableManagedAutoDream": False,
+                        "enableAutoSkill": False,
+                    },
                 }
             )
         },

@@ -65,6 +65,13 @@ def input_paths(given: dict[str, Any]) -> tuple[str, ...]:
     return tuple(path for key in _PATH_KEYS if isinstance(path := given.get(key), str) and path)
 
 
+def tool_command(tool: dict[str, Any]) -> str:
+    """The command line that a tool call names; empty if it names none."""
+    command = mapping(tool.get("rawInput")).get("command")
+    words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else [text(command)]
+    return " ".join(words)
+
+
 def tool_output(tool: dict[str, Any]) -> str | None:
     """What a tool call shows so far; None where it shows nothing."""
     shown = [block_text(item.get("content")) for item in mappings(tool.get("content")) if item.get("type") == "content"]

@@ -208,7 +208,7 @@ class Talk:
             delivered = (
                 "yes" if turn.message <= ended.delivered else "no" if turn.message > ended.started else "unknown"
             )
-            tools = [tool.title for tool in state.tools]
+            tools = [tool.words for tool in state.tools]
             cut = Cut(said=state.said[-4000:], tools=tools, swept=list(ended.swept), delivered=delivered)  # type: ignore[arg-type]
         return f.Exited(
             at=self._clock(),

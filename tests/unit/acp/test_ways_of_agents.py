@@ -89,6 +89,24 @@ def test_a_tool_that_was_only_asked_for_runs_once_it_is_allowed() -> None:
     assert dialect.open.tools == ()
 
 
+@pytest.mark.parametrize(
+    ("title", "command", "words"),
+    [
+        ("compile it", "make all", "compile it: make all"),  # as Copilot CLI does
+        ("make all", "make all", "make all"),
+        ("compile it", ["make", "all", 7], "compile it: make all"),
+        ("compile it", None, "compile it"),
+    ],
+)
+def test_a_command_is_named_although_its_title_is_another(title: str, command: object, words: str) -> None:
+    dialect = prompting(AcpDialect(1, "/w"))
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": title, "rawInput": {"command": command}}
+    tell(dialect, method="session/update", params={"sessionId": "t", "update": call})
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"}
+    tell(dialect, method="session/update", params={"sessionId": "t", "update": update})
+    assert [tool.words for tool in dialect.open.tools] == [words]
+
+
 @pytest.mark.parametrize("option", ["no", None])
 def test_a_tool_that_was_not_allowed_never_ran(option: str | None) -> None:
     assert answered(option).open.tools == ()

@@ -183,7 +183,7 @@ class _Reader:
         turn = found.turn
         if turn is None:
             return
-        turn.said, turn.tools = state.said[-_MOST_SAID:], [tool.title for tool in state.tools]
+        turn.said, turn.tools = state.said[-_MOST_SAID:], [tool.words for tool in state.tools]
         if found.is_partial:
             told = f"its older output was given back, so whether prompt {turn.prompt} was answered is not known"
             found.problems.append(told)

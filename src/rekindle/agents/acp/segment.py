@@ -144,6 +144,7 @@ def _merged(tool_id: str, known: OpenTool | None, update: dict[str, Any]) -> Ope
         kind=fields.text(update.get("kind"), known.kind if known else "other"),
         paths=tuple(dict.fromkeys((*(known.paths if known else ()), *paths))),
         status=fields.text(update.get("status"), known.status if known else "pending"),
+        command=fields.tool_command(update) or (known.command if known else ""),
     )
 
 
