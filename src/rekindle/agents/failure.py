@@ -69,6 +69,7 @@ _CLASS_RULES: Final = (
     _rule("session_lost", _SESSION_GONE),
     _rule("context_overflow", r"prompt.{0,20}too long|context.?length|context.?window|context.?overflow"),
     _rule("context_overflow", r"maximum context|too many (input )?tokens|token limit exceeded"),
+    _rule("context_overflow", r"token count.{0,40}exceeds|exceeds the maximum number of tokens"),
     _rule("out_of_credits", r"credit balance|out.of.credits|insufficient.(quota|credit|fund|balance)|billing"),
     _rule("out_of_credits", r"quota exceeded|exceeded your current quota|payment required|" + _STATUS + r"402\b"),
     _rule("rate_limited", r"rate.?limit|too many requests|usage.?limit|resource.?exhausted|" + _STATUS + r"429\b"),
@@ -80,7 +81,7 @@ _CLASS_RULES: Final = (
     _rule("unauthorized", r"unauthori[sz]ed|authenticat|" + _STATUS + r"(401|403)\b"),
     _rule(
         "unauthorized",
-        r"(invalid|incorrect).{0,10}api.?key|not logged in|log ?in again"
+        r"(invalid|incorrect).{0,10}api.?key|api.?key.{0,10}(not valid|invalid)|not logged in|log ?in again"
         r"|permission_denied|token (has )?expired|credentials",
     ),
     _rule("no_internet", r"unable to connect|connection (refused|reset|error|closed)|ECONN(REFUSED|RESET|ABORTED)"),

@@ -70,6 +70,15 @@ def test_a_turn_may_be_cancelled_because_of_our_answer() -> None:
     assert isinstance(seen, o.TurnFinished)
 
 
+def test_what_a_question_tells_of_a_tool_is_kept() -> None:
+    """Qwen Code calls every command "Shell" until it asks for permission."""
+    dialect = prompting(AcpDialect(1, "/w"))
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Shell", "rawInput": {}}
+    tell(dialect, method="session/update", params={"sessionId": "t", "update": call})
+    asks(dialect)
+    assert [(tool.title, tool.kind) for tool in dialect.open.tools] == [("rm", "execute")]
+
+
 def answered(option: str | None) -> AcpDialect:
     """An agent that tells of its tool only by asking for permission, as Gemini CLI does."""
     dialect = prompting(AcpDialect(1, "/w"))
@@ -104,7 +113,8 @@ def test_a_command_is_named_although_its_title_is_another(title: str, command: o
     tell(dialect, method="session/update", params={"sessionId": "t", "update": call})
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"}
     tell(dialect, method="session/update", params={"sessionId": "t", "update": update})
-    assert [tool.words for tool in dialect.open.tools] == [words]
+    [running] = dialect.open.tools
+    assert running.words == words
 
 
 @pytest.mark.parametrize("option", ["no", None])
@@ -117,6 +127,22 @@ def test_an_agent_that_dies_in_a_tool_that_we_allowed_is_cut_off() -> None:
     [seen] = tell(dialect, id="1-prompt-p1", result={"stopReason": "cancelled"})
     assert isinstance(seen, o.Noise)
     assert [tool.title for tool in dialect.open.tools] == ["rm"]
+
+
+def changes(dialect: AcpDialect, name: str, status: str) -> None:
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": name, "title": name, "status": status}
+    tell(dialect, method="session/update", params={"sessionId": "t", "update": update})
+
+
+def test_what_a_dying_agent_calls_a_failure_was_cut_off_and_an_earlier_failure_was_one() -> None:
+    """Qwen Code ends its command, calls it failed, and then its turn cancelled, when its launcher is killed."""
+    dialect = prompting(AcpDialect(1, "/w"))
+    for name, status in (("early", "failed"), ("late", "in_progress"), ("done", "completed"), ("late", "failed")):
+        changes(dialect, name, status)
+    running = dialect.open.tools
+    assert running == ()
+    tell(dialect, id="1-prompt-p1", result={"stopReason": "cancelled"})
+    assert [tool.title for tool in dialect.open.tools] == ["late"]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ class Segment:
         self._finished: set[str] = set()
         self._only_asked_for: set[str] = set()  # tools that nobody has allowed yet, and that were not told otherwise
         self._questions: dict[str, str] = {}
+        self._just_failed: dict[str, OpenTool] = {}  # with nothing said or done behind it
 
     @property
     def said(self) -> str:
@@ -59,18 +60,23 @@ class Segment:
         return self._tools.get(tool_id)
 
     def ask(self, question: str, tool: dict[str, Any]) -> None:
-        """The agent asks for permission. Some tell of a tool in no other way until it has ended."""
+        """The agent asks for permission. Some tell only then what a tool does, or that there is one."""
         tool_id = fields.text(tool.get("toolCallId"))
         if tool_id in self._finished:
             return
         self._questions[question] = tool_id
         if tool_id not in self._tools:
-            self._tools[tool_id] = _merged(tool_id, None, tool)
             self._only_asked_for.add(tool_id)
+        self._tools[tool_id] = _merged(tool_id, self._tools.get(tool_id), tool)
 
     def allow(self, question: str) -> None:
         """The permission was given: the tool may run from now on."""
         self._only_asked_for.discard(self._questions.get(question, ""))
+
+    def reopen(self) -> None:
+        """The turn was cut off: an agent that is about to die calls what it was doing a failure."""
+        self._finished -= self._just_failed.keys()
+        self._tools |= self._just_failed
 
     def update(self, update: dict[str, Any], *, replay: bool) -> list[Observation]:
         """Fold one `session/update`. `replay` only marks the observations; what is kept does not depend on it."""
@@ -101,9 +107,11 @@ class Segment:
             self._finished.clear()
             self._only_asked_for.clear()
             self._questions.clear()
+            self._just_failed.clear()
         return [UserReplayed(words) if replay else UserEchoed(words)]
 
     def _say(self, words: str, thought: bool, replay: bool) -> list[Observation]:
+        self._just_failed.clear()
         if not thought and words:
             self._words.append(words)
             self._length += len(words)
@@ -126,9 +134,13 @@ class Segment:
                 observed.append(
                     ToolStarted(tool_id=tool_id, title=tool.title, kind=tool.kind, paths=tool.paths, replay=replay)
                 )
+            if status != "failed":
+                self._just_failed.clear()
             if status in _FINISHED:
                 del self._tools[tool_id]
                 self._finished.add(tool_id)
+            if status == "failed":
+                self._just_failed[tool_id] = tool
         output = fields.tool_output(update)
         if not observed or status in _FINISHED or output is not None:
             output = None if output is None else output[-_MOST_OUTPUT:]

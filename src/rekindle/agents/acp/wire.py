@@ -194,6 +194,7 @@ class Wire:
             return [Noise(self._why_ignored(name), excerpt(line))]
         if ours.prompt_id and self._is_cut(ours.prompt_id, response):
             self._ours[ours.request_id] = ours
+            self._segment.reopen()
             return [Noise("the turn was cancelled, and nobody had asked for that", excerpt(line))]
         if ours.prompt_id:
             ended = self._turn_ended(ours.prompt_id, response)
