@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -135,16 +136,55 @@ def test_somebody_elses_folder_is_not_used(repo: Repo) -> None:
         feature.prepare("a", "work/shop/a", "s")
 
 
-def test_commits_on_a_detached_head_are_not_left_behind(repo: Repo) -> None:
+def test_a_detached_head_without_commits_of_its_own_goes_back_to_its_branch(repo: Repo) -> None:
     feature = repo.begun("a")
     tree = feature.tree_of("a")
     repo.git("switch", "-q", "--detach", cwd=tree)
     feature.prepare("a", "work/shop/a", "s")
     assert repo.git("branch", "--show-current", cwd=tree) == "work/shop/a"
+
+
+@pytest.mark.parametrize("is_ahead", [True, False])
+@pytest.mark.parametrize("taken", [True, False])
+def test_commits_on_a_detached_head_are_kept_and_the_sentence_says_how_to_take_or_leave_them(
+    repo: Repo, is_ahead: bool, taken: bool
+) -> None:
+    feature = repo.begun("a")
+    tree = feature.tree_of("a")
     repo.git("switch", "-q", "--detach", cwd=tree)
-    repo.git("commit", "-q", "--allow-empty", "-m", "astray", cwd=tree)
-    with pytest.raises(FeatureBlocked, match="detached HEAD"):
+    if not is_ahead:
+        other = repo.git("commit-tree", "-m", "the branch moves", "-p", "work/shop/a", "work/shop/a^{tree}")
+        repo.git("update-ref", "refs/heads/work/shop/a", other)
+    Path(tree, "astray.txt").write_text("x")
+    repo.git("add", "astray.txt", cwd=tree)
+    repo.git("commit", "-q", "-m", "astray", cwd=tree)
+    astray = repo.git("rev-parse", "HEAD", cwd=tree)
+    with pytest.raises(FeatureBlocked, match="detached HEAD") as caught:
         feature.prepare("a", "work/shop/a", "s")
+    assert astray in repo.git("for-each-ref", "refs/rekindle/kept/shop")
+    take, leave = caught.value.hint.removeprefix("take them: ").split("; or leave them out: ")
+    for command in (take if taken else leave.split(";")[0]).split(" && "):
+        repo.git(*shlex.split(command)[1:])
+    assert not feature.prepare("a", "work/shop/a", "s").made_tree
+    assert repo.git("branch", "--show-current", cwd=tree) == "work/shop/a"
+    assert Path(tree, "astray.txt").exists() is taken
+
+
+def test_a_locked_worktree_that_is_gone_or_to_be_started_over_is_left_to_a_person(repo: Repo) -> None:
+    feature = repo.begun("a")
+    tip = repo.worked(feature, "a")
+    tree = feature.tree_of("a")
+    repo.git("worktree", "lock", "--reason", "on a stick", tree)
+    with pytest.raises(FeatureBlocked, match="is locked") as caught:
+        feature.start_over({"a": "work/shop/a"}, "e2", whole=False)
+    assert f"git worktree unlock {tree}" in caught.value.hint and os.path.isdir(tree)
+    shutil.rmtree(tree)
+    with pytest.raises(FeatureBlocked, match="gone, but locked \\(on a stick\\)") as caught:
+        feature.prepare("a", "work/shop/a", "s")
+    assert f"git worktree unlock {tree}" in caught.value.hint
+    repo.git("worktree", "unlock", tree)
+    assert feature.prepare("a", "work/shop/a", "s").made_tree
+    assert repo.git("rev-parse", "HEAD", cwd=tree) == tip
 
 
 def test_a_missing_feature_branch_comes_back_at_our_last_merge(repo: Repo) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rekindle.adapters import worktrees
-from rekindle.adapters.feature_git import merging, observing, trees
+from rekindle.adapters.feature_git import merging, observing, starting_over, trees
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.repository import Repository
 from rekindle.core.feature import naming
@@ -101,4 +101,4 @@ class GitFeature:
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
         with self._turn:
-            return trees.start_over(self.place, branches, epoch, whole=whole)
+            return starting_over.start_over(self.place, branches, epoch, whole=whole)

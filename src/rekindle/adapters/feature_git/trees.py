@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import time
-from collections.abc import Mapping
 
 from rekindle.adapters import restoring, snapshots
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
@@ -15,7 +15,7 @@ from rekindle.adapters.worktrees import Registered, registered
 from rekindle.core.feature import naming
 from rekindle.core.reconcile import branches, worktrees
 from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
-from rekindle.ports.feature import Cleared, Prepared, StartedOver
+from rekindle.ports.feature import Cleared, Prepared
 
 
 def make_feature(place: Place, base: str) -> str:
@@ -112,11 +112,9 @@ def mend(place: Place, path: str) -> None:
 def _switch(place: Place, tree: Registered, branch: str) -> None:
     place.free_index(tree.path)
     git = place.at(tree.path)
-    if tree.branch is None and not place.is_ancestor(git.line("rev-parse", "HEAD") or "", f"refs/heads/{branch}"):
-        raise FeatureBlocked(
-            f"{tree.path} has a detached HEAD with commits that are not on {branch}",
-            f"put them there (git -C {tree.path} switch -C {branch}), then resume the feature",
-        )
+    head = git.line("rev-parse", "HEAD")
+    if tree.branch is None and head is not None and not place.is_ancestor(head, f"refs/heads/{branch}"):
+        raise _astray(place, tree.path, branch, head)
     if is_dirty(git):
         has = tree.branch or "a detached HEAD"
         raise FeatureBlocked(
@@ -124,6 +122,21 @@ def _switch(place: Place, tree: Registered, branch: str) -> None:
             f"commit or stash them, then: git -C {tree.path} switch {branch}",
         )
     git.output("switch", "--quiet", branch)
+
+
+def _astray(place: Place, tree: str, branch: str, head: str) -> FeatureBlocked:
+    """Commits that are on no branch: kept by a ref at once; whether they belong to the task, a person has to say."""
+    ref = naming.kept_ref(place.feature, "detached", head[:12])
+    place.put_ref(ref, head)
+    here = f"git -C {shlex.quote(tree)}"
+    if place.is_ancestor(f"refs/heads/{branch}", head):
+        take = f"{here} switch -C {branch}"
+    else:
+        take = f"{here} switch {branch} && {here} merge {ref}"
+    return FeatureBlocked(
+        f"{tree} has a detached HEAD with commits that are not on {branch} (kept as {ref})",
+        f"take them: {take}; or leave them out: {here} switch {branch}; then resume the feature",
+    )
 
 
 def newest_snapshot(cwd: str, branch: str, session: str, tip: str | None) -> str | None:
@@ -233,64 +246,6 @@ def remove_clean(place: Place, path: str) -> bool:
         return False
     place.git.output("worktree", "remove", "--force", path)
     return True
-
-
-def start_over(place: Place, tasks: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
-    """Keep the tips of the tasks' branches under private refs, then take branches and worktrees away."""
-    kept: dict[str, str] = {}
-    for task, branch in tasks.items():
-        tip = place.tip(branch)
-        tree = next((one for one in registered(place.git) if one.branch == branch), None)
-        if tree is not None and os.path.realpath(tree.path) != os.path.realpath(place.tree(task)):
-            raise FeatureBlocked(
-                f"{branch} is checked out in {tree.path}", f"free it: git -C {tree.path} switch --detach; then resume"
-            )
-        if tree is not None and tree.locked is not None:
-            raise FeatureBlocked(f"the worktree {tree.path} is locked", f"git worktree unlock {tree.path}, then resume")
-        if tree is not None and os.path.isdir(tree.path):
-            mend(place, tree.path)
-            if is_dirty(place.at(tree.path)):
-                commit(place, tree.path, f"What {task} had not committed when it was started over")
-                tip = place.tip(branch)
-            place.free_index(tree.path)
-            if place.shared_tree:
-                place.at(tree.path).output("switch", "--quiet", "--detach")
-            elif not remove_clean(place, tree.path):
-                raise FeatureBlocked(
-                    f"{tree.path} has a repository inside, which may have commits of its own",
-                    f"save them, then: git worktree remove --force {tree.path}",
-                )
-        elif tree is not None:
-            place.git.output("worktree", "remove", "--force", tree.path)
-        if tip is not None:
-            kept[branch] = naming.kept_ref(place.feature, epoch, branch)
-            place.put_ref(kept[branch], tip)
-            place.drop_ref(f"refs/heads/{branch}", tip)
-        place.drop_ref(naming.checked_ref(place.feature, task))
-        place.drop_ref(naming.base_ref(place.feature, task))
-    if whole:
-        kept |= _feature_start_over(place, epoch)
-    return StartedOver(kept)
-
-
-def _feature_start_over(place: Place, epoch: str) -> dict[str, str]:
-    """Put the feature's branch back to where it began, unless somebody else has commits on it."""
-    tip = place.tip(place.branch)
-    base = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature))
-    last = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
-    if tip is None or base is None or tip == base or tip != last:
-        return {}
-    holder = next((one for one in registered(place.git) if one.branch == place.branch), None)
-    if holder is not None:
-        raise FeatureBlocked(
-            f"{place.branch} is checked out in {holder.path}; it is not moved under you",
-            f"free it (git -C {holder.path} switch --detach), then resume",
-        )
-    ref = naming.kept_ref(place.feature, epoch, place.branch)
-    place.put_ref(ref, tip)
-    place.set_ref(f"refs/heads/{place.branch}", base, tip)
-    place.drop_ref(naming.merged_ref(place.feature))
-    return {place.branch: ref}
 
 
 def _remove_empty(folder: str) -> None:
