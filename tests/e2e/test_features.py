@@ -258,6 +258,13 @@ def test_a_resolution_that_is_cut_in_the_middle_is_finished_by_the_same_agent(sh
 def test_what_stands_in_the_way_is_named_and_nothing_is_lost(shop: Shop) -> None:
     plan = shop.plan(task("a"))
     assert "promt" in shop.machine.run("run", "--plan", shop.plan('[[task]]\nid="a"\npromt="x"')).stderr
+    wrong = {'base = "nowhere"': "no commit 'nowhere'", 'lint = ["nolint ."]': "no program 'nolint'"}
+    for head, named in wrong.items():
+        refused = shop.machine.run("run", "--plan", shop.plan(task("a"), head=head))
+        assert refused.returncode == 2 and named in refused.stderr
+    refused = shop.machine.run("run", "--plan", shop.plan(task("a", checks=["nocheck"])))
+    assert refused.returncode == 2 and "task 'a', checks: there is no program 'nocheck'" in refused.stderr
+    assert shop.events() == []
     shop.plan(task("a"))
     shop.git("stash")
     shop.git("switch", "-q", "-c", f"feature/{FEATURE}")

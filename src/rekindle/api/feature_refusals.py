@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+from collections.abc import Mapping
 
 from rekindle.adapters.files import EVENTS
 from rekindle.api.feature_resume import Found, Here
+from rekindle.core.feature.decide import wave_commands
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import feature_branch
+from rekindle.core.feature.plan import Plan
+from rekindle.core.feature.plan_file import Mode
 from rekindle.ports.errors import FeatureBlocked, OwnedError, UsageError
 
 
@@ -41,6 +47,19 @@ def refuse_checked_out(feature: str, where: str | None) -> None:
             f"{feature_branch(feature)} is checked out in {where}; merges would move it under you",
             f"free it (git -C {where} switch --detach keeps the files as they are), then try again",
         )
+
+
+def refuse_missing_programs(plan: Plan, mode: Mode, env: Mapping[str, str]) -> None:
+    """A check whose program is nowhere would fail every round of every task. A path may be made by a task."""
+    of_tasks = [(command, f"task {task.id!r}, checks") for task in plan.tasks for command in task.checks]
+    of_waves = [(command, "lint or checks of the plan") for command in wave_commands(plan, mode)]
+    for command, place in (*(of_tasks if mode != "fast" else ()), *of_waves):
+        program = shlex.split(command)[0]
+        if "/" not in program and shutil.which(program, path=env.get("PATH", os.defpath)) is None:
+            raise UsageError(
+                f"{place}: there is no program {program!r} for {command!r}",
+                "install it, give its path, or take the check out (commands are words without a shell)",
+            )
 
 
 def refuse_outdated(found: Found, seen: str | None) -> None:

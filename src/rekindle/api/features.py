@@ -13,7 +13,13 @@ from typing import Any
 from rekindle.adapters import commands, run_owner
 from rekindle.adapters.feature_git.git_feature import GitFeature
 from rekindle.api.feature_decision import Tell, carry_out, ensure_team, given_up, start_of
-from rekindle.api.feature_refusals import refuse_checked_out, refuse_leftovers, refuse_open_run, refuse_outdated
+from rekindle.api.feature_refusals import (
+    refuse_checked_out,
+    refuse_leftovers,
+    refuse_missing_programs,
+    refuse_open_run,
+    refuse_outdated,
+)
 from rekindle.api.feature_resume import Choice, Here, answer, look, told
 from rekindle.api.feature_view import view
 from rekindle.api.journals import JournalWriters
@@ -88,6 +94,7 @@ class Features:
         chosen = _mode(mode) or given.mode
         here = self._means.open_here(cwd)
         self._check_agents(given.plan)
+        refuse_missing_programs(given.plan, chosen, env)
         git = GitFeature(here.repository, given.feature, here.worktrees)
         here.writable(given.feature).close()
         await self._refuse_begun(here, git, given.feature)
@@ -98,6 +105,7 @@ class Features:
         held = self._hold(here, given.feature, sid)
         try:
             await self._refuse_begun(here, git, given.feature, lock_is_ours=True)
+            await asyncio.to_thread(git.choose_base, given.base)
             held.claim()
             tell = self._teller(order)
             await tell(ev.SESSION_START, start_of(order, "implement"), "start")

@@ -197,6 +197,26 @@ def test_a_missing_feature_branch_comes_back_at_our_last_merge(repo: Repo) -> No
     assert repo.seen(feature, "a").merges == {("a", "e1")}
 
 
+def test_where_a_feature_begins_is_not_forgotten_when_its_run_is_cut_before_its_branch_is_made(repo: Repo) -> None:
+    first = repo.git("rev-parse", "main")
+    repo.git("commit", "-q", "--allow-empty", "-m", "later")
+    repo.feature().choose_base("main~1")
+    assert repo.feature().make_feature("") == first == repo.git("rev-parse", "feature/shop")
+    with pytest.raises(FeatureBlocked, match="no commit 'nowhere'"):
+        make(repo.root.with_name("other")).feature().choose_base("nowhere")
+
+
+def test_a_feature_that_is_begun_again_after_its_branch_was_deleted_begins_where_it_is_told(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    merged = repo.merged(feature, "a")
+    feature.clear_integration()
+    repo.git("branch", "-D", "feature/shop")
+    feature.choose_base("main")
+    assert feature.make_feature("main") == repo.git("rev-parse", "main")
+    assert str(merged) in repo.git("for-each-ref", "refs/rekindle/kept/shop")
+
+
 def test_a_rewritten_feature_branch_is_noticed(repo: Repo) -> None:
     feature = repo.begun("a")
     repo.worked(feature, "a")

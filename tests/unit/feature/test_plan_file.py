@@ -86,13 +86,30 @@ def test_a_plan_of_others_is_read_with_what_it_leaves_out() -> None:
     [
         ("feature = ", "plan.toml: is no TOML"),
         ('feature="f"\ntask=[]', "no tasks"),
-        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\n\n[[task]]\nid="b"\nprompt="x"\nneeds=["c"]', "'c'"),
+        (
+            'feature="f"\n[[task]]\nid="a"\nprompt="x"\n\n[[task]]\nid="b"\nprompt="x"\nneeds=["c"]',
+            "line 6: task 'b' waits for 'c'",
+        ),
         (
             'feature="f"\n[[task]]\nid="a"\nprompt="x"\nneeds=["b"]\n[[task]]\nid="b"\nprompt="x"\nafter=["a"]',
-            "a -> b -> a",
+            "line 2: tasks wait for one another: a -> b -> a",
         ),
         ('feature="f"\n[[task]]\nid="a"\nprompt="x"\nneeds=["a"]', "a -> a"),
-        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\n\n[[task]]\nid="b"\npromt="x"', "plan.toml, line 6"),
+        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\n\n[[task]]\nid="b"\npromt="x"', "line 8: there is no key 'promt'"),
+        ('feature="f"\ntask=[{id="a", promt="x"}]', "plan.toml: there is no key 'promt' for a task"),
+        ('feature="f"\nfoo=1\n[[task]]\nid="a"\nprompt="x"', "line 2: there is no key 'foo'"),
+        ('[[task]]\nid="a"\nprompt="x"', "plan.toml: the key 'feature' is missing"),
+        ('feature="f"\n[[task]]\nprompt="x"', "line 2: the key 'id' is missing for a task"),
+        ("", "the key 'feature' is missing"),
+        ('feature="f"\njobs="many"\n[[task]]\nid="a"\nprompt="x"', "line 2: jobs: expected int, got str"),
+        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\nfiles="x"', "line 5: files: expected array, got str"),
+        ('feature="f"\njobs=0\n[[task]]\nid="a"\nprompt="x"', "line 2: jobs is 0"),
+        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\n[[task]]\nid="a"\nprompt="x"', "line 5: two tasks are called 'a'"),
+        ('feature="f"\n[[task]]\nid=1\nprompt="x"\n[[task]]\nid="1"\nprompt="x"', "line 5: two tasks are called '1'"),
+        ('feature="f"\n[[task]]\nid=".."\nprompt="x"', "line 2: the task id '..'"),
+        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\nfiles=["../b"]', "line 5: the file '../b' is not inside"),
+        ('feature="f"\n[[task]]\nid="a"\nprompt="x"\nfiles=["/b"]', "line 5: the file '/b' is not inside"),
+        ('feature="f"\nchecks=[" "]\n[[task]]\nid="a"\nprompt="x"', "line 2: a check is empty"),
         ('feature="f"\n[[task]]\nid="a/b"\nprompt="x"', "line 2: the task id 'a/b'"),
         ('feature="f"\n[[task]]\nid="a"', "neither prompt nor summary"),
         ('feature="f"\n[[task]]\nid="a"\nprompt="x"\nchecks=["\'"]', "cannot be read"),
@@ -105,6 +122,19 @@ def test_a_plan_of_others_is_read_with_what_it_leaves_out() -> None:
 )
 def test_what_is_wrong_is_named(text: str, named: str) -> None:
     assert named in complaint(text)
+
+
+def test_bytes_that_are_no_text_are_named_with_their_line() -> None:
+    with pytest.raises(BadPlan) as caught:
+        parse(b'feature = "f"\nagent = "\xff"\n', "plan.toml")
+    assert caught.value.message == "plan.toml, line 2: is not UTF-8"
+
+
+def test_of_many_tasks_a_hint_names_some() -> None:
+    text = "\n".join(['feature="f"', *(f'[[task]]\nid="t{n}"\nprompt="x"' for n in range(500)), 'needs=["zz"]'])
+    with pytest.raises(BadPlan) as caught:
+        parse(text.encode(), "plan.toml")
+    assert caught.value.hint.endswith("and 480 more") and len(caught.value.hint) < 300
 
 
 def test_a_wave_that_contradicts_a_dependency_is_refused() -> None:

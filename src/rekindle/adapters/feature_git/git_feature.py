@@ -55,6 +55,11 @@ class GitFeature:
     def observe(self, branches: Mapping[str, str]) -> GitEvidence:
         return observing.observe(self.place, branches)
 
+    def choose_base(self, base: str) -> None:
+        """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
+        if self.place.tip(self.place.branch) is None:
+            trees.choose_base(self.place, base)
+
     def make_feature(self, base: str) -> str:
         return trees.make_feature(self.place, base)
 

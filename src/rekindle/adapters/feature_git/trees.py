@@ -23,16 +23,29 @@ def make_feature(place: Place, base: str) -> str:
     existing = place.tip(place.branch)
     if existing is not None:
         return existing
-    last = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
-    start = last or place.git.line("rev-parse", "--quiet", "--verify", f"{base or 'HEAD'}^{{commit}}")
+    kept = (naming.merged_ref(place.feature), *(() if base else (naming.base_ref(place.feature),)))
+    found = (place.git.line("rev-parse", "--quiet", "--verify", ref) for ref in kept)
+    start = next(filter(None, found), None) or choose_base(place, base)
+    place.set_ref(f"refs/heads/{place.branch}", start, None)
+    return start
+
+
+def choose_base(place: Place, base: str) -> str:
+    """Settle at which commit the feature begins, for whoever comes to make its branch.
+
+    An earlier feature of this name, whose branch somebody has deleted, is not gone on with; its last merge is kept.
+    """
+    start = place.git.line("rev-parse", "--quiet", "--verify", f"{base or 'HEAD'}^{{commit}}")
     if start is None:
         what = f"there is no commit {base!r}" if base else "the repository has no commit yet"
         raise FeatureBlocked(
             f"{what} that {place.branch} could begin at", "make a first commit, or name one with `base`"
         )
-    if last is None:
-        place.put_ref(naming.base_ref(place.feature), start)
-    place.set_ref(f"refs/heads/{place.branch}", start, None)
+    earlier = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
+    if earlier is not None:
+        place.put_ref(naming.kept_ref(place.feature, "earlier", earlier[:12]), earlier)
+        place.drop_ref(naming.merged_ref(place.feature), earlier)
+    place.put_ref(naming.base_ref(place.feature), start)
     return start
 
 

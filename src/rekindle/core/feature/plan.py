@@ -19,11 +19,11 @@ Edges = dict[str, tuple[str, ...]]
 
 
 class BadPlan(ValueError):
-    """This cannot be a plan. Says what is wrong, naming the tasks, and what would be right."""
+    """This cannot be a plan. Says what is wrong, naming the tasks, and what would be right; `task` is where to look."""
 
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, message: str, hint: str, task: str | None = None) -> None:
         super().__init__(message)
-        self.message, self.hint = message, hint
+        self.message, self.hint, self.task = message, hint, task
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ def arrange(
         raise BadPlan("the plan has no tasks", "give it at least one")
     twice = _first_repeated(names)
     if twice is not None:
-        raise BadPlan(f"two tasks are called {twice!r}", "give each an id of its own")
+        raise BadPlan(f"two tasks are called {twice!r}", "give each an id of its own", twice)
     known = set(names)
     for kind in (needs, after):
         for name, others in kind.items():
@@ -99,9 +99,13 @@ def _check_known(name: str, others: Iterable[str], known: set[str]) -> None:
     for other in (name, *others):
         if other not in known:
             where = f"task {name!r} waits for" if other != name else "dependencies are given for"
-            raise BadPlan(
-                f"{where} {other!r}, which is no task of the plan", f"the tasks are: {', '.join(sorted(known))}"
-            )
+            raise BadPlan(f"{where} {other!r}, which is no task of the plan", _there(known), name)
+
+
+def _there(names: Collection[str]) -> str:
+    """The tasks that there are, for a hint: of many, the first ones."""
+    shown = ", ".join(sorted(names)[:20])
+    return f"the tasks are: {shown}{f' and {len(names) - 20} more' if len(names) > 20 else ''}"
 
 
 def _joined(needs: Edges, after: Edges) -> Edges:
@@ -129,9 +133,9 @@ def _levels(names: Sequence[str], edges: Mapping[str, Sequence[str]]) -> Waves:
         wave = sorted(freed, key=order.__getitem__)
     left = [name for name in names if waits[name]]
     if left:
-        raise BadPlan(
-            f"tasks wait for one another: {' -> '.join(_cycle(left, waits))}", "take one of these dependencies out"
-        )
+        cycle = _cycle(left, waits)
+        told = f"tasks wait for one another: {' -> '.join(cycle)}"
+        raise BadPlan(told, "take one of these dependencies out", cycle[0])
     return tuple(waves)
 
 
@@ -148,13 +152,11 @@ def _check_waves(waves: Waves, names: Sequence[str], edges: Mapping[str, Sequenc
     listed = [name for wave in waves for name in wave]
     twice = _first_repeated(listed)
     if twice is not None:
-        raise BadPlan(f"task {twice!r} is in two waves", "list it once")
+        raise BadPlan(f"task {twice!r} is in two waves", "list it once", twice)
     if unknown := sorted(set(listed) - set(names)):
-        raise BadPlan(
-            f"a wave lists {unknown[0]!r}, which is no task of the plan", f"the tasks are: {', '.join(names)}"
-        )
+        raise BadPlan(f"a wave lists {unknown[0]!r}, which is no task of the plan", _there(names))
     if missing := sorted(set(names) - set(listed)):
-        raise BadPlan(f"task {missing[0]!r} is in no wave", "list it in one, or leave the waves out")
+        raise BadPlan(f"task {missing[0]!r} is in no wave", "list it in one, or leave the waves out", missing[0])
     number = {name: index for index, wave in enumerate(waves, start=1) for name in wave}
     for name, others in edges.items():
         for other in others:
@@ -162,6 +164,7 @@ def _check_waves(waves: Waves, names: Sequence[str], edges: Mapping[str, Sequenc
                 raise BadPlan(
                     f"task {name!r} of wave {number[name]} waits for {other!r} of wave {number[other]}",
                     "what it waits for belongs into an earlier wave",
+                    name,
                 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import tomllib
 from typing import Literal
@@ -10,11 +9,11 @@ from typing import Literal
 import msgspec
 
 from rekindle.core.feature.plan import BadPlan, Plan, Task, Waves, arrange
+from rekindle.core.feature.plan_complaint import PlanText, complaint
 from rekindle.core.names import why_not
 
 Mode = Literal["strict", "standard", "fast"]
 MODES: tuple[Mode, ...] = ("strict", "standard", "fast")
-_HEADER = re.compile(r"\s*\[\[\s*tasks?\s*\]\]")
 
 
 class _Task(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,35 +54,44 @@ class PlanFile(msgspec.Struct, frozen=True):
     base: str = ""
 
 
+_KEYS = {"task": _Task.__struct_fields__, "": _File.__struct_fields__}
+_VALUES = {"mode": f"it is one of: {', '.join(MODES)}"}
+
+
 def parse(content: bytes, name: str) -> PlanFile:
     """Read a plan file. `name` is what complaints call it."""
     try:
         text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadPlan(f"{name}, line {line}: is not UTF-8", "write it in UTF-8") from error
+    try:
         table = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadPlan(f"{name}: is no TOML ({error})", "mend it; docs/features.md shows a plan") from error
     if "tasks" in table and "task" not in table:
         table["task"] = table.pop("tasks")
-    places = _places(text)
+    lines = PlanText(name, text)
     try:
         given = msgspec.convert(table, _File)
     except msgspec.ValidationError as error:
-        found = re.search(r"\$\.task\[(\d+)\]", str(error))
-        place = _place(int(found.group(1)), places) if found else ""
-        raise BadPlan(f"{name}{place}: {error}", "docs/features.md lists the keys") from error
+        raise complaint(str(error), lines, _KEYS, _VALUES) from error
     for number, task in enumerate(given.task):
-        _check_task(task, f"{name}{_place(number, places)}")
+        _check_task(task, number, lines)
     if why_not(given.feature) is not None:
         raise BadPlan(
-            f"{name}: feature {given.feature!r} {why_not(given.feature)}", "use letters, digits, dashes and dots"
+            f"{lines.place(key='feature')}: feature {given.feature!r} {why_not(given.feature)}",
+            "use letters, digits, dashes and dots",
         )
     if given.jobs < 1:
-        raise BadPlan(f"{name}: jobs is {given.jobs}", "at least one task at a time has to run")
-    _check_commands((*given.lint, *given.checks), name)
+        raise BadPlan(f"{lines.place(key='jobs')}: jobs is {given.jobs}", "at least one task at a time has to run")
+    _check_commands(given.lint, lines.place(key="lint"))
+    _check_commands(given.checks, lines.place(key="checks"))
     try:
         plan = _plan(given)
     except BadPlan as error:
-        raise BadPlan(f"{name}: {error.message}", error.hint) from error
+        last = max((number for number, one in enumerate(given.task) if str(one.id) == error.task), default=None)
+        raise BadPlan(f"{lines.place(last)}: {error.message}", error.hint) from error
     return PlanFile(given.feature, plan, given.mode, given.jobs, given.base)
 
 
@@ -114,21 +122,31 @@ def _waves(given: _File) -> Waves | None:
         return None
     if None in numbered:
         without = next(str(one.id) for one in given.task if one.wave is None)
-        raise BadPlan(f"task {without!r} has no wave, others have", "give every task one, or none")
+        raise BadPlan(f"task {without!r} has no wave, others have", "give every task one, or none", without)
     order = sorted(number for number in numbered if number is not None)
     return tuple(tuple(str(one.id) for one in given.task if one.wave == number) for number in order)
 
 
-def _check_task(task: _Task, place: str) -> None:
+def _check_task(task: _Task, number: int, lines: PlanText) -> None:
     problem = why_not(str(task.id))
     if problem is not None:
-        raise BadPlan(f"{place}: the task id {str(task.id)[:40]!r} {problem}", "use letters, digits, dashes and dots")
+        raise BadPlan(
+            f"{lines.place(number)}: the task id {str(task.id)[:40]!r} {problem}",
+            "use letters, digits, dashes and dots",
+        )
     if not task.prompt.strip() and not task.summary.strip():
+        place = lines.place(number)
         raise BadPlan(f"{place}: task {task.id!r} has neither prompt nor summary", "say what its agent shall do")
-    _check_commands(task.checks, place)
+    _check_commands(task.checks, lines.place(number, "checks"))
+    for file in task.files:
+        if not file or file.startswith("/") or ".." in file.split("/"):
+            raise BadPlan(
+                f"{lines.place(number, 'files')}: the file {file!r} is not inside the repository",
+                "give its path from the top of the repository",
+            )
 
 
-def _check_commands(commands: list[str] | tuple[str, ...], place: str) -> None:
+def _check_commands(commands: list[str], place: str) -> None:
     for command in commands:
         try:
             words = shlex.split(command)
@@ -138,12 +156,3 @@ def _check_commands(commands: list[str] | tuple[str, ...], place: str) -> None:
             ) from error
         if not words:
             raise BadPlan(f"{place}: a check is empty", "give a command, or take it out")
-
-
-def _places(text: str) -> list[int]:
-    """The lines on which tasks begin."""
-    return [number for number, line in enumerate(text.split("\n"), start=1) if _HEADER.match(line)]
-
-
-def _place(task: int, places: list[int]) -> str:
-    return f", line {places[task]}" if task < len(places) else ""

@@ -1,0 +1,61 @@
+"""What is wrong with a plan file, and on which line: in words for people who do not know what reads it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+
+from rekindle.core.feature.plan import BadPlan
+
+_HEADER = re.compile(r"\s*\[\[\s*tasks?\s*\]\]")
+_UNKNOWN = re.compile(r"contains unknown field `([^`]+)`")
+_MISSING = re.compile(r"missing required field `([^`]+)`")
+_PLACE = re.compile(r" - at `\$(?:\.task\[(\d+)\])?(?:\.(\w+))?.*`\Z", re.DOTALL)
+_SHOWN = "docs/features.md shows a plan"
+
+
+class PlanText:
+    """The text of a plan file, for finding the line of a task or of a key. `name` is what complaints call the file."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self._lines = text.split("\n")
+        self._tasks = [number for number, line in enumerate(self._lines) if _HEADER.match(line)]
+
+    def place(self, task: int | None = None, key: str | None = None) -> str:
+        """The file, with the line of the key, else of the task, where it is known."""
+        known = task is not None and task < len(self._tasks)
+        begin = self._tasks[task] if task is not None and known else 0
+        after = (number for number in self._tasks if number > begin or task is None)
+        found = self._line_of(key, begin, next(after, len(self._lines))) if key and (known or task is None) else None
+        line = found if found is not None else (begin if known else None)
+        return self.name if line is None else f"{self.name}, line {line + 1}"
+
+    def _line_of(self, key: str, begin: int, end: int) -> int | None:
+        pattern = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
+        return next((number for number in range(begin, end) if pattern.match(self._lines[number])), None)
+
+
+def complaint(error: str, text: PlanText, keys: Mapping[str, Sequence[str]], values: Mapping[str, str]) -> BadPlan:
+    """What the reader of the file says, told so that it can be mended.
+
+    `keys` are those that there are (under "task" and ""), `values` what a key can have, where that is worth telling.
+    """
+    where = _PLACE.search(error)
+    task = int(where.group(1)) if where is not None and where.group(1) is not None else None
+    key = where.group(2) if where is not None else None
+    if unknown := _UNKNOWN.search(error):
+        name, there = unknown.group(1), keys["task" if task is not None else ""]
+        near = difflib.get_close_matches(name, there, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(there)}"
+        return BadPlan(f"{text.place(task, name)}: there is no key {name!r}{_inside(task)}", hint)
+    if missing := _MISSING.search(error):
+        return BadPlan(f"{text.place(task)}: the key {missing.group(1)!r} is missing{_inside(task)}", _SHOWN)
+    what = _PLACE.sub("", error).replace("`", "")
+    about = f"{key}: " if key is not None else ""
+    return BadPlan(f"{text.place(task, key)}: {about}{what[:1].lower()}{what[1:]}", values.get(key or "", _SHOWN))
+
+
+def _inside(task: int | None) -> str:
+    return " for a task" if task is not None else ""
