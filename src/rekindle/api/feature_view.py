@@ -9,6 +9,7 @@ import msgspec
 from rekindle.core.feature.decide import Situation
 from rekindle.core.feature.progress import Progress, is_merged
 from rekindle.core.journal.run import FAILED, PENDING, SKIPPED
+from rekindle.core.session.state import Session
 from rekindle.runtime.feature_runner import FeatureRunner
 
 
@@ -47,9 +48,17 @@ def _task(seen: Situation, name: str, summary: str, now: float) -> dict[str, Any
         "round": known.qa.round if known.qa is not None else None,
         "session": newest.id if newest is not None else None,
         "agent": live.agent if live is not None else None,
-        "seconds": round(now - min(session.created_at for session in found), 1) if found else 0,
+        "seconds": _seconds(found, now),
         "receipts": receipts,
     }
+
+
+def _seconds(sessions: list[Session], now: float) -> float:
+    """How long a task has been worked on: until now while an agent is up, else until something last happened."""
+    if not sessions:
+        return 0
+    until = now if any(one.is_up for one in sessions) else max(one.changed_at for one in sessions)
+    return round(until - min(one.created_at for one in sessions), 1)
 
 
 def _state(seen: Situation, name: str, known: Progress) -> str:
