@@ -14,7 +14,7 @@ from typing import Any
 
 from rekindle.api.client import is_served
 from rekindle.keeper import launch
-from tests.e2e.daemon import BIN, Machine, is_running, until
+from tests.e2e.daemon import BIN, Machine, until
 
 FEATURE = "shop"
 
@@ -102,16 +102,18 @@ class Shop:
         return self.machine.said(rows[-1]["id"]) if rows else ""
 
     def kill_everything(self) -> None:
-        """SIGKILL for the daemon, every guard, keeper and agent, at once."""
+        """SIGKILL for the daemon (also one that a command is just starting), every guard, keeper and agent, at once."""
+        until(self._is_killed, "the end of all")
+
+    def _is_killed(self) -> bool:
         with contextlib.suppress(OSError, ValueError):
             if is_served(self.machine.places):
                 os.kill(self.machine.daemon(), signal.SIGKILL)
-        while left := self._processes():
-            for pid in left:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            until(lambda left=left: not any(is_running(pid) for pid in left), "the end of all")  # type: ignore[misc]
-        until(lambda: not is_served(self.machine.places), "the end of the daemon")
+        left = self._processes()
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not left and not is_served(self.machine.places)
 
     def _processes(self) -> set[int]:
         found = set(self.machine.stamped())

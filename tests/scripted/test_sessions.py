@@ -115,6 +115,22 @@ def test_killed_during_a_command_it_is_not_run_again(place: Place) -> None:
         os.kill(pid, 9)
 
 
+def test_killed_before_a_file_is_written_it_is_written_after_all(place: Place) -> None:
+    pipe = place.cwd / "a.txt"
+    os.mkfifo(pipe)
+    wire = place.agent()
+    session = wire.new(place.cwd)
+    wire.start(session, "write a.txt hello\nsay next")
+    wire.until_tool("in_progress")  # it waits for somebody who reads the pipe
+    wire.kill()
+    pipe.unlink()
+    again = place.agent()
+    again.load(session, place.cwd)
+    told = UNKNOWN.format(1, "write a.txt hello").replace("do not repeat it", "write it again")
+    assert again.prompt(session, "Go on.").said == told + "next\n"
+    assert pipe.read_text() == "hello"
+
+
 def test_a_cut_off_last_step_is_told_once(place: Place) -> None:
     wire = place.agent()
     session = wire.new(place.cwd)

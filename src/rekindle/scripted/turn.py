@@ -8,7 +8,7 @@ import json
 from rekindle.scripted import report
 from rekindle.scripted.conversation import STEP_FINISHED, STEP_STARTED, Status, Stop
 from rekindle.scripted.hands import REJECTED, WITHDRAWN, Hands, Outcome, TurnFailed
-from rekindle.scripted.script import Ask, Step, parse
+from rekindle.scripted.script import Ask, Step, Write, parse
 from rekindle.scripted.session import Session
 
 #: Asks the agent to shorten its conversation. It has no model that forgets, so all that it does is to say so.
@@ -50,8 +50,12 @@ class Turn:
             await self._hands.say("I have seen: " + json.dumps(conversation.users, ensure_ascii=False))
             return "end_turn"
         for step in conversation.unknown():
-            sentence = f"step {step.number} ({step.directive}) was started, its outcome is unknown; I do not repeat it."
-            await self._hands.say(sentence)
+            sentence = f"step {step.number} ({step.directive}) was started, its outcome is unknown;"
+            if isinstance(step.action, Write):  # the same file with the same text: once or twice makes no difference
+                await self._hands.say(f"{sentence} I write it again.")
+                await self._step(step)
+                continue
+            await self._hands.say(f"{sentence} I do not repeat it.")
             self._finished(step, None, Outcome("unknown", "unknown"))
         return await self._steps(conversation.remaining())
 
