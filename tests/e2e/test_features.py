@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +304,49 @@ def test_a_lost_branch_and_a_lost_worktree_are_made_again(shop: Shop) -> None:
     for name in ("a", "b"):
         assert f"task {name}: started over, nothing of its work was left" in told
         assert shop.git("show", f"feature/{FEATURE}:{name}.txt") == name
+
+
+@pytest.mark.parametrize("how", ["missing", "rewritten"])
+def test_a_feature_branch_that_is_missing_or_rewritten_at_a_resume_costs_no_work(shop: Shop, how: str) -> None:
+    wait = "run sh -c 'test -e ../../../go || sleep 60'"
+    running = shop.start("run", "--plan", shop.plan(task("a"), task("b", "write b.txt b", wait, needs=["a"])))
+    until(lambda: (shop.root / ".worktrees" / FEATURE / "b" / "b.txt").exists(), "work on b")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    if how == "missing":
+        shop.git("branch", "-D", f"feature/{FEATURE}")
+    else:
+        squashed = shop.git("commit-tree", "-m", "squashed", "-p", "main", f"feature/{FEATURE}^{{tree}}")
+        shop.git("update-ref", f"refs/heads/feature/{FEATURE}", squashed)
+    (shop.root / "go").write_text("")
+    told = shop.machine.ok("resume", FEATURE)
+    assert {"missing": "it is made again at our last merge", "rewritten": "was rewritten since our last merge"}[
+        how
+    ] in told
+    first = "Merge task a: Task a" if how == "missing" else "squashed"
+    assert [subject for subject, _ in shop.history()] == [first, "Merge task b: Task b"]
+    assert shop.git("ls-tree", "--name-only", f"feature/{FEATURE}").split() == ["a.txt", "b.txt", "readme.txt"]
+    assert shop.count("task.started") == {"a": 1, "b": 2}
+
+
+def test_a_bare_repository_has_its_feature_worked_too(shop: Shop) -> None:
+    bare = shop.machine.home / "bare.git"
+    shop.git("clone", "-q", "--bare", str(shop.root), str(bare))
+    inside = replace(shop, machine=replace(shop.machine, work=bare))
+    inside.machine.ok("run", "--plan", shop.plan(task("a"), task("b", needs=["a"])))
+    assert [subject for subject, _ in inside.history()] == ["Merge task a: Task a", "Merge task b: Task b"]
+    assert inside.git("branch", "--list", "work/*") == ""
+    assert not shop.git("branch", "--list", "feature/*")
+
+
+def test_the_users_status_stays_as_it_is_while_a_run_works_and_no_file_of_theirs_says_so(shop: Shop) -> None:
+    before = shop.git("status", "--porcelain")
+    shop.machine.ok("run", "--plan", shop.plan(task("a", "write a.txt a", "stream 600 0.05 x")), "--detach")
+    until(lambda: (shop.root / ".worktrees" / FEATURE / "a" / "a.txt").exists(), "work")
+    assert shop.git("status", "--porcelain") == before
+    assert not (shop.root / ".gitignore").exists()
+    shop.machine.ok("stop", FEATURE)
+    assert shop.git("status", "--porcelain") == before
 
 
 def test_a_run_can_be_left_alone_and_be_ended(shop: Shop) -> None:
