@@ -14,6 +14,7 @@ from tests.e2e.daemon import Machine
 from tests.real.acp_stage import SETUPS, AcpStage
 from tests.real.acp_talk import AcpTalk
 from tests.real.damage import Damage
+from tests.real.models.steps import Reply
 from tests.real.programs import program
 from tests.real.stage import called
 
@@ -44,6 +45,22 @@ def test_an_agent_that_was_killed_in_mid_stream_goes_on_with_its_history(stand_u
     assert stage.was_told(session, stage.half), "and what was cut"
     if AGENTS[agent].native:
         assert any("answer one" in text for text in stage.remembered(session))
+
+
+@pytest.mark.parametrize("agent", [name for name in SETUPS if AGENTS[name].native])
+def test_a_turn_with_words_commands_and_words_is_no_loss_when_it_is_loaded_again(stand_up: StandUp, agent: str) -> None:
+    stage = stand_up(agent)
+    prompt = stage.commanding("the commands", "echo one >> ran.txt")
+    once_more = Reply("  And once more,\n\nas **asked**: ", (stage.setup.command("echo two >> ran.txt"),))
+    stage.model.when(lambda one: "I run it." in json.dumps(one.body), once_more, 1)
+    session = stage.begin(prompt, "--permission", "all")
+    stage.machine.until_status(session, "waiting")
+    assert (stage.machine.work / "ran.txt").read_text() == "one\ntwo\n"
+    stage.machine.ok("stop", session, "--sleep")
+    stage.machine.ok("send", session, stage.answering("the second thing", "answer two"), "--follow")
+    receipt = stage.machine.show(session)["receipt"]
+    assert receipt["kind"] == "same", receipt
+    assert stage.has_heard(session, "the commands") == 1
 
 
 @pytest.mark.parametrize("agent", SETUPS)
