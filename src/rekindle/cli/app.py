@@ -13,9 +13,9 @@ from rekindle.cli.outcome import report
 
 _COMMANDS = {
     "status": ("status", "status", "What is interrupted in this repository (the same as no command at all)."),
-    "run": ("sessions", "run", "Give a prompt to an agent, in a session that survives anything."),
+    "run": ("run", "run", "Give a prompt to an agent, in a session that survives anything."),
     "ps": ("ps", "ps", "List sessions: what works, what waits, what was interrupted."),
-    "resume": ("sessions", "resume", "Bring an agent back, in the same conversation."),
+    "resume": ("resume", "resume", "Bring an agent back, in the same conversation."),
     "send": ("sessions", "send", "Say something to a session's agent."),
     "attach": ("logs", "attach", "Come back to a session: watch it and talk to it."),
     "capture": ("terminals", "capture", "The screen of an agent that is used in a terminal."),

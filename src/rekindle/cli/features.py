@@ -13,16 +13,14 @@ import click
 from rekindle.agents.registry import DEFAULT
 from rekindle.api.client import DaemonClient, NoDaemon
 from rekindle.api.feature_resume import explain
-from rekindle.api.places import Places
 from rekindle.cli import feature_screens
 from rekindle.cli.feature_progress import Board
-from rekindle.cli.options import print_json, workspace
+from rekindle.cli.options import places, print_json, workspace
 from rekindle.cli.outcome import INTERRUPTED, printable
 from rekindle.cli.status import quoted
 from rekindle.core.feature.naming import branch_word
 from rekindle.core.names import why_not
 from rekindle.ports.errors import NoRepository, RekindleError, UsageError
-from rekindle.settings import load
 
 _PAUSE = 0.15
 _LONGEST_PLAN = 1 << 20
@@ -179,7 +177,7 @@ def watch(client: DaemonClient, cwd: str, feature: str, *, as_json: bool) -> int
 
 
 def _client() -> DaemonClient:
-    return DaemonClient(Places(load(os.environ, None)))
+    return DaemonClient(places())
 
 
 def _read(path: str) -> str:

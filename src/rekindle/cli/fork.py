@@ -9,11 +9,9 @@ from rekindle.adapters import files, kept_environment
 from rekindle.agents.places import record_place
 from rekindle.agents.registry import AGENTS
 from rekindle.api.client import DaemonClient
-from rekindle.api.places import Places
-from rekindle.cli.options import print_json
+from rekindle.cli.options import places, print_json
 from rekindle.cli.outcome import printable
 from rekindle.ports.errors import UsageError
-from rekindle.settings import load
 
 
 def fork(client: DaemonClient, session: str, at: str, prompt: str, *, as_json: bool) -> int:
@@ -49,7 +47,7 @@ def _points(told: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         raise UsageError(
             f"{told['id']} cannot be resumed from an earlier point", f"{told['agent']} does not offer that"
         )
-    folder = os.path.join(Places(load(os.environ, None)).sessions, told["id"])
+    folder = os.path.join(places().sessions, told["id"])
     environment = kept_environment.read(folder) or dict(os.environ)
     place = record_place(told["agent"], environment, os.path.realpath(told["cwd"]), token)
     try:

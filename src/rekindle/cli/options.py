@@ -14,6 +14,7 @@ from rekindle.ports.errors import RekindleError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rekindle.api.places import Places
     from rekindle.wiring import Workspace
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -37,12 +38,10 @@ def complete_features(_ctx: click.Context, _param: click.Parameter, incomplete: 
 
 def complete_sessions(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of sessions, for the shell."""
-    from rekindle.api.places import Places
     from rekindle.cli.commands.ps import sessions
-    from rekindle.settings import load
 
     try:
-        found = sessions(Places(load(os.environ, None)))
+        found = sessions(places())
     except RekindleError:
         return []
     return [CompletionItem(row["id"], help=row["title"]) for row in found if row["id"].startswith(incomplete)]
@@ -71,3 +70,16 @@ def json_option(function: Decorated) -> Decorated:
 def print_json(value: Any) -> None:
     """Print one JSON object. ASCII only, because text from a journal may hold half a surrogate pair."""
     print(json.dumps(value))
+
+
+def places() -> Places:
+    """Where the user's store is."""
+    from rekindle.api.places import Places
+    from rekindle.settings import load
+
+    return Places(load(os.environ, None))
+
+
+def who() -> str:
+    """Who asks, for the record."""
+    return f"pid {os.getpid()}"

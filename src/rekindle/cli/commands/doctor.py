@@ -23,7 +23,7 @@ from rekindle.adapters.journal_file.repair import verify
 from rekindle.api.client import is_served
 from rekindle.api.places import Places
 from rekindle.cli.offline import offline
-from rekindle.cli.options import json_option, print_json, workspace
+from rekindle.cli.options import json_option, places, print_json, workspace
 from rekindle.cli.outcome import printable
 from rekindle.cli.status import quoted
 from rekindle.core.feature.naming import work_branch
@@ -31,7 +31,6 @@ from rekindle.core.journal.analysis import analyse
 from rekindle.hooks import install as installer
 from rekindle.keeper import launch
 from rekindle.ports.errors import RekindleError
-from rekindle.settings import load
 from rekindle.wiring import Workspace
 
 _LARGE = 64 << 20
@@ -51,7 +50,7 @@ class Finding:
 def doctor(as_json: bool) -> int:
     """Check this machine and this repository. Exit status 1 if something is bad. Changes no file of yours."""
     findings = list(_machine())
-    findings.extend(_sessions(Places(load(os.environ, None))))
+    findings.extend(_sessions(places()))
     try:
         findings.extend(_repository(workspace()))
     except RekindleError as error:

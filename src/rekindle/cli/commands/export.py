@@ -14,8 +14,7 @@ from rekindle.adapters import snapshots
 from rekindle.adapters.moving.export import export as write
 from rekindle.adapters.sql_store import quick
 from rekindle.cli.commands.logs import named
-from rekindle.cli.commands.sessions import places
-from rekindle.cli.options import complete_sessions, json_option, print_json
+from rekindle.cli.options import complete_sessions, json_option, places, print_json
 from rekindle.cli.outcome import printable
 from rekindle.ports.errors import RekindleError, UsageError
 

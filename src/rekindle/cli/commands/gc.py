@@ -14,8 +14,7 @@ import click
 from rekindle.adapters.sql_store import quick
 from rekindle.adapters.sql_store.codec import Unreadable, decode_session
 from rekindle.adapters.vault import retention
-from rekindle.cli.commands.sessions import places
-from rekindle.cli.options import json_option, print_json
+from rekindle.cli.options import json_option, places, print_json
 from rekindle.cli.outcome import printable
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import OwnedError, RekindleError

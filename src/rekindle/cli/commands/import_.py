@@ -15,8 +15,7 @@ from rekindle.adapters.moving.importing import Place, put_in_place
 from rekindle.agents.registry import AGENTS
 from rekindle.api.client import DaemonClient
 from rekindle.cli.commands.ps import sessions
-from rekindle.cli.commands.sessions import places
-from rekindle.cli.options import json_option, print_json
+from rekindle.cli.options import json_option, places, print_json
 from rekindle.cli.outcome import printable
 from rekindle.core.moving import Manifest
 from rekindle.ports.errors import OwnedError, UsageError

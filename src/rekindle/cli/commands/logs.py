@@ -12,10 +12,10 @@ import click
 from rekindle.adapters.conversation import Conversation, is_in_terminal
 from rekindle.api.client import DaemonClient
 from rekindle.cli.commands.ps import sessions
-from rekindle.cli.commands.sessions import places, watch
 from rekindle.cli.live import LiveView
-from rekindle.cli.options import complete_sessions, json_option, print_json
+from rekindle.cli.options import complete_sessions, json_option, places, print_json
 from rekindle.cli.terminals import enter
+from rekindle.cli.watching import watch
 from rekindle.ports.errors import RekindleError, UsageError
 
 

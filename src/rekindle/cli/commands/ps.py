@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
@@ -11,9 +10,8 @@ import click
 from rekindle.api.client import DaemonClient, NoDaemon, is_served
 from rekindle.api.places import Places
 from rekindle.cli.offline import offline
-from rekindle.cli.options import json_option, print_json
+from rekindle.cli.options import json_option, places, print_json
 from rekindle.cli.outcome import printable
-from rekindle.settings import load
 
 
 @click.command()
@@ -21,7 +19,7 @@ from rekindle.settings import load
 @json_option
 def ps(every: bool, as_json: bool) -> None:
     """List sessions: what works, what waits, what was interrupted."""
-    rows = sessions(Places(load(os.environ, None)))
+    rows = sessions(places())
     shown = [row for row in rows if every or row["status"] not in ("completed", "cancelled", "failed")]
     if as_json:
         print_json({"sessions": shown})

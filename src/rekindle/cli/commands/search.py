@@ -17,11 +17,10 @@ from rekindle.agents.registry import AGENTS
 from rekindle.api.places import Places
 from rekindle.cli.commands.logs import named
 from rekindle.cli.commands.ps import sessions
-from rekindle.cli.options import complete_sessions, json_option, print_json
+from rekindle.cli.options import complete_sessions, json_option, places, print_json
 from rekindle.cli.outcome import printable
 from rekindle.core.masking import Masker
 from rekindle.core.search import Hit, expression
-from rekindle.settings import load
 
 
 @click.command()
@@ -51,14 +50,14 @@ def search(
     Example:
       rekindle search 'migrat* "foreign key"' --agent scripted --limit 5
     """
-    places = Places(load(os.environ, None))
+    here = places()
     query = " ".join(text)
     only = named(session) if session is not None else None
-    rows = {row["id"]: row for row in sessions(places)}
+    rows = {row["id"]: row for row in sessions(here)}
     chosen = None
     if only is not None or agent is not None:
         chosen = [row["id"] for row in rows.values() if only in (None, row["id"]) and agent in (None, row["agent"])]
-    hits = _found(places, query, chosen, limit, "newest" if newest else "best")
+    hits = _found(here, query, chosen, limit, "newest" if newest else "best")
     shown = [{**msgspec.to_builtins(one), **_about(rows.get(one.session))} for one in hits]
     if as_json:
         print_json({"query": query, "hits": shown})

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from rekindle.api.client import DaemonClient, NoDaemon, is_served
-from rekindle.api.places import Places
-from rekindle.settings import load
+from rekindle.cli.options import places
 
 
 @click.command()
@@ -22,13 +21,13 @@ def serve(on_demand: bool, only_stop: bool) -> int:
     """Run the daemon that owns your sessions. There is one per store; other commands start it when they need it."""
     if only_stop:
         try:
-            told = DaemonClient(Places(load(os.environ, None))).ask("shutdown", start=False)
+            told = DaemonClient(places()).ask("shutdown", start=False)
         except NoDaemon:
-            places = Places(load(os.environ, None))
-            if not is_served(places):
+            here = places()
+            if not is_served(here):
                 print("No daemon is running.")
                 return 0
-            pid = int(Path(places.daemon_lock).read_text())  # it holds the lock, so it lives
+            pid = int(Path(here.daemon_lock).read_text())  # it holds the lock, so it lives
             os.kill(pid, signal.SIGTERM)
             told = {"pid": pid}
         print(f"The daemon (pid {told['pid']}) is stopping; agents go on in their keepers.")

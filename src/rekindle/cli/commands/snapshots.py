@@ -18,10 +18,9 @@ from rekindle.adapters.sql_store.rebuild import SESSION_FILE
 from rekindle.api.places import Places
 from rekindle.api.service import NoSuchSession
 from rekindle.cli.commands.ps import sessions
-from rekindle.cli.options import complete_sessions, json_option, print_json
+from rekindle.cli.options import complete_sessions, json_option, places, print_json
 from rekindle.cli.outcome import printable
 from rekindle.ports.errors import NoWorktree, OwnedError
-from rekindle.settings import load
 
 
 @click.command()
@@ -94,11 +93,11 @@ def diff(session: str, a: str | None, b: str | None) -> None:
 
 
 def _row(prefix: str) -> dict[str, Any]:
-    places = Places(load(os.environ, None))
-    rows = [row for row in sessions(places) if prefix and row["id"].startswith(prefix)]
+    here = places()
+    rows = [row for row in sessions(here) if prefix and row["id"].startswith(prefix)]
     exact = [row for row in rows if row["id"] == prefix] or rows
     if len(exact) == 1:
-        return {**exact[0], **_begun(places, exact[0]["id"])}
+        return {**exact[0], **_begun(here, exact[0]["id"])}
     if not exact:
         raise NoSuchSession(f"there is no session {prefix!r}", "`rekindle ps --all` lists them")
     names = ", ".join(row["id"] for row in exact[:5])

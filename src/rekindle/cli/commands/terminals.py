@@ -8,8 +8,7 @@ import click
 
 from rekindle.adapters.conversation import is_in_terminal
 from rekindle.cli.commands.logs import named
-from rekindle.cli.commands.sessions import places
-from rekindle.cli.options import complete_sessions, json_option, print_json
+from rekindle.cli.options import complete_sessions, json_option, places, print_json
 from rekindle.cli.terminals import terminals_with
 from rekindle.ports.errors import UsageError
 

@@ -11,8 +11,7 @@ import click
 from rekindle.adapters.vault import kept
 from rekindle.adapters.vault.vault import FOLDER, editions
 from rekindle.cli.commands.logs import named
-from rekindle.cli.commands.sessions import places
-from rekindle.cli.options import complete_sessions, json_option, print_json
+from rekindle.cli.options import complete_sessions, json_option, places, print_json
 from rekindle.cli.outcome import printable
 
 

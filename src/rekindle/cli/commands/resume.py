@@ -1,0 +1,143 @@
+"""rekindle resume: sessions by asking the daemon here, features by `rekindle.cli.features`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from rekindle.agents.registry import AGENTS
+from rekindle.api.client import DaemonClient
+from rekindle.api.service import PERMISSIONS
+from rekindle.cli.explain import explain
+from rekindle.cli.fork import fork
+from rekindle.cli.limits import limit_options
+from rekindle.cli.options import complete_resumable, json_option, places, print_json, who
+from rekindle.cli.outcome import printable
+from rekindle.cli.receipts import print_receipt
+from rekindle.cli.watching import watch
+from rekindle.ports.errors import UsageError
+
+
+@click.command()
+@click.argument("what", required=False, shell_complete=complete_resumable)
+@click.option("--all", "every", is_flag=True, help="Every feature that needs no answer, and every session that died.")
+@click.option("--kill", is_flag=True, help="End a live agent first.")
+@click.option("--explain", "only_explain", is_flag=True, help="Print evidence, decision and reasons, and do nothing.")
+@click.option("--follow", "-f", is_flag=True, help="Show what the agent then does.")
+@click.option("--at", metavar="N|ID", help="From an earlier answer, as a copy (a new session); `list` lists them.")
+@click.option("--prompt", default="", metavar="TEXT", help="What the copy is told first (with --at).")
+@click.option("--agent", type=click.Choice(list(AGENTS)), help="Hand over: another agent goes on, told the history.")
+@click.option("--model", help="With --agent: the model that it uses.")
+@click.option(
+    "--native/--told", default=None, help="Load the agent's own record, or begin anew and tell it the history."
+)
+@limit_options
+@click.option("--choose", type=click.Choice(["A", "B", "C"]), help="The answer to what the resume of a feature asks.")
+@click.option("--instructions", default="", metavar="TEXT", help="Own words on how a feature goes on (answer C).")
+@click.option(
+    "--plan", "plan_file", type=click.Path(), metavar="FILE", help="A new plan for a feature that starts over."
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many tasks of a feature at once.")
+@click.option("--permission", type=click.Choice(PERMISSIONS), default="edits", help="For new sessions of a feature.")
+@click.option("--detach", "-d", is_flag=True, help="Do not wait for the end of a feature's run.")
+@json_option
+def resume(
+    what: str | None,
+    every: bool,
+    kill: bool,
+    only_explain: bool,
+    follow: bool,
+    at: str | None,
+    prompt: str,
+    agent: str | None,
+    model: str | None,
+    native: bool | None,
+    limits: dict[str, float | int],
+    choose: str | None,
+    instructions: str,
+    plan_file: str | None,
+    jobs: int | None,
+    permission: str,
+    detach: bool,
+    as_json: bool,
+) -> int:
+    """Resume WHAT: a feature, to its end, or a session, in the same conversation if that can be; say what was proved.
+
+    Without WHAT: the only one that is interrupted. A feature's questions can be answered with --choose.
+    """
+    from rekindle.cli import features
+
+    session = what
+    client = DaemonClient(places())
+    if every and what is not None:
+        raise UsageError("--all and a name do not go together", "give one of them")
+    feature = features.meant(what, every=every)
+    if feature is not None:
+        asked = features.Resume(choose, instructions, plan_file, jobs, permission, detach)
+        return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
+    if choose or instructions or plan_file or jobs:
+        raise UsageError("--choose, --instructions, --plan and --jobs are for features", "name the feature")
+    if (every and (agent or native is not None)) or (model and not agent):
+        raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
+    if every and only_explain:
+        each = [explain(client.ask("show", session=one["id"]), places().sessions) for one in _interrupted_ones(client)]
+        print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
+        return 0
+    if every:
+        apart = features.resume_all(as_json=as_json)
+        told = client.ask("resume_all", by=who(), kill=kill, apart=apart)
+        if as_json:
+            print_json(told)
+        else:
+            _print_resumed(client, told)
+        return 0
+    chosen = session if session is not None else _only_interrupted(client)
+    if at is not None:
+        return fork(client, chosen, at, prompt, as_json=as_json)
+    if only_explain:
+        shown = explain(client.ask("show", session=chosen), places().sessions)
+        print_json(shown) if as_json else print("\n".join(shown["text"]))
+        return 0
+    told = client.ask(
+        "resume",
+        session=chosen,
+        by=who(),
+        kill=kill,
+        limits=limits,
+        native=native,
+        agent=agent,
+        model=model,
+        env=dict(os.environ) if agent is not None else None,
+    )
+    if as_json:
+        print_json(told)
+    else:
+        print_receipt(told)
+    if follow:
+        return watch(client, told["id"], put_to_sleep=False)
+    return 1 if told["status"] in ("failed", "interrupted", "asleep") else 0
+
+
+def _only_interrupted(client: DaemonClient) -> str:
+    found = _interrupted_ones(client)
+    if len(found) == 1:
+        return str(found[0]["id"])
+    if not found:
+        raise UsageError("no session is interrupted", "`rekindle ps --all` lists all sessions")
+    names = ", ".join(f"{one['id']} ({one['status']})" for one in found[:5])
+    raise UsageError(f"{len(found)} sessions can be resumed: {names}", "name one, or use --all")
+
+
+def _interrupted_ones(client: DaemonClient) -> list[dict[str, Any]]:
+    return [one for one in client.ask("list")["sessions"] if one["status"] in ("interrupted", "dead", "queued")]
+
+
+def _print_resumed(client: DaemonClient, told: dict[str, Any]) -> None:
+    for name in told["resumed"]:
+        print_receipt(client.ask("show", session=name))
+    for one in told["skipped"]:
+        print(f"{one['id']}: skipped, {printable(one['reason'])}")
+    if not told["resumed"]:
+        print("Nothing was brought back.")

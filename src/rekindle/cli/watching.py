@@ -1,0 +1,71 @@
+"""Watching a session from a terminal: what it does, its questions, and what becomes of it when the watcher leaves."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from rekindle.api.client import DaemonClient
+from rekindle.cli.live import LiveView, follow_until
+from rekindle.cli.options import places, who
+from rekindle.cli.outcome import INTERRUPTED, printable
+from rekindle.ports.errors import QuestionError
+
+
+def watch(client: DaemonClient, session: str, *, put_to_sleep: bool) -> int:
+    """Show a session until it comes to rest; Ctrl-C leaves it running or stops it."""
+    view = LiveView()
+    folder = os.path.join(places().sessions, session)
+    try:
+        while True:
+            told = follow_until(folder, lambda: _rested(client, session), view)
+            if told["asks"] is None:
+                break
+            _put_question(client, session, told)
+    except KeyboardInterrupt:
+        view.rest()
+        return _interrupted(client, session)
+    if told["message"]:
+        print(f"rekindle: {printable(told['message'])}", file=sys.stderr)
+    if told["status"] == "interrupted":
+        print(f"The agent died. Bring it back with: rekindle resume {session}", file=sys.stderr)
+        return 1
+    if told["state"] == "FAILED" or told["message"]:
+        return 1
+    if put_to_sleep:
+        client.ask("stop", session=session, to="asleep", by=who())
+    return 0
+
+
+def _rested(client: DaemonClient, session: str) -> dict[str, Any] | None:
+    told = client.ask("wait", session=session, seconds=0.2)
+    return told if told["rested"] else None
+
+
+def _put_question(client: DaemonClient, session: str, told: dict[str, Any]) -> None:
+    asks = told["asks"]
+    options = {str(number): one for number, one in enumerate(asks["options"], start=1)}
+    if not sys.stdin.isatty():
+        offered = ", ".join(one[0] for one in asks["options"])
+        raise QuestionError(
+            f"the agent asks: {asks['title']} ({offered})", f"answer with: rekindle answer {session} allow|deny"
+        )
+    for number, one in options.items():
+        click.echo(f"  {number}. {printable(one[1])}")
+    choice = click.prompt("Your choice", type=click.Choice(list(options)))
+    client.ask("answer", session=session, choice=options[choice][0], by=who())
+
+
+def _interrupted(client: DaemonClient, session: str) -> int:
+    if sys.stdin.isatty():
+        click.echo("\n  l. leave it working   s. stop it")
+        if click.prompt("Your choice", type=click.Choice(["l", "s"]), default="l") == "s":
+            client.close()
+            client.ask("stop", session=session, to="cancelled", by=who())
+            print(f"{session}: stopped.", file=sys.stderr)
+            return INTERRUPTED
+    print(f"It goes on without you: rekindle attach {session}", file=sys.stderr)
+    return INTERRUPTED
