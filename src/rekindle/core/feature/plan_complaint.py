@@ -21,15 +21,17 @@ class PlanText:
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self._lines = text.split("\n")
-        self._tasks = [number for number, line in enumerate(self._lines) if _HEADER.match(line)]
+        tasks = (number for number, line in enumerate(self._lines) if _HEADER.match(line))
+        self._begins = [0, *tasks, len(self._lines)]
 
     def place(self, task: int | None = None, key: str | None = None) -> str:
         """The file, with the line of the key, else of the task, where it is known."""
-        known = task is not None and task < len(self._tasks)
-        begin = self._tasks[task] if task is not None and known else 0
-        after = (number for number in self._tasks if number > begin or task is None)
-        found = self._line_of(key, begin, next(after, len(self._lines))) if key and (known or task is None) else None
-        line = found if found is not None else (begin if known else None)
+        part = 0 if task is None else task + 1
+        if part + 1 >= len(self._begins):
+            return self.name
+        line = self._line_of(key, self._begins[part], self._begins[part + 1]) if key is not None else None
+        if line is None and task is not None:
+            line = self._begins[part]
         return self.name if line is None else f"{self.name}, line {line + 1}"
 
     def _line_of(self, key: str, begin: int, end: int) -> int | None:
