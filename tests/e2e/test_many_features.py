@@ -111,3 +111,19 @@ def test_agents_that_outlived_the_daemon_are_gone_before_their_task_starts_over_
     assert two.events("session.end")[-1]["data"]["reason"] == "completed"
     assert len(two.history()) == (1 if choice == "A" else 0)
     assert shop.machine.show(first)["session"]["state"] == "CANCELLED"
+
+
+def test_of_two_who_resume_at_once_one_runs_and_the_other_is_refused(shop: Shop) -> None:
+    plan = shop.plan(task("a", "write a.txt a", WAIT, "stream 60 0.05 x"))
+    running = shop.start("run", "--plan", plan)
+    until(lambda: (shop.root / ".worktrees" / "shop" / "a" / "a.txt").exists(), "work")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    (shop.root / "go").write_text("")
+    both = [shop.start("resume", "shop") for _ in range(2)]
+    told = {one.communicate(timeout=100)[0]: one.returncode for one in both}
+    assert sorted(told.values()) == [0, 4], told
+    [refused] = [text for text, code in told.items() if code == 4]
+    assert "is held by pid" in refused or "being run already" in refused or "another process holds" in refused
+    assert len(shop.events("session.start")) == 2
+    assert shop.count("branch.merged") == {"a": 1}
