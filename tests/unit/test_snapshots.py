@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 import subprocess
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +16,10 @@ import pytest
 from rekindle.adapters.git import Children
 from rekindle.adapters.restoring import restore
 from rekindle.adapters.snapshots import MOST_BYTES, Snapshot, choose, difference, listing, pin, take
+from rekindle.adapters.workplace import LocalWorkplace
+from rekindle.core.session.facts import Created, Cut, Exited, Launched, LaunchIntended, Opened, PromptQueued, PromptSent
 from rekindle.ports.errors import BadName, GitFailed, InTheWay, NoRepository, NoSuchSnapshot, UsageError
+from tests.sessions import folded
 
 SESSION = "abcdef0123"
 NOW = 1_700_000_000.0
@@ -659,3 +664,24 @@ def test_all_of_it_is_on_the_disk_before_the_ref_is_made(repo: Path, monkeypatch
     begun = {str(objects / name[:2] / name[2:]) for name in git(repo, "rev-list", "--objects", "main").split()}
     assert loose - begun <= synced
     assert {str(Path(path).parent) for path in loose - begun} | {str(objects)} <= synced
+
+
+def test_a_snapshot_that_came_too_late_for_a_turn_that_was_cut_does_not_hide_what_the_turn_wrote(
+    repo: Path, tmp_path: Path
+) -> None:
+    began = time.time()
+    (repo / "ran.txt").write_text("by the turn")
+    taken(repo, "the session begins", began - 5)
+    cut = folded(
+        [
+            Created(at=began - 9, session=SESSION, agent="scripted", cwd=str(repo)),
+            PromptQueued(at=began - 8, prompt="p", text="do it"),
+            LaunchIntended(at=began - 7, attempt=1, generation=1, how="new"),
+            Launched(at=began - 6, attempt=1, folder="/k/1", pid=1),
+            Opened(at=began - 5, attempt=1, how="new", token="tok"),
+            PromptSent(at=began, attempt=1, prompt="p", message=3, text="do it"),
+            Exited(at=began + 1, attempt=1, how_ended="killed", by_us=False, cut=Cut(said="I do")),
+        ]
+    )
+    place = LocalWorkplace(str(tmp_path / "sessions"), str(tmp_path / "sockets"))
+    assert asyncio.run(place.changed(cut)) == ["ran.txt"]

@@ -103,14 +103,18 @@ class LocalWorkplace:
         return told
 
     async def changed(self, session: Session) -> list[str]:
-        """The files that differ from the end of the last turn. None where git cannot tell: the agent looks itself."""
+        """The files that differ from the end of the last turn. None where git cannot tell: the agent looks itself.
+
+        A snapshot may show a moment that is a little later than the one it was asked for in. So if by the snapshots a
+        turn that was cut has changed nothing, the times of the files are looked at as well.
+        """
         turn = session.turn
         until = turn.sent_at if turn is not None and turn.state == "cut" else None
         try:
             found = await asyncio.to_thread(changed_since, session.cwd, session.id, session.worktree, until)
         except (GitFailed, OSError):
             found = None
-        if found is None and until is not None:
+        if not found and until is not None:
             return await asyncio.to_thread(recently_written, session.cwd, until)
         return found or []
 

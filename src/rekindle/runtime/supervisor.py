@@ -20,6 +20,7 @@ from rekindle.agents.acp.messages import refuse
 from rekindle.agents.dialect import Outgoing
 from rekindle.agents.kind import AgentKind, Start
 from rekindle.agents.terminal import TerminalDialect, in_terminal
+from rekindle.agents.transcript import Record
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.marks import marks
@@ -359,9 +360,18 @@ class Supervisor:
         if talk.kind.proof == "transcript" and _has_worked(self.engine.session(session), talk.attempt):
             # the last moment at which its record can prove anything
             self.engine.record(session, await self._look_at_record(self.engine.session(session), talk))
-        self.engine.record(session, talk.ended(ended, self.engine.session(session)))
+        record = await self._last_words(self.engine.session(session))
+        self.engine.record(session, talk.ended(ended, self.engine.session(session), record))
         self._talks.pop(session, None)
         self._performed.pop(session, None)
+
+    async def _last_words(self, session: Session) -> Record | None:
+        """The agent's own record, if a turn was cut: it may have written down what it did not live to tell."""
+        if session.turn is None or session.token is None:
+            return None
+        with contextlib.suppress(RekindleError):
+            return await self._records.read(session, session.token)
+        return None
 
     async def _settle(self, session: str, talk: Talk) -> None:
         """Wait until the agent has shown what it remembers, then say that the conversation is open."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rekindle.agents import fields
 from rekindle.agents import observation as o
 from rekindle.agents.booking import Replayed, as_fact
-from rekindle.agents.dialect import Outgoing, fold
+from rekindle.agents.dialect import OpenState, OpenTool, Outgoing, fold
 from rekindle.agents.framing import Framer, Line
 from rekindle.agents.kind import AgentKind
 from rekindle.agents.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECONDS, TerminalDialect, is_ready, turn
@@ -22,7 +22,7 @@ from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.history import Turn
 from rekindle.core.session.marks import marks
 from rekindle.core.session.permission import Allow, Ask, Deny, Mode, decide
-from rekindle.core.session.state import Session
+from rekindle.core.session.state import Prompt, Session
 from rekindle.ports.keepers import Ended, Sent
 
 Resolve = Callable[[str, Iterable[str]], list[str]]
@@ -199,8 +199,8 @@ class Talk:
         self._note_sent(deque(one for one in unknown if self.wire.prompt_in(one.id, one.payload) is not None), step)
         return step.facts
 
-    def ended(self, ended: Ended, session: Session) -> f.Exited:
-        """How the attempt ended, and what was going on in it."""
+    def ended(self, ended: Ended, session: Session, record: Record | None = None) -> f.Exited:
+        """How the attempt ended, and what was going on in it. `record` is the agent's own, as it lies there then."""
         turn = session.turn
         cut = None
         if turn is not None and turn.attempt == self.attempt:
@@ -208,7 +208,7 @@ class Talk:
             delivered = (
                 "yes" if turn.message <= ended.delivered else "no" if turn.message > ended.started else "unknown"
             )
-            tools = [tool.words for tool in state.tools]
+            tools = [tool.words for tool in state.tools or _untold(state, turn, record)]
             cut = Cut(said=state.said[-4000:], tools=tools, swept=list(ended.swept), delivered=delivered)  # type: ignore[arg-type]
         return f.Exited(
             at=self._clock(),
@@ -272,3 +272,10 @@ class Talk:
             case Ask():
                 return [asked]
         return [asked, f.PermissionAnswered(at=self._clock(), request=key, option=chosen, by="policy")]
+
+
+def _untold(state: OpenState, turn: Prompt, record: Record | None) -> tuple[OpenTool, ...]:
+    """The tools that the agent wrote down and did not live to tell of. What it still asked for was not begun."""
+    if record is None or state.unanswered or record.prompts[-1:] != (turn.text,):
+        return ()
+    return record.open_tools
