@@ -71,12 +71,21 @@ def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
 
 
 def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool) -> None:
-    """A fault that nobody foresaw is met as a killed daemon is: begin anew with what is on the disk."""
-    pause = 1.0
+    """A fault that nobody foresaw is met as a killed daemon is: begin anew with what is on the disk.
+
+    What is wrong at the very beginning is raised: whoever started the daemon is there to be told.
+    """
+    pause, has_served = 1.0, False
     while True:
         begun = time.monotonic()
-        if asyncio.run(_serve(places, environment, lock, on_demand=on_demand)):
-            return
+        try:
+            if asyncio.run(_serve(places, environment, lock, on_demand=on_demand)):
+                return
+            has_served = True
+        except Exception:
+            if not has_served:
+                raise
+            log.exception("the daemon could not begin anew")
         pause = 1.0 if time.monotonic() - begun > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
         log.error("beginning anew after a fault, in %g s", pause)
         time.sleep(pause)

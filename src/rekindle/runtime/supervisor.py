@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 from collections import defaultdict
 from collections.abc import Coroutine
 from typing import Any
@@ -18,21 +17,20 @@ from typing import Any
 from rekindle.agents import observation as o
 from rekindle.agents.acp.messages import refuse
 from rekindle.agents.dialect import Outgoing
-from rekindle.agents.kind import AgentKind, Start
-from rekindle.agents.terminal import TerminalDialect, in_terminal
-from rekindle.agents.transcript import Record
+from rekindle.agents.kind import AgentKind
+from rekindle.agents.terminal import TerminalDialect
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
-from rekindle.core.session.marks import marks
 from rekindle.core.session.state import Session
-from rekindle.core.session.strategy import load_not_before
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Order, Output, ProgramMissing, Sent
-from rekindle.ports.records import Compared, Records
+from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Output, Sent
+from rekindle.ports.records import Records
 from rekindle.ports.store import StaleGeneration
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
+from rekindle.runtime.launching import Launcher
+from rekindle.runtime.proof import compared, has_worked, last_words, may_compare
 from rekindle.runtime.talk import Step, Talk
 
 log = logging.getLogger(__name__)
@@ -64,9 +62,9 @@ class Supervisor:
         self.engine = engine
         self._keepers = keepers
         self._workplace = workplace
-        self._kinds = kinds
         self._records = records
         self._comeback = Comeback(records, workplace, kinds)
+        self._launcher = Launcher(engine, keepers, workplace, kinds, self._comeback)
         self._start_seconds = start_seconds
         self._settle_seconds = settle_seconds
         self._locks: dict[str, asyncio.Lock] = {}
@@ -170,7 +168,8 @@ class Supervisor:
     async def _perform(self, effect: Effect) -> None:
         match effect:
             case Launch():
-                await self._launch(effect)
+                if not await self._launcher.launch(effect):
+                    self._performed.get(effect.session, set()).discard(effect.id)
             case Open():
                 talk = self._talks.get(effect.session)
                 if talk is not None:
@@ -194,90 +193,15 @@ class Supervisor:
             case Wait():
                 self._background(self._wake(effect))
 
-    async def _launch(self, effect: Launch) -> None:
-        session = self.engine.session(effect.session)
-        attempt = effect.attempt
-        try:
-            if session.attempt is None or session.attempt.number < attempt:
-                if self._is_put_off(effect):
-                    return
-                for notice in await self._workplace.ready(session):
-                    self.engine.record(session.id, f.Noticed(at=self.engine.clock(), message=notice))
-                intended = await self._comeback.prepare(session, attempt, self.engine.clock())
-                if not self._is_still_wanted(effect, intended.agent):
-                    return
-                session = self.engine.record(session.id, intended)
-            if session.stop_asked is not None and self._keepers.look(session.id, attempt) == "absent":
-                self._never_started(session.id, attempt)
-                return
-            kind = self._kind(session)
-            self._workplace.note_agent(session)
-            await self._workplace.end_terminals(session)
-            start, environment = _start(session), self._workplace.environment(session)
-            order = Order(
-                session=session.id,
-                attempt=attempt,
-                generation=session.generation,
-                argv=kind.argv(start),
-                cwd=session.cwd,
-                env={**environment, **kind.variables(start, environment)},
-                terminal=session.terminal,
-            )
-            running = await self._keepers.launch(order)
-        except (RekindleError, OSError) as error:
-            message = self._why_not_started(session, error)
-            now, generation = self.engine.clock(), session.generation + 1
-            # Told again where it was told; else the attempt fails before it was more than wanted.
-            wanted = f.LaunchIntended(
-                at=now, attempt=attempt, generation=generation, how=effect.how, token=effect.token
-            )
-            self.engine.record(session.id, wanted, f.LaunchFailed(at=now, attempt=attempt, message=message))
-            return
-        launched = f.Launched(at=self.engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
-        self.engine.record(session.id, launched)
-
-    def _why_not_started(self, session: Session, error: RekindleError | OSError) -> str:
-        """The reason, and how to install an agent that is not there."""
-        message = error.message if isinstance(error, RekindleError) else str(error)
-        if not isinstance(error, ProgramMissing):
-            return message
-        kind = self._kind(session)
-        return f"{message} {kind.title}: {kind.missing}"
-
-    def _is_still_wanted(self, effect: Launch, agent: str) -> bool:
-        """Looking takes time, and meanwhile somebody may have stopped the session, or given it to another agent."""
-        if effect in self.engine.due(effect.session) and self.engine.session(effect.session).agent == agent:
-            return True
-        self._performed.get(effect.session, set()).discard(effect.id)
-        return False
-
-    def _is_put_off(self, effect: Launch) -> bool:
-        """Whether the agent must not load its conversation yet."""
-        session = self.engine.session(effect.session)
-        kind, now = self._kind(session), self.engine.clock()
-        until = load_not_before(session, kind.load_span)
-        if effect.how != "load" or until <= now:
-            return False
-        why = (
-            f"{kind.title} would destroy a conversation that it loads in the minute in which it opened it:"
-            f" it goes on by itself in {max(1, math.ceil(until - now))} s"
-        )
-        self.engine.record(session.id, f.LoadPutOff(at=now, until=until, why=why))
-        self._performed.get(session.id, set()).discard(effect.id)
-        return True
-
-    def _never_started(self, session: str, attempt: int) -> None:
-        now = self.engine.clock()
-        ended = f.Exited(at=now, attempt=attempt, how_ended="stopped before it was started", by_us=True)
-        self.engine.record(session, f.Launched(at=now, attempt=attempt, folder="", pid=0), ended)
-
     async def _attach(self, session: str) -> None:
         """Follow the session's attempt, if it has one that nobody follows yet."""
         state = self.engine.session(session)
         attempt = state.attempt
         if attempt is None or attempt.status in ("launching", "gone") or session in self._talks:
             return
-        talk = Talk(state, attempt.number, self._kind(state), clock=self.engine.clock, resolve=self._workplace.resolve)
+        talk = Talk(
+            state, attempt.number, self._launcher.kind(state), clock=self.engine.clock, resolve=self._workplace.resolve
+        )
         connected = await self._keepers.connect(session, attempt.number, state.generation)
         step = await self._rebuilt(talk, list(self._keepers.sent(session, attempt.number)), self._heard_so_far(state))
         if not connected:
@@ -331,7 +255,7 @@ class Supervisor:
             if worked and talk.wire.token is not None:
                 self._records.follow(now, talk.wire.token)  # a new conversation has a record from now on
             self._background(self._react(session, step.facts))
-            if self._may_compare(now, talk, step.facts):
+            if may_compare(now, talk, step.facts):
                 self._background(self._compare(session, talk))
         for asked in step.callbacks:
             self._background(self._serve(session, talk, asked))
@@ -357,21 +281,14 @@ class Supervisor:
         except RekindleError as error:
             self.engine.record(session, f.Noticed(at=self.engine.clock(), message=error.message))
         self._records.unfollow(session)
-        if talk.kind.proof == "transcript" and _has_worked(self.engine.session(session), talk.attempt):
+        if talk.kind.proof == "transcript" and has_worked(self.engine.session(session), talk.attempt):
             # the last moment at which its record can prove anything
-            self.engine.record(session, await self._look_at_record(self.engine.session(session), talk))
-        record = await self._last_words(self.engine.session(session))
+            found = await compared(self._records, self.engine.session(session), talk, self.engine.clock())
+            self.engine.record(session, found)
+        record = await last_words(self._records, self.engine.session(session))
         self.engine.record(session, talk.ended(ended, self.engine.session(session), record))
         self._talks.pop(session, None)
         self._performed.pop(session, None)
-
-    async def _last_words(self, session: Session) -> Record | None:
-        """The agent's own record, if a turn was cut: it may have written down what it did not live to tell."""
-        if session.turn is None or session.token is None:
-            return None
-        with contextlib.suppress(RekindleError):
-            return await self._records.read(session, session.token)
-        return None
 
     async def _settle(self, session: str, talk: Talk) -> None:
         """Wait until the agent has shown what it remembers, then say that the conversation is open."""
@@ -389,40 +306,15 @@ class Supervisor:
             if found is opened:
                 self._records.follow(state, opened.token)
 
-    def _may_compare(self, session: Session, talk: Talk, facts: list[f.AnyFact]) -> bool:
-        """Whether the agent has just worked for the first time since it came back: its record shows how it goes on."""
-        attempt = session.attempt
-        if attempt is None or attempt.number != talk.attempt or attempt.how != "load" or attempt.compared:
-            return False
-        worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished | f.TurnFailed) for fact in facts)
-        return worked and talk.kind.proof == "transcript"
-
     async def _compare(self, session: str, talk: Talk) -> None:
         """Look at the agent's own record until it has grown: it is written a moment after the words are said."""
         for _ in range(_LOOKS):
-            found = await self._look_at_record(self.engine.session(session), talk)
+            found = await compared(self._records, self.engine.session(session), talk, self.engine.clock())
             if found.extends is not None:
                 break
             await asyncio.sleep(self._settle_seconds)
         if self._talks.get(session) is talk and not self.engine.session(session).attempts[-1].compared:
             await self.record(session, found)
-
-    async def _look_at_record(self, session: Session, talk: Talk) -> f.Compared:
-        before = self._records.checked(session, talk.token) if talk.token is not None else None
-        try:
-            if before is None or talk.token is None:
-                found = Compared(None, (), "it was not looked at before the agent was started")
-            else:
-                found = await self._records.compare(session, talk.token, before)
-        except RekindleError as error:
-            found = Compared(None, (), error.message)
-        return f.Compared(
-            at=self.engine.clock(),
-            attempt=talk.attempt,
-            extends=found.extends,
-            known=marks(found.prompts),
-            why=found.why,
-        )
 
     async def _mind_the_start(self, session: str, attempt: int) -> None:
         await asyncio.sleep(self._start_seconds)
@@ -460,14 +352,6 @@ class Supervisor:
                     text=effect.text,
                 ),
             )
-
-    def _kind(self, session: Session) -> AgentKind:
-        kind = self._kinds.get(session.agent)
-        if kind is None:
-            raise RekindleError(f"there is no agent {session.agent!r}", "`rekindle run --help` names them")
-        if session.terminal and kind.terminal is None:
-            raise RekindleError(f"{kind.title} cannot be used in a terminal", "choose another agent for this session")
-        return in_terminal(kind) if session.terminal else kind
 
     async def _try_again(self, effect: Effect) -> None:
         await asyncio.sleep(_PAUSE)
@@ -512,30 +396,9 @@ class Supervisor:
 
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (failure := task.exception()) is not None:
+        if task.cancelled() or (failure := task.exception()) is None:
+            return
+        log.error("a task of the supervisor failed", exc_info=failure)
+        if not isinstance(failure, RekindleError | OSError):  # a full disk is no fault of ours, and may pass
             self.fault = self.fault or failure
             self.broken.set()
-            log.error("a task of the supervisor failed", exc_info=failure)
-
-
-def _start(session: Session) -> Start:
-    attempt = session.attempt
-    assert attempt is not None
-    begins = attempt.number == 1 or not any(one.opened for one in session.attempts)
-    return Start(
-        how=attempt.how,
-        token=attempt.token,
-        model=session.model,
-        permission=session.permission,
-        arguments=tuple(session.arguments),
-        fork_of=session.fork_of if begins else None,
-        at=session.fork_at if begins else None,
-    )
-
-
-def _has_worked(session: Session, attempt: int) -> bool:
-    """Whether the attempt resumed a conversation and did something in it, and nobody has looked at its record yet."""
-    newest = session.attempt
-    if newest is None or newest.number != attempt or newest.how != "load" or newest.compared:
-        return False
-    return any(one.attempt == attempt and one.state not in ("queued", "sent") for one in session.prompts)

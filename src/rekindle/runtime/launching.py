@@ -1,0 +1,129 @@
+"""Starts an agent: finds out what it goes on with, writes that down, and has a keeper start it."""
+
+from __future__ import annotations
+
+import math
+
+from rekindle.agents.kind import AgentKind, Start
+from rekindle.agents.terminal import in_terminal
+from rekindle.core.effects import Launch
+from rekindle.core.session import facts as f
+from rekindle.core.session.state import Session
+from rekindle.core.session.strategy import load_not_before
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.keepers import Keepers, Order, ProgramMissing
+from rekindle.ports.workplace import Workplace
+from rekindle.runtime.comeback import Comeback
+from rekindle.runtime.engine import Engine
+
+
+class Launcher:
+    """Belongs to one supervisor."""
+
+    def __init__(
+        self, engine: Engine, keepers: Keepers, workplace: Workplace, kinds: dict[str, AgentKind], comeback: Comeback
+    ) -> None:
+        self._engine = engine
+        self._keepers = keepers
+        self._workplace = workplace
+        self._kinds = kinds
+        self._comeback = comeback
+
+    def kind(self, session: Session) -> AgentKind:
+        """The agent of a session, as it is used there. Raises RekindleError."""
+        kind = self._kinds.get(session.agent)
+        if kind is None:
+            raise RekindleError(f"there is no agent {session.agent!r}", "`rekindle run --help` names them")
+        if session.terminal and kind.terminal is None:
+            raise RekindleError(f"{kind.title} cannot be used in a terminal", "choose another agent for this session")
+        return in_terminal(kind) if session.terminal else kind
+
+    async def launch(self, effect: Launch) -> bool:
+        """Start an attempt, or record why it cannot be. False: it is not to be started now, and may be later."""
+        session = self._engine.session(effect.session)
+        attempt = effect.attempt
+        try:
+            if session.attempt is None or session.attempt.number < attempt:
+                if self._is_put_off(effect):
+                    return False
+                for notice in await self._workplace.ready(session):
+                    self._engine.record(session.id, f.Noticed(at=self._engine.clock(), message=notice))
+                intended = await self._comeback.prepare(session, attempt, self._engine.clock())
+                if not self._is_still_wanted(effect, intended.agent):
+                    return False
+                session = self._engine.record(session.id, intended)
+            if session.stop_asked is not None and self._keepers.look(session.id, attempt) == "absent":
+                self._never_started(session.id, attempt)
+                return True
+            kind = self.kind(session)
+            self._workplace.note_agent(session)
+            await self._workplace.end_terminals(session)
+            start, environment = _start(session), self._workplace.environment(session)
+            order = Order(
+                session=session.id,
+                attempt=attempt,
+                generation=session.generation,
+                argv=kind.argv(start),
+                cwd=session.cwd,
+                env={**environment, **kind.variables(start, environment)},
+                terminal=session.terminal,
+            )
+            running = await self._keepers.launch(order)
+        except (RekindleError, OSError) as error:
+            message = self._why_not_started(session, error)
+            now, generation = self._engine.clock(), session.generation + 1
+            # Told again where it was told; else the attempt fails before it was more than wanted.
+            wanted = f.LaunchIntended(
+                at=now, attempt=attempt, generation=generation, how=effect.how, token=effect.token
+            )
+            self._engine.record(session.id, wanted, f.LaunchFailed(at=now, attempt=attempt, message=message))
+            return True
+        launched = f.Launched(at=self._engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
+        self._engine.record(session.id, launched)
+        return True
+
+    def _why_not_started(self, session: Session, error: RekindleError | OSError) -> str:
+        """The reason, and how to install an agent that is not there."""
+        message = error.message if isinstance(error, RekindleError) else str(error)
+        if not isinstance(error, ProgramMissing):
+            return message
+        kind = self.kind(session)
+        return f"{message} {kind.title}: {kind.missing}"
+
+    def _is_still_wanted(self, effect: Launch, agent: str) -> bool:
+        """Looking takes time, and meanwhile somebody may have stopped the session, or given it to another agent."""
+        return effect in self._engine.due(effect.session) and self._engine.session(effect.session).agent == agent
+
+    def _is_put_off(self, effect: Launch) -> bool:
+        """Whether the agent must not load its conversation yet."""
+        session = self._engine.session(effect.session)
+        kind, now = self.kind(session), self._engine.clock()
+        until = load_not_before(session, kind.load_span)
+        if effect.how != "load" or until <= now:
+            return False
+        why = (
+            f"{kind.title} would destroy a conversation that it loads in the minute in which it opened it:"
+            f" it goes on by itself in {max(1, math.ceil(until - now))} s"
+        )
+        self._engine.record(session.id, f.LoadPutOff(at=now, until=until, why=why))
+        return True
+
+    def _never_started(self, session: str, attempt: int) -> None:
+        now = self._engine.clock()
+        ended = f.Exited(at=now, attempt=attempt, how_ended="stopped before it was started", by_us=True)
+        self._engine.record(session, f.Launched(at=now, attempt=attempt, folder="", pid=0), ended)
+
+
+def _start(session: Session) -> Start:
+    attempt = session.attempt
+    assert attempt is not None
+    begins = attempt.number == 1 or not any(one.opened for one in session.attempts)
+    return Start(
+        how=attempt.how,
+        token=attempt.token,
+        model=session.model,
+        permission=session.permission,
+        arguments=tuple(session.arguments),
+        fork_of=session.fork_of if begins else None,
+        at=session.fork_at if begins else None,
+    )

@@ -1,0 +1,58 @@
+"""When an agent's own record is looked at, and what it then says about how the agent went on."""
+
+from __future__ import annotations
+
+import contextlib
+
+from rekindle.agents.transcript import Record
+from rekindle.core.session import facts as f
+from rekindle.core.session.marks import marks
+from rekindle.core.session.state import Session
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.records import Compared, Records
+from rekindle.runtime.talk import Talk
+
+
+def may_compare(session: Session, talk: Talk, facts: list[f.AnyFact]) -> bool:
+    """Whether the agent has just worked for the first time since it came back: its record shows how it goes on."""
+    attempt = session.attempt
+    if attempt is None or attempt.number != talk.attempt or attempt.how != "load" or attempt.compared:
+        return False
+    worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished | f.TurnFailed) for fact in facts)
+    return worked and talk.kind.proof == "transcript"
+
+
+def has_worked(session: Session, attempt: int) -> bool:
+    """Whether the attempt resumed a conversation and did something in it, and nobody has looked at its record yet."""
+    newest = session.attempt
+    if newest is None or newest.number != attempt or newest.how != "load" or newest.compared:
+        return False
+    return any(one.attempt == attempt and one.state not in ("queued", "sent") for one in session.prompts)
+
+
+async def compared(records: Records, session: Session, talk: Talk, now: float) -> f.Compared:
+    """Whether the agent's record goes on from what it was before the agent was started."""
+    before = records.checked(session, talk.token) if talk.token is not None else None
+    try:
+        if before is None or talk.token is None:
+            found = Compared(None, (), "it was not looked at before the agent was started")
+        else:
+            found = await records.compare(session, talk.token, before)
+    except RekindleError as error:
+        found = Compared(None, (), error.message)
+    return f.Compared(
+        at=now,
+        attempt=talk.attempt,
+        extends=found.extends,
+        known=marks(found.prompts),
+        why=found.why,
+    )
+
+
+async def last_words(records: Records, session: Session) -> Record | None:
+    """The agent's own record, if a turn was cut: it may have written down what it did not live to tell."""
+    if session.turn is None or session.token is None:
+        return None
+    with contextlib.suppress(RekindleError):
+        return await records.read(session, session.token)
+    return None
