@@ -123,8 +123,8 @@ def stand_up(folder: Path, scrubbed: dict[str, str]) -> Iterator[Callable[[str],
         yield make
 
 
-#: The drill of all agents takes most of an hour: by default it is held with these two (`make drill` takes all).
-DRILLED = os.environ.get("REKINDLE_DRILL", "scripted claude").split()
+#: The drill of all agents takes most of an hour: by default it is held with these (`make drill` takes all).
+DRILLED = os.environ.get("REKINDLE_DRILL", "scripted claude codex").split()
 
 
 @pytest.fixture(params=[one for one in ("scripted", "claude", *SETUPS) if one in DRILLED or DRILLED == ["all"]])

@@ -70,8 +70,9 @@ def _row(agent: str, one: dict[str, Any]) -> str:
 
 def main(agents: list[str]) -> None:
     for agent in agents or ["scripted", "claude", *SETUPS]:
-        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        RESULTS.write_text(json.dumps({**known, agent: run(agent)}, indent=1, sort_keys=True) + "\n")
+        found = run(agent)
+        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}  # by now, others may have run beside us
+        RESULTS.write_text(json.dumps({**known, agent: found}, indent=1, sort_keys=True) + "\n")
         PAGE.write_text(page(json.loads(RESULTS.read_text())))
 
 
