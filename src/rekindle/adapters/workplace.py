@@ -100,6 +100,8 @@ class LocalWorkplace:
             with contextlib.suppress(GitFailed, OSError):
                 found = conflict(session.cwd, session.id, session.worktree)
                 told += [found] if found is not None else []
+        if kept_environment.read(os.path.join(self._sessions, session.id)) is None:
+            told.append("the environment that the session was begun in cannot be read; its agent gets the daemon's")
         return told
 
     async def changed(self, session: Session) -> list[str]:
