@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import time
 from collections.abc import Callable
@@ -29,7 +30,10 @@ def converse(stage: AcpStage) -> str:
 
 
 def load(stage: AcpStage, session: str, attempt: int) -> None:
-    stage.machine.ok("resume", session, "--native")
+    told = json.loads(stage.machine.ok("resume", session, "--native", "--json"))
+    assert told["waits_until"] is not None or told["attempt"] == attempt, "whoever asks is not kept waiting"
+    until(lambda: stage.machine.show(session)["attempt"] == attempt, "the load in its minute", seconds=120)
+    stage.machine.until_status(session, "waiting")
     shown = stage.machine.show(session)
     assert (shown["attempt"], shown["session"]["attempts"][-1]["how"]) == (attempt, "load")
     assert shown["receipt"]["kind"] == "same", shown["receipt"]

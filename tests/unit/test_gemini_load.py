@@ -21,6 +21,7 @@ from rekindle.agents.kind import AgentKind
 from rekindle.core.effects import Launch, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.plan import plan
+from rekindle.core.session.standing import waits_until
 from rekindle.core.session.strategy import load_not_before
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
@@ -106,6 +107,7 @@ def test_a_load_that_is_put_off_waits_although_a_person_asked_and_one_that_is_to
     session = folded(put_off)
     assert (session.message, session.notices) == ("in a minute", ["in a minute"])
     assert plan(session, 59.0) == [Wait("s1", 60.0)]
+    assert (waits_until(session, 59.0), waits_until(session, 60.0)) == (60.0, None)
     assert plan(session, 60.0) == [Launch("s1", 2, "load", "tok")]
     told = folded([*put_off, f.ResumeAsked(at=21.0, by="user", native=False)])
     assert plan(told, 22.0) == [Launch("s1", 2, "new", None)]

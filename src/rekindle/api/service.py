@@ -244,7 +244,7 @@ class Service:
         work = asyncio.ensure_future(self._supervisor.record(found.id, asked))
         work.add_done_callback(lambda _: self._resuming.discard(found.id))
         await asyncio.shield(work)
-        await self.until(found.id, has_come_up, DELIVERY_SECONDS)
+        await self.until(found.id, lambda now: has_come_up(now) or now.load_at is not None, DELIVERY_SECONDS)
         await self.until(found.id, is_proved, PROOF_SECONDS)
         return self.shown(self._engine.session(found.id))
 
@@ -345,7 +345,7 @@ class Service:
         """A session as every answer shows it."""
         alive = self._supervisor.is_followed(session.id)
         seen = 0.0 if session.is_up and not alive and self._supervisor.is_alive(session.id) else None
-        return session_view.shown(session, alive=alive, seen_seconds_ago=seen)
+        return session_view.shown(session, self._engine.clock(), alive=alive, seen_seconds_ago=seen)
 
     async def until(self, session: str, done: Callable[[Session], bool], seconds: float) -> bool:
         """Wait until a session is as wanted; False if the time is over first."""

@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
+from rekindle.core.session.standing import waits_until
 from rekindle.core.session.state import Session
 from rekindle.core.session.status import status, word
 
 
-def shown(session: Session, *, alive: bool, seen_seconds_ago: float | None) -> dict[str, Any]:
+def shown(session: Session, now: float, *, alive: bool, seen_seconds_ago: float | None) -> dict[str, Any]:
     """`alive`: its agent is followed. If it is not, somebody may have seen its process a moment ago."""
     found = status(session, alive=alive, seen_seconds_ago=seen_seconds_ago)
     attempt = session.attempt
@@ -36,6 +37,7 @@ def shown(session: Session, *, alive: bool, seen_seconds_ago: float | None) -> d
         "pid": attempt.pid if attempt is not None and attempt.status != "gone" else None,
         "queued": len(session.queued),
         "message": session.message,
+        "waits_until": waits_until(session, now),
         "notices": session.notices,
         "asks": next(
             (

@@ -117,7 +117,8 @@ def resume(
         print_receipt(told)
     if follow:
         return watch(client, told["id"], put_to_sleep=False)
-    return 1 if told["status"] in ("failed", "interrupted", "asleep") else 0
+    is_on_its_way = told["waits_until"] is not None
+    return 1 if told["status"] in ("failed", "interrupted", "asleep") and not is_on_its_way else 0
 
 
 def _only_interrupted(client: DaemonClient) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rekindle.core.session.plan import wants_agent
+from rekindle.core.effects import Wait
+from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.state import TERMINAL, Session, State
 
 
@@ -13,6 +14,11 @@ def rests(session: Session) -> bool:
     if not session.is_up:
         return not wants_agent(session)
     return session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
+
+
+def waits_until(session: Session, now: float) -> float | None:
+    """When a session that waits for its time goes on by itself; None: it does not wait for that."""
+    return next((effect.until for effect in plan(session, now) if isinstance(effect, Wait)), None)
 
 
 def works(session: Session) -> bool:
