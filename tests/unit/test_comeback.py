@@ -241,9 +241,20 @@ def test_a_limit_on_tokens_stops_a_turn_that_runs_and_what_it_took_is_counted_on
     assert [type(one).__name__ for one in plan(more, 14)] == ["Launch"]
 
 
+@pytest.mark.parametrize(("to", "state"), [("cancelled", State.CANCELLED), ("completed", State.COMPLETED)])
+def test_a_limit_that_is_reached_while_it_ends_does_not_change_what_somebody_has_asked_for(
+    to: str, state: State
+) -> None:
+    session = evolve(at_work(tokens=100), f.StopAsked(at=7, by="user", to=to))  # type: ignore[arg-type]
+    session = evolve(session, f.Spent(at=8, attempt=1, prompt="p1", usage=f.Usage(60, 50)))
+    gone = evolve(session, f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True))
+    assert (gone.state, gone.stopped_by) == (state, "user")
+    assert "110 tokens" in gone.over
+
+
 def test_what_a_turn_took_is_what_the_agent_says_at_its_end_and_else_what_was_told_on_the_way() -> None:
     session = evolve(at_work(), f.Spent(at=7, attempt=1, prompt="p1", usage=f.Usage(60, 30)))
-    for told, expected in ((f.Usage(70, 30), 100), (None, 90)):
+    for told, expected in ((f.Usage(70, 30), 100), (None, 90), (f.Usage(cost=0.0), 90)):
         end = f.TurnFinished(at=8, attempt=1, prompt="p1", stop_reason="end_turn", usage=told)
         assert evolve(session, end).usage.tokens == expected
 

@@ -98,7 +98,7 @@ class Launcher:
         """Whether the agent must not load its conversation yet."""
         session = self._engine.session(effect.session)
         kind, now = self.kind(session), self._engine.clock()
-        until = load_not_before(session, kind.load_span)
+        until = load_not_before(session, kind.load_span, now)
         if effect.how != "load" or until <= now:
             return False
         why = (

@@ -149,6 +149,14 @@ def _spent(session: Session, prompt: str) -> Usage | None:
     return next((one.usage for one in session.prompts if one.id == prompt), None)
 
 
+def _taken(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Usage | None:
+    """What a turn took. Of one that was cancelled an agent may tell nothing at its end: what it told before counts."""
+    before, told = _spent(session, fact.prompt), fact.usage
+    if before is None or told is None:
+        return told or before
+    return told if told.tokens >= before.tokens else replace(before, cost=told.cost)
+
+
 def _progress(session: Session, prompt: str) -> str | None:
     return next((one.state for one in session.prompts if one.id == prompt), None)
 
@@ -164,7 +172,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return replace(session, prompts=[*session.prompts, prompt])
         case f.ResumeAsked():
             asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False, over="")
-            asked = replace(asked, message="", retry_at=None, budget=FULL_BUDGET, patience=PATIENCE)
+            asked = replace(asked, message="", retry_at=None, load_at=None, budget=FULL_BUDGET, patience=PATIENCE)
             at_once = [replace(one, after=None) if one.after is not None else one for one in asked.prompts]
             asked = replace(asked, limits=fact.limits or asked.limits, prompts=at_once)
             asked = asked if fact.native is None else replace(asked, native=fact.native)
@@ -245,14 +253,14 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 return session
             return _limited(with_prompt(session, fact.prompt, usage=fact.usage), fact.usage)
         case f.TurnFinished():
-            usage = fact.usage or _spent(session, fact.prompt)
+            usage = _taken(session, fact)
             done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=usage)
             done = replace(_nothing_asked(done), message="", cancel_asked=None, retry_at=None)
             if not is_compaction(session, fact.prompt):
                 done = replace(done, budget=FULL_BUDGET, patience=PATIENCE, fresh_starts=0)
             return _limited(_used(done, usage))
         case f.TurnFailed():
-            usage = fact.usage or _spent(session, fact.prompt)
+            usage = _taken(session, fact)
             told = f"{fact.error}: {fact.message}"
             failed = with_prompt(session, fact.prompt, state="failed", outcome=told, usage=usage)
             failed = replace(_nothing_asked(failed), message=told, retry_at=fact.retry_at, cancel_asked=None)
@@ -361,11 +369,15 @@ def _used(session: Session, usage: Usage | None) -> Session:
 
 
 def _limited(session: Session, running: Usage | None = None) -> Session:
-    """Stop where a limit is reached, in the middle of a turn as well; `running` is what that one took so far."""
+    """Stop where a limit is reached, in the middle of a turn as well; `running` is what that one took so far.
+
+    Where somebody has asked for another end already, that one stands.
+    """
     over = reached(session.limits, session.usage.plus(running))
     if over is None:
         return session
-    return replace(session, over=over, message=over, stop_asked="asleep", stopped_by="rekindle")
+    stopped = replace(session, over=over, message=over)
+    return stopped if session.stop_asked is not None else replace(stopped, stop_asked="asleep", stopped_by="rekindle")
 
 
 def _nothing_asked(session: Session) -> Session:

@@ -70,10 +70,18 @@ def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice
     return Choice("load", usable.token, known=usable.prompts, notes=notes)
 
 
-def load_not_before(session: Session, span: float) -> float:
-    """When a conversation may be loaded: behind the span of the clock in which the agent last opened one."""
-    opened = (one.opened_at for one in session.attempts if one.agent in ("", session.agent))
-    return (max(opened, default=0.0) // span + 1) * span if span else 0.0
+def load_not_before(session: Session, span: float, now: float) -> float:
+    """When a conversation may be loaded: not in a span of the clock in which the agent has opened one.
+
+    Nor just before one: a start takes a moment. One that is farther ahead is of a clock that was set back since, and
+    nobody waits for that.
+    """
+    if not span:
+        return now
+    spans = {one.opened_at // span for one in session.attempts if one.agent in ("", session.agent)}
+    here = now // span
+    taken = [ahead for ahead in (here, here + 1) if ahead in spans]
+    return (taken[-1] + 1) * span if taken else now
 
 
 def _barred(session: Session, now: float) -> str | None:
