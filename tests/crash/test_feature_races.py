@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import os
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from rekindle.adapters import run_owner
+from rekindle.adapters.feature_git.git_feature import GitFeature
 from rekindle.api.features import Features, Means
 from rekindle.api.journals import JournalWriters
 from rekindle.core.journal.analysis import Analysis
@@ -160,6 +162,26 @@ def test_a_resume_that_ends_with_a_question_lets_go_of_the_feature(repo: Repo, t
 
     asyncio.run(story())
     assert len(resumed(repo)) == 1
+
+
+def test_a_resume_whose_run_cannot_begin_lets_go_of_the_feature(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = Daemon(repo, tmp_path)
+
+    def full(_: GitFeature) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    async def story() -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(GitFeature, "keep_untracked", full)
+            with pytest.raises(OSError, match="no space"):
+                await daemon.resume()
+        await daemon.resume()
+        await asyncio.sleep(0)
+        await daemon.features.close()
+
+    asyncio.run(story())
 
 
 def test_a_run_that_cannot_go_on_is_free_to_be_resumed_although_its_daemon_lives(repo: Repo, tmp_path: Path) -> None:

@@ -55,7 +55,6 @@ class Means:
 @dataclass
 class _Live:
     runner: FeatureRunner
-    held: run_owner.Held
     task: asyncio.Task[None]
 
 
@@ -110,10 +109,10 @@ class Features:
             tell = self._teller(order)
             await tell(ev.SESSION_START, start_of(order, "implement"), "start")
             await tell(ev.PLAN_CREATED, to_event(given.plan), "plan")
+            self._drive(order, git, here, held)
         except BaseException:
             held.release()
             raise
-        self._drive(order, git, here, held)
         return {"feature": given.feature, "sid": sid, "tasks": len(given.plan.tasks), "waves": len(given.plan.waves)}
 
     async def resume(
@@ -154,10 +153,10 @@ class Features:
             order, warnings = await carry_out(order, found, chosen, instructions, self._teller(order))
             team_name = start.team if start is not None else None
             stands = ensure_team(order, found.progress, team_name or feature)
+            self._drive(order, found.git, here, held)
         except BaseException:
             held.release()
             raise
-        self._drive(order, found.git, here, held)
         shown = {**told(found), "resumes": found.analysis.sid, "sid": sid, "team": stands, "choice": chosen}
         return {**shown, "warnings": [*found.outlook.warnings, *warnings]}
 
@@ -244,6 +243,8 @@ class Features:
         )
 
     def _drive(self, order: Order, git: GitFeature, here: Here, held: run_owner.Held) -> None:
+        """Begin to drive a run, which from then on holds the feature. What raises here has not begun it."""
+
         async def append(type_: str, data: dict[str, Any], event_id: str) -> None:
             await self._append(order, type_, data, event_id)
 
@@ -260,7 +261,7 @@ class Features:
                 held.release()
 
         git.keep_untracked()
-        self._live[order.repository, order.feature] = _Live(runner, held, asyncio.ensure_future(drive()))
+        self._live[order.repository, order.feature] = _Live(runner, asyncio.ensure_future(drive()))
 
 
 def _parsed(text: str, name: str) -> PlanFile:
