@@ -35,7 +35,7 @@ def test_after_a_fault_of_its_own_the_daemon_begins_anew_and_serves(
         elif where == "a chore":
             await fail()
         else:
-            supervisor._background(fail())
+            supervisor._background("s", fail())
         await asyncio.Event().wait()
 
     monkeypatch.setattr(daemon, "watch", watch)

@@ -13,7 +13,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session, State
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Order, Running
-from rekindle.ports.store import StaleGeneration
+from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
@@ -32,10 +32,11 @@ def play(
     keepers: FakeKeepers,
     story: Callable[[Supervisor], Awaitable[None]],
     workplace: FakeWorkplace | None = None,
+    store: FakeStore | None = None,
     **options: float,
 ) -> Engine:
     ticks = iter(range(1, 100_000))
-    engine = Engine(FakeStore(), lambda: float(next(ticks)))
+    engine = Engine(store or FakeStore(), lambda: float(next(ticks)))
 
     async def run() -> None:
         place = workplace or FakeWorkplace()
@@ -172,3 +173,54 @@ def test_each_turn_begins_once_with_its_first_word() -> None:
     store = play(FakeKeepers(world), story)._store
     began = [one.fact.prompt for one in store.facts("s") if isinstance(one.fact, f.TurnBegan)]
     assert began == ["p1", "p2"]
+
+
+class FailingAt(FakeStore):
+    """Cannot do one commit, by its number."""
+
+    def __init__(self, number: int, error: RekindleError) -> None:
+        super().__init__()
+        self.left = number
+        self.error = error
+
+    def point(self, name: str) -> None:
+        if name == "before commit":
+            self.left -= 1
+            if self.left == 0:
+                raise self.error
+
+
+def play_with(store: FailingAt, monkeypatch: pytest.MonkeyPatch) -> tuple[Engine, FakeWorld, Supervisor]:
+    """One prompt to its end, as far as the store lets it."""
+    monkeypatch.setattr("rekindle.runtime.supervisor._PAUSE", 0.0)
+    world = FakeWorld()
+    played: list[Supervisor] = []
+
+    async def story(supervisor: Supervisor) -> None:
+        played.append(supervisor)
+        supervisor.engine.create(created("s"))
+        await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
+        await settle(world, 300)
+
+    engine = play(FakeKeepers(world), story, store=store)
+    assert store.left <= 0, "it has failed in this story"
+    return engine, world, played[0]
+
+
+@pytest.mark.parametrize("number", range(3, 8))
+def test_a_disk_that_is_full_for_a_moment_holds_nothing_up(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = StoreError("the disk is full", "Free some room.", code="disk_full")
+    engine, world, supervisor = play_with(FailingAt(number, full), monkeypatch)
+    assert [prompt.state for prompt in engine.session("s").prompts] == ["done"]
+    assert world.executed == [("s", "hello")]
+    assert not supervisor.broken.is_set()
+
+
+def test_a_daemon_that_was_overtaken_leaves_and_one_whose_store_is_damaged_begins_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opening = 5  # nobody asked for it, and nobody waits for it
+    overtaken = play_with(FailingAt(opening, StaleGeneration("a newer one has it")), monkeypatch)[2]
+    damaged = play_with(FailingAt(opening, DamagedStore("damaged", "Start again.")), monkeypatch)[2]
+    assert (overtaken.superseded.is_set(), overtaken.broken.is_set()) == (True, False)
+    assert (damaged.superseded.is_set(), damaged.broken.is_set()) == (False, True)

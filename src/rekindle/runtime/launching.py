@@ -12,6 +12,7 @@ from rekindle.core.session.state import Session
 from rekindle.core.session.strategy import load_not_before
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Keepers, Order, ProgramMissing
+from rekindle.ports.store import StaleGeneration, StoreError
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
@@ -39,7 +40,10 @@ class Launcher:
         return in_terminal(kind) if session.terminal else kind
 
     async def launch(self, effect: Launch) -> bool:
-        """Start an attempt, or record why it cannot be. False: it is not to be started now, and may be later."""
+        """Start an attempt, or record why it cannot be. False: it is not to be started now, and may be later.
+
+        Raises StoreError where neither can be recorded.
+        """
         session = self._engine.session(effect.session)
         attempt = effect.attempt
         try:
@@ -69,6 +73,8 @@ class Launcher:
                 terminal=session.terminal,
             )
             running = await self._keepers.launch(order)
+        except (StoreError, StaleGeneration):
+            raise  # that nothing can be written down says nothing about the agent
         except (RekindleError, OSError) as error:
             message = self._why_not_started(session, error)
             now, generation = self._engine.clock(), session.generation + 1

@@ -12,6 +12,7 @@ import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
 from rekindle.agents import observation as o
@@ -25,7 +26,7 @@ from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Output, Sent
 from rekindle.ports.records import Records
-from rekindle.ports.store import StaleGeneration
+from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
@@ -72,6 +73,7 @@ class Supervisor:
         self._speaking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._performed: dict[str, set[str]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._followers: dict[str, asyncio.Task[Any]] = {}
         self._serving: dict[str, set[asyncio.Task[Any]]] = {}
         #: a newer daemon serves this store: this one has to leave
         self.superseded = asyncio.Event()
@@ -158,12 +160,30 @@ class Supervisor:
                         await self._perform(effect)
                     except (KeeperLost, NoRoomForTurn) as error:
                         self._put_off(effect, error)
+                    except DamagedStore:
+                        raise
+                    except (StoreError, OSError):
+                        log.exception("%s: what it needs could not be done", session)
+                        self._take_up_anew(session)
+                        return
 
     def _put_off(self, effect: Effect, error: RekindleError) -> None:
         if isinstance(error, NoRoomForTurn):
             message = f"{error.message} ({error.hint})"
             self.engine.record(effect.session, f.Noticed(at=self.engine.clock(), message=message))
-        self._background(self._try_again(effect))
+        self._background(effect.session, self._try_again(effect))
+
+    def _take_up_anew(self, session: str) -> None:
+        """What could not be written down may be half done: as after a crash, the spools tell how far it is."""
+        self._talks.pop(session, None)
+        self._performed.pop(session, None)
+        if (follower := self._followers.pop(session, None)) is not None:
+            follower.cancel()
+        self._background(session, self._advance_later(session))
+
+    async def _advance_later(self, session: str) -> None:
+        await asyncio.sleep(_PAUSE)
+        await self.advance(session)
 
     async def _perform(self, effect: Effect) -> None:
         match effect:
@@ -176,7 +196,7 @@ class Supervisor:
                     async with self._speaking[effect.session]:
                         for message in talk.open(effect.how, effect.token or talk.token):
                             await self._send(talk, effect.session, message)
-                    self._background(self._mind_the_start(effect.session, effect.attempt))
+                    self._background(effect.session, self._mind_the_start(effect.session, effect.attempt))
             case Say():
                 await self._say(effect)
             case Cancel():
@@ -191,7 +211,7 @@ class Supervisor:
             case End():
                 await self._keepers.end(effect.session, effect.attempt, effect.reason)
             case Wait():
-                self._background(self._wake(effect))
+                self._background(effect.session, self._wake(effect))
 
     async def _attach(self, session: str) -> None:
         """Follow the session's attempt, if it has one that nobody follows yet."""
@@ -211,7 +231,7 @@ class Supervisor:
         if talk.token is not None:
             self._records.follow(state, talk.token)
         await self._take_in(session, talk, step)
-        self._background(self._follow(session, talk))
+        self._followers[session] = self._background(session, self._follow(session, talk))
 
     async def _rebuilt(self, talk: Talk, sent: list[Sent], heard: bytes) -> Step:
         """What was said before we came. Much of it is read beside the loop: others are served meanwhile."""
@@ -254,13 +274,13 @@ class Supervisor:
             worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished) for fact in step.facts)
             if worked and talk.wire.token is not None:
                 self._records.follow(now, talk.wire.token)  # a new conversation has a record from now on
-            self._background(self._react(session, step.facts))
+            self._background(session, self._react(session, step.facts))
             if may_compare(now, talk, step.facts):
-                self._background(self._compare(session, talk))
+                self._background(session, self._compare(session, talk))
         for asked in step.callbacks:
-            self._background(self._serve(session, talk, asked))
+            self._background(session, self._serve(session, talk, asked))
         if step.opening:
-            self._background(self._settle(session, talk))
+            self._background(session, self._settle(session, talk))
 
     async def _react(self, session: str, facts: list[f.AnyFact]) -> None:
         """A conversation that is refused for good ends the attempt, with the agent's own words as the reason."""
@@ -288,6 +308,7 @@ class Supervisor:
         record = await last_words(self._records, self.engine.session(session))
         self.engine.record(session, talk.ended(ended, self.engine.session(session), record))
         self._talks.pop(session, None)
+        self._followers.pop(session, None)
         self._performed.pop(session, None)
 
     async def _settle(self, session: str, talk: Talk) -> None:
@@ -335,7 +356,7 @@ class Supervisor:
             return
         if isinstance(talk.wire, TerminalDialect):
             if not talk.is_quiet():  # somebody uses it: Escape would end what they do
-                self._background(self._try_again(effect))
+                self._background(effect.session, self._try_again(effect))
                 return
             for keys in talk.wire.approach(effect.prompt, effect.text):
                 await self._send(talk, effect.session, keys.message)
@@ -389,16 +410,21 @@ class Supervisor:
         talk.wire.sent(message.message_id, message.line)
         return number
 
-    def _background(self, work: Coroutine[Any, Any, None]) -> None:
+    def _background(self, session: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[Any]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._finished)
+        task.add_done_callback(partial(self._finished, session))
+        return task
 
-    def _finished(self, task: asyncio.Task[Any]) -> None:
+    def _finished(self, session: str, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if task.cancelled() or (failure := task.exception()) is None:
             return
-        log.error("a task of the supervisor failed", exc_info=failure)
-        if not isinstance(failure, RekindleError | OSError):  # a full disk is no fault of ours, and may pass
+        log.error("%s: a task of the supervisor failed", session, exc_info=failure)
+        if isinstance(failure, StaleGeneration):
+            self.superseded.set()
+        elif isinstance(failure, DamagedStore) or not isinstance(failure, RekindleError | OSError):
             self.fault = self.fault or failure
             self.broken.set()
+        elif isinstance(failure, StoreError | OSError):  # a full disk is no fault of ours, and may pass
+            self._take_up_anew(session)
