@@ -107,10 +107,21 @@ def _take_lock(places: Places) -> int:
 
 
 async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool) -> bool:
-    """Serve until it is time to leave. False: something failed that should not have."""
+    """Serve until it is time to leave. False: something failed that should not have.
+
+    However it ends, it lets go of everything: the process may begin anew, and must not be in its own way.
+    """
+    async with contextlib.AsyncExitStack() as parts:
+        return await _serve_with(parts, places, environment, lock, on_demand=on_demand)
+
+
+async def _serve_with(
+    parts: contextlib.AsyncExitStack, places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool
+) -> bool:
     missing = not os.path.exists(places.store)
     opened = open_store(Path(places.store), now=datetime.now(UTC))
     store = opened.store
+    parts.callback(store.close)
     if opened.notice or (missing and os.listdir(places.sessions)):
         log.warning("%s", opened.notice or "the store is gone; sessions are rebuilt from their folders")
         rebuilt = rebuild(Path(places.sessions), known=store.named(""))
@@ -122,8 +133,11 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
     workplace = LocalWorkplace(places.sessions, places.sockets)
     dialects = {name: kind.transcript for name, kind in AGENTS.items()}
     records = VaultRecords(places.sessions, workplace.environment, dialects)
+    parts.callback(records.close)
     supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS, records)
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
+    parts.push_async_callback(time_machine.close)
+    parts.push_async_callback(supervisor.close)
     service = Service(
         supervisor,
         store,
@@ -137,6 +151,7 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
         return open_workspace(environment, cwd).writable(feature)
 
     journals = JournalWriters(open_journal)
+    parts.callback(journals.close)
     features = Features(
         Means(
             supervisor,
@@ -148,7 +163,9 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
             DEFAULT,
         )
     )
+    parts.push_async_callback(features.close)
     server = Server(service, journals, features, places.socket)
+    parts.push_async_callback(server.close)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, server.stopping.set)
@@ -182,13 +199,6 @@ async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, o
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError, Exception):
             await task
-    await server.close()
-    await features.close()
-    await supervisor.close()
-    await time_machine.close()
-    records.close()
-    journals.close()
-    store.close()
     return is_well
 
 

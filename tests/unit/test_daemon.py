@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rekindle import daemon
+from rekindle.adapters.records import VaultRecords
 from rekindle.runtime.supervisor import Supervisor
 
 
@@ -45,3 +46,34 @@ def test_after_a_fault_of_its_own_the_daemon_begins_anew_and_serves(
     assert len(beginnings) == 3
     assert sum("beginning anew" in one.message for one in caplog.records) == 2
     assert any(one.exc_info is not None for one in caplog.records), "what it was is said"
+
+
+def test_a_beginning_that_fails_lets_go_of_what_it_has_taken_and_the_next_one_serves(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Supervisor] = []
+    let_go: list[VaultRecords] = []
+    start, close = Supervisor.start, VaultRecords.close
+
+    async def fail_the_second_time(supervisor: Supervisor) -> None:
+        begun.append(supervisor)
+        if len(begun) == 2:
+            raise ArithmeticError("nobody foresaw this either")
+        await start(supervisor)
+
+    def note(records: VaultRecords) -> None:
+        let_go.append(records)
+        close(records)
+
+    async def watch(_: Supervisor) -> None:
+        if len(begun) == 1:
+            raise ArithmeticError("nobody foresaw this")
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Supervisor, "start", fail_the_second_time)
+    monkeypatch.setattr(VaultRecords, "close", note)
+    monkeypatch.setattr(daemon, "watch", watch)
+    monkeypatch.setattr("rekindle.daemon.time.sleep", lambda _: None)
+    assert daemon.serve(environment, on_demand=False) == 0
+    assert (len(begun), len(set(map(id, let_go)))) == (3, 3)
