@@ -34,6 +34,7 @@ class Spending:
         self._messages: dict[str, Usage] = {}
         #: by whose they are: the agents that an agent uses speak at the same time
         self._unfinished: dict[str, str] = {}
+        self._total = Usage()
         self._told = 0
 
     def take(self, value: dict[str, Any]) -> Usage | None:
@@ -47,20 +48,19 @@ class Spending:
         self._count(name or self._unfinished.get(whose, ""), message.get("usage") or event.get("usage"))
         if event and event.get("type") != "message_delta":
             return None  # more of it follows at once
-        total = Usage()
-        for one in self._messages.values():
-            total = total.plus(one)
-        if total.tokens == self._told:
+        if self._total.tokens == self._told:
             return None
-        self._told = total.tokens
-        return total
+        self._told = self._total.tokens
+        return self._total
 
     def _count(self, name: str, given: object) -> None:
         if not name or not given:
             return
         now, before = usage_in(given), self._messages.get(name, Usage())
-        self._messages[name] = Usage(
-            max(now.input_tokens, before.input_tokens),
-            max(now.output_tokens, before.output_tokens),
-            max(now.cached_tokens, before.cached_tokens),
+        more = Usage(
+            max(0, now.input_tokens - before.input_tokens),
+            max(0, now.output_tokens - before.output_tokens),
+            max(0, now.cached_tokens - before.cached_tokens),
         )
+        self._messages[name] = before.plus(more)
+        self._total = self._total.plus(more)

@@ -53,21 +53,26 @@ def _torn(prompts: Sequence[Prompt], shown: Sequence[Turn], heard: Sequence[Turn
     before, now = _answers(heard), _answers(shown)
     asked = Counter(mark(one.text) for one in prompts)
     return sum(
-        _is_part("".join(now[text]), "".join(before[text][-number:])) for text, number in asked.items() if text in now
+        _is_part(_joined(now[text]), _joined(before[text][-number:])) for text, number in asked.items() if text in now
     )
 
 
-def _answers(turns: Sequence[Turn]) -> defaultdict[str, list[str]]:
-    """What was said to each prompt, by its mark, without spaces: agents trim them."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    asked: str | None = None
+def _answers(turns: Sequence[Turn]) -> defaultdict[str, list[list[str]]]:
+    """The pieces of what was said to each prompt, by its mark, each time that it was given."""
+    found: defaultdict[str, list[list[str]]] = defaultdict(list)
+    pieces: list[str] = []
     for one in turns:
         if one.role == "user":
-            asked = mark(one.text)
-            found[asked].append("")
-        elif one.role == "assistant" and asked is not None:
-            found[asked][-1] += "".join(one.text.split())
+            pieces = []
+            found[mark(one.text)].append(pieces)
+        elif one.role == "assistant":
+            pieces.append(one.text)
     return found
+
+
+def _joined(answers: Sequence[Sequence[str]]) -> str:
+    """All of it without spaces: agents trim them."""
+    return "".join("".join(piece.split()) for pieces in answers for piece in pieces)
 
 
 def _is_part(less: str, more: str) -> bool:
