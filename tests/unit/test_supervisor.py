@@ -224,3 +224,30 @@ def test_a_daemon_that_was_overtaken_leaves_and_one_whose_store_is_damaged_begin
     damaged = play_with(FailingAt(opening, DamagedStore("damaged", "Start again.")), monkeypatch)[2]
     assert (overtaken.superseded.is_set(), overtaken.broken.is_set()) == (True, False)
     assert (damaged.superseded.is_set(), damaged.broken.is_set()) == (False, True)
+
+
+def test_a_disk_that_is_full_when_a_daemon_takes_up_an_agent_does_not_leave_it_unattended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rekindle.runtime.supervisor._PAUSE", 0.0)
+    world, store = FakeWorld(), FailingAt(0, StoreError("the disk is full", "Free some room."))
+
+    async def begin(supervisor: Supervisor) -> None:
+        supervisor.engine.create(created("s"))
+        await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
+        while not any(b"session/prompt" in one.payload for one in world.attempts["s", 1].records):
+            world.settle()
+            await asyncio.sleep(0)
+
+    play(FakeKeepers(world), begin, store=store)
+    world.settle()  # it has answered, and nobody was there to hear it
+    store.left = 2  # behind its adoption
+
+    async def take_over(supervisor: Supervisor) -> None:
+        await supervisor.start()
+        await settle(world)
+
+    engine = play(FakeKeepers(world), take_over, store=store)
+    assert store.left < 0
+    assert [prompt.state for prompt in engine.session("s").prompts] == ["done"]
+    assert world.executed == [("s", "hello")]

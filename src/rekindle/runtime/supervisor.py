@@ -148,24 +148,27 @@ class Supervisor:
     async def advance(self, session: str) -> None:
         """Carry out what is due until nothing is. What could not be done is tried again in a moment."""
         async with self._locks.setdefault(session, asyncio.Lock()):
-            while True:
-                await self._attach(session)
-                performed = self._performed.setdefault(session, set())
-                due = [effect for effect in self.engine.due(session) if effect.id not in performed]
-                if not due:
-                    return
-                for effect in due:
-                    performed.add(effect.id)
-                    try:
-                        await self._perform(effect)
-                    except (KeeperLost, NoRoomForTurn) as error:
-                        self._put_off(effect, error)
-                    except DamagedStore:
-                        raise
-                    except (StoreError, OSError):
-                        log.exception("%s: what it needs could not be done", session)
-                        self._take_up_anew(session)
-                        return
+            try:
+                await self._carry_out(session)
+            except DamagedStore:
+                raise
+            except (StoreError, OSError):
+                log.exception("%s: what is due could not be done; trying again", session)
+                self._take_up_anew(session)
+
+    async def _carry_out(self, session: str) -> None:
+        while True:
+            await self._attach(session)
+            performed = self._performed.setdefault(session, set())
+            due = [effect for effect in self.engine.due(session) if effect.id not in performed]
+            if not due:
+                return
+            for effect in due:
+                performed.add(effect.id)
+                try:
+                    await self._perform(effect)
+                except (KeeperLost, NoRoomForTurn) as error:
+                    self._put_off(effect, error)
 
     def _put_off(self, effect: Effect, error: RekindleError) -> None:
         if isinstance(error, NoRoomForTurn):
