@@ -175,6 +175,28 @@ def test_each_turn_begins_once_with_its_first_word() -> None:
     assert began == ["p1", "p2"]
 
 
+def test_nothing_is_concluded_from_a_past_that_an_agent_did_not_live_to_show() -> None:
+    world = FakeWorld()
+
+    async def story(supervisor: Supervisor) -> None:
+        supervisor.engine.create(created("s"))
+        await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
+        await settle(world)
+        world.kill("s")
+        await settle(world)
+        supervisor._settle_seconds = 3600.0  # it goes on showing
+        await supervisor.record("s", f.ResumeAsked(at=2, by="user"))
+        await settle(world)
+        assert supervisor.engine.session("s").attempts[-1].status == "up"
+        world.kill("s")
+        await settle(world)
+
+    engine = play(FakeKeepers(world), story)
+    first, second = engine.session("s").attempts[:2]
+    assert (first.opened, second.how, second.status) == (True, "load", "gone")
+    assert (second.opened, second.receipt) == (False, None)
+
+
 class FailingAt(FakeStore):
     """Cannot do one commit, by its number."""
 

@@ -296,7 +296,8 @@ class Supervisor:
             task.cancel()
         await self._workplace.end_terminals(self.engine.session(session))
         opened = talk.opened()
-        facts: list[f.AnyFact] = [opened] if opened is not None else []
+        # One that dies while it shows its past may not have shown all of it: nothing is concluded from that.
+        facts: list[f.AnyFact] = [opened] if opened is not None and opened.how == "new" else []
         facts += talk.catch_up(self._keepers.sent(session, talk.attempt))
         state = self.engine.record(session, *facts) if facts else self.engine.session(session)
         try:
