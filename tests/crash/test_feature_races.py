@@ -20,6 +20,7 @@ from rekindle.core.journal.analysis import Analysis
 from rekindle.ports.errors import OwnedError, QuestionError, RekindleError
 from rekindle.ports.journal import Journal
 from rekindle.runtime.engine import Engine
+from rekindle.runtime.feature_runner import FeatureRunner
 from rekindle.runtime.supervisor import Supervisor
 from rekindle.wiring import Workspace, open_workspace
 from tests.fakes.keepers import FakeKeepers, FakeWorld
@@ -179,6 +180,27 @@ def test_a_resume_whose_run_cannot_begin_lets_go_of_the_feature(
                 await daemon.resume()
         await daemon.resume()
         await asyncio.sleep(0)
+        await daemon.features.close()
+
+    asyncio.run(story())
+
+
+def test_a_fault_that_nobody_foresaw_ends_a_run_in_words_and_it_can_be_resumed(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    daemon = Daemon(repo, tmp_path)
+
+    async def fail(_: FeatureRunner) -> None:
+        raise ArithmeticError("nobody foresaw this")
+
+    async def story() -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(FeatureRunner, "drive", fail)
+            first = await daemon.resume()
+            await asyncio.sleep(0)
+        assert "could not go on" in caplog.text and "nobody foresaw this" in caplog.text
+        second = await daemon.resume()
+        assert resumed(repo) == [(first, FIRST), (second, first)]
         await daemon.features.close()
 
     asyncio.run(story())

@@ -29,7 +29,7 @@ from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
 from rekindle.core.journal import event as ev
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import TERMINAL
-from rekindle.ports.errors import NoOpenRun, OwnedError, RekindleError, UsageError
+from rekindle.ports.errors import NoOpenRun, OwnedError, UsageError
 from rekindle.runtime.ending import end_agent
 from rekindle.runtime.feature_hands import Order, Tools
 from rekindle.runtime.feature_runner import FeatureRunner
@@ -255,7 +255,7 @@ class Features:
         async def drive() -> None:
             try:
                 await runner.drive()
-            except (RekindleError, OSError):
+            except Exception:
                 log.exception("%s: its run could not go on; it can be resumed", order.feature)
             finally:
                 held.release()
