@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-BIN = Path(sys.executable).parent
+from tests.e2e.daemon import BIN, Machine
+from tests.e2e.features import Shop
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,15 @@ def scratch(tmp_path: Path) -> Scratch:
     made.git("init", "-q", "-b", "feature/auth")
     made.git("commit", "-q", "--allow-empty", "-m", "begin")
     return made
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    """A repository with a feature to be run, on a machine of its own. Nothing is left running."""
+    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
+        machine = Machine(Path(folder, "home"), Path(folder, "work"))
+        machine.home.mkdir()
+        machine.work.mkdir()
+        yield Shop(machine).make()
+        machine.clean_up()
+        assert machine.stamped() == []

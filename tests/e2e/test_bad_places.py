@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import BIN, Scratch
+from tests.e2e.conftest import Scratch
+from tests.e2e.daemon import BIN
 from tests.journals import journal, line
 
 READERS = [["--json"], ["features", "--json"], ["history", "--json"], ["doctor", "--json"]]

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from rekindle import __version__
-from tests.e2e.conftest import BIN, Scratch
+from tests.e2e.conftest import Scratch
+from tests.e2e.daemon import BIN
 from tests.journals import interrupted_in_wave_two, journal, line
 
 

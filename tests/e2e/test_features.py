@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.daemon import Machine, until
+from tests.e2e.daemon import until
 from tests.e2e.features import FEATURE, Shop, task
 from tests.journals import line
 
 pytestmark = pytest.mark.timeout(280)
-
-
-@pytest.fixture
-def shop() -> Iterator[Shop]:
-    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
-        machine = Machine(Path(folder, "home"), Path(folder, "work"))
-        machine.home.mkdir()
-        machine.work.mkdir()
-        yield Shop(machine).make()
-        machine.clean_up()
-        assert machine.stamped() == []
 
 
 def test_a_plan_is_worked_checked_reviewed_and_merged_and_the_users_checkout_is_not_touched(shop: Shop) -> None:

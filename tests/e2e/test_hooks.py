@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from rekindle.hooks.observe import program_of
-from tests.e2e.conftest import BIN, Scratch
+from tests.e2e.conftest import Scratch
+from tests.e2e.daemon import BIN
 from tests.journals import journal, line
 
 

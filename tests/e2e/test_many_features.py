@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from tests.e2e.daemon import Machine, is_running, until
+from tests.e2e.daemon import is_running, until
 from tests.e2e.features import Shop, task
 
 pytestmark = pytest.mark.timeout(280)
 NAMES = ("one", "two", "three")
 WAIT = "run sh -c 'test -e ../../../go || sleep 60'"
-
-
-@pytest.fixture
-def shop() -> Iterator[Shop]:
-    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
-        machine = Machine(Path(folder, "home"), Path(folder, "work"))
-        machine.home.mkdir()
-        machine.work.mkdir()
-        yield Shop(machine).make()
-        machine.clean_up()
-        assert machine.stamped() == []
 
 
 def begin_all(shop: Shop) -> dict[str, Shop]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,17 +14,6 @@ from tests.e2e.daemon import Machine, is_running, until
 from tests.e2e.features import Shop
 
 pytestmark = pytest.mark.timeout(120)
-
-
-@pytest.fixture
-def shop() -> Iterator[Shop]:
-    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
-        machine = Machine(Path(folder, "home"), Path(folder, "work"))
-        machine.home.mkdir()
-        machine.work.mkdir()
-        yield Shop(machine).make()
-        machine.clean_up()
-        assert machine.stamped() == []
 
 
 def remedies(shop: Shop) -> dict[str, str]:
