@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -75,17 +76,16 @@ def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int
 
     What is wrong at the very beginning is raised: whoever started the daemon is there to be told.
     """
-    pause, has_served = 1.0, False
+    pause, ready = 1.0, threading.Event()
     while True:
         begun = time.monotonic()
         try:
-            if asyncio.run(_serve(places, environment, lock, on_demand=on_demand)):
+            if asyncio.run(_serve(places, environment, lock, ready, on_demand=on_demand)):
                 return
-            has_served = True
         except Exception:
-            if not has_served:
+            if not ready.is_set():
                 raise
-            log.exception("the daemon could not begin anew")
+            log.exception("the daemon has ended with a fault")
         pause = 1.0 if time.monotonic() - begun > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
         log.error("beginning anew after a fault, in %g s", pause)
         time.sleep(pause)
@@ -106,17 +106,25 @@ def _take_lock(places: Places) -> int:
     return fd
 
 
-async def _serve(places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool) -> bool:
+async def _serve(
+    places: Places, environment: Mapping[str, str], lock: int, ready: threading.Event, *, on_demand: bool
+) -> bool:
     """Serve until it is time to leave. False: something failed that should not have.
 
     However it ends, it lets go of everything: the process may begin anew, and must not be in its own way.
     """
     async with contextlib.AsyncExitStack() as parts:
-        return await _serve_with(parts, places, environment, lock, on_demand=on_demand)
+        return await _serve_with(parts, places, environment, lock, ready, on_demand=on_demand)
 
 
 async def _serve_with(
-    parts: contextlib.AsyncExitStack, places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool
+    parts: contextlib.AsyncExitStack,
+    places: Places,
+    environment: Mapping[str, str],
+    lock: int,
+    ready: threading.Event,
+    *,
+    on_demand: bool,
 ) -> bool:
     missing = not os.path.exists(places.store)
     opened = open_store(Path(places.store), now=datetime.now(UTC))
@@ -172,6 +180,7 @@ async def _serve_with(
     await supervisor.start()
     await server.open()
     _say_ready()
+    ready.set()
     chores = [
         asyncio.ensure_future(chore)
         for chore in (

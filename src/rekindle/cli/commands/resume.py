@@ -117,7 +117,7 @@ def resume(
         print_receipt(told)
     if follow:
         return watch(client, told["id"], put_to_sleep=False)
-    is_on_its_way = told["waits_until"] is not None
+    is_on_its_way = told.get("waits_until") is not None  # a daemon from before an upgrade does not tell
     return 1 if told["status"] in ("failed", "interrupted", "asleep") and not is_on_its_way else 0
 
 
