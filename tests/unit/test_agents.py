@@ -165,6 +165,16 @@ def test_a_record_tells_prompts_words_and_tools_without_a_result(name: str) -> N
     assert not read.problems
 
 
+def test_a_command_that_a_dying_codex_calls_aborted_was_running() -> None:
+    record = AGENTS["codex"].transcript
+    assert record is not None
+    aborted = codex(
+        "response_item", type="function_call_output", call_id="c2", output="Wall time: 0.1 s\naborted by user"
+    )
+    read = record.read(RECORDS["codex"] + lines(aborted, codex("event_msg", type="turn_aborted")))
+    assert [tool.tool_id for tool in read.open_tools] == ["c2"]
+
+
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_torn_record_is_mended_at_every_byte_without_losing_a_whole_line(name: str) -> None:
     record = AGENTS[name].transcript

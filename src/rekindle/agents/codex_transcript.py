@@ -11,6 +11,8 @@ from rekindle.agents.json_lines import Reading, home
 
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
 _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
+#: What a dying Codex writes down for a command that ran: nobody knows what the command has done.
+_ABORTED: Final = "aborted by user"
 
 
 class CodexMeaning:
@@ -39,4 +41,5 @@ class CodexMeaning:
                 name = fields.text(payload.get("name"), "shell")
                 reading.start(call, f"{name} {given or ''}".strip(), "execute")
             case "response_item", {"type": kind, "call_id": str(call)} if kind in _RESULTS:
-                reading.finish(call)
+                if not fields.text(payload.get("output")).rstrip().endswith(_ABORTED):
+                    reading.finish(call)
