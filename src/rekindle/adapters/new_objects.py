@@ -12,8 +12,8 @@ from rekindle.adapters.git import Git
 
 #: git's clean-up knows such folders by their names, and takes them away if we do not live to do it.
 _PREFIX = "tmp_objdir-rekindle-"
-#: Many threads that wait for the disk share its journal's commits.
-_THREADS = 16
+#: Threads that wait for the disk share its journal's commits; more of them than this are in each other's way.
+_THREADS = 8
 #: Above this, one sync of everything is cheaper.
 _MANY = 1000
 _REPOSITORY_INSIDE = b"160000"
