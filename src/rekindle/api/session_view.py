@@ -1,4 +1,4 @@
-"""A session as every answer of the daemon, every list and every `--json` shows it."""
+"""A session as the daemon shows it in every answer."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from rekindle.core.session.state import (
     Session,
     State,
     cut_of,
+    noted,
     nothing_ever_ran,
     prompts_in,
     queued_first,
@@ -178,8 +179,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             asked = asked if fact.native is None else replace(asked, native=fact.native)
             return asked if fact.handover is None else _handed_over(asked, fact.handover)
         case f.LoadPutOff():
-            notices = session.notices if session.notices[-1:] == [fact.why] else [*session.notices[-19:], fact.why]
-            return replace(session, load_at=fact.until, message=fact.why, notices=notices)
+            return replace(noted(session, fact.why), load_at=fact.until, message=fact.why)
         case f.LaunchIntended():
             attempt = Attempt(
                 fact.attempt,
@@ -232,9 +232,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             return with_attempt(session, lambda a: replace(a, compared=True))
         case f.Compacted():
             told = f"the agent has compacted its conversation, and remembers a summary ({fact.why or 'by itself'})"
-            return (
-                session if session.notices[-1:] == [told] else replace(session, notices=[*session.notices[-19:], told])
-            )
+            return noted(session, told)
         case f.GivenUp():
             if session.attempts[-1].given_up:
                 return session
@@ -284,9 +282,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             ]
             return replace(session, permissions=answered)
         case f.Noticed():
-            if session.notices[-1:] == [fact.message]:
-                return session
-            return replace(session, notices=[*session.notices[-19:], fact.message])
+            return noted(session, fact.message)
         case f.StopAsked():
             stopped = replace(session, stop_asked=fact.to, stopped_by=fact.by, resume_asked=None)
             return stopped if session.is_up else _stopped(stopped)
@@ -335,7 +331,7 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         told = (
             f"attempt {fact.attempt}: something shortened the agent's output, {fact.truncated} bytes of it may be lost"
         )
-        gone = replace(gone, notices=[*gone.notices[-19:], told])
+        gone = noted(gone, told)
     if session.stop_asked is not None:
         return _stopped(gone)
     if by_us:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rekindle.core.session.facts import TurnFailed
 from rekindle.core.session.history import request_of
 from rekindle.core.session.quoting import quoted
-from rekindle.core.session.state import PATIENCE, Prompt, Session, is_ours, queued_first, with_attempt
+from rekindle.core.session.state import PATIENCE, Prompt, Session, is_ours, noted, queued_first, with_attempt
 
 #: Seconds before each retry where nobody told how long to wait.
 _PAUSES: Final = (5.0, 10.0, 20.0, 45.0, 90.0, 180.0, 300.0, 600.0)
@@ -69,7 +69,7 @@ def try_later(session: Session, fact: TurnFailed) -> Session:
         shorten = Prompt(f"{failed.id}+c{nth}", session.compact, fact.at, by="rekindle")
         go_on = Prompt(f"{failed.id}+d{nth}", compacted_prompt(failed.text), fact.at, by="rekindle")
         told = "the conversation had become too long for the model; the agent was told to shorten it"
-        session = replace(session, patience=session.patience - 1, notices=[*session.notices[-19:], told])
+        session = replace(noted(session, told), patience=session.patience - 1)
         return queued_first(queued_first(session, go_on), shorten)
     if fact.error == "context_overflow" and session.token is not None and session.fresh_starts == 0:
         return _begin_anew(session, failed, fact.at)

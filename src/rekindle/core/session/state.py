@@ -44,6 +44,8 @@ ACTIVE = frozenset({State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT})
 TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
 #: So many automatic retries of a failed turn there are before one ends well.
 PATIENCE: Final = 12
+#: So many notices are kept.
+_NOTICES: Final = 20
 
 _TASK = {
     State.STARTING: TaskState.IN_PROGRESS,
@@ -251,3 +253,8 @@ def queued_first(session: Session, prompt: Prompt) -> Session:
         return session
     at = next((index for index, one in enumerate(session.prompts) if one.state == "queued"), len(session.prompts))
     return replace(session, prompts=[*session.prompts[:at], prompt, *session.prompts[at:]])
+
+
+def noted(session: Session, told: str) -> Session:
+    """With a sentence for whoever looks; the same one twice running is one, and old ones go."""
+    return session if session.notices[-1:] == [told] else replace(session, notices=[*session.notices, told][-_NOTICES:])
