@@ -10,7 +10,10 @@ import pytest
 from rekindle.keeper.errors import NoRoom, NoRoomForInput
 from rekindle.keeper.launch import is_alive, read_exit
 from rekindle.keeper.outcome import EndedBy
-from tests.keeper.keeper_bench import Bench, bench_in, kill, python_agent, shell_agent, status, until
+from rekindle.keeper.processes import is_running
+from rekindle.keeper.room import give_back, may_run, reserved
+from rekindle.keeper.spec import Background
+from tests.keeper.keeper_bench import Bench, Session, bench_in, kill, python_agent, shell_agent, status, until
 
 MIB = 1 << 20
 
@@ -55,6 +58,52 @@ def test_room_is_reserved_ahead_and_given_back_at_the_end(bench: Bench) -> None:
         client.stop("done")
     session.ended()
     assert (session.folder / "out").stat().st_blocks * 512 < MIB
+
+
+def _kill_both(session: Session) -> None:
+    for one in (session.guard, session.keeper):
+        kill(one)
+    until(lambda: not is_running(session.agent), "an end of the agent, which is told when its keeper dies")
+
+
+def test_room_reserved_by_a_guard_and_keeper_who_were_killed_is_given_back_by_the_next_start(bench: Bench) -> None:
+    first = bench.start(("cat",), reserve_bytes=4 * MIB)
+    with first.client() as client:
+        client.send("p", b"said\n")
+        until(first.out)
+    _kill_both(first)
+    before = {name: (first.folder / name).stat() for name in ("out", "err", "in")}
+    assert sum(one.st_blocks for one in before.values()) * 512 > 5 * MIB, "nobody lived to give it back"
+    bench.start(("cat",), reserve_bytes=MIB)
+    after = {name: (first.folder / name).stat() for name in ("out", "err", "in")}
+    assert sum(one.st_blocks for one in after.values()) * 512 < MIB // 8
+    for name in before:
+        kept = ("st_size", "st_mtime_ns", "st_mode")
+        assert [getattr(after[name], one) for one in kept] == [getattr(before[name], one) for one in kept], name
+    assert first.out() == b"said\n"
+
+
+def test_the_guard_of_a_killed_keeper_gives_all_the_room_back(bench: Bench) -> None:
+    session = bench.start(("cat",), reserve_bytes=16 * MIB)
+    kill(session.keeper)
+    session.ended()
+    assert until(lambda: reserved(session.spec.folder) == 0, "no room is held by out, err or in")
+
+
+def test_room_is_not_taken_from_under_a_process_that_may_still_write(bench: Bench) -> None:
+    session = bench.start(
+        shell_agent("setsid sh -c 'echo $$ > left; exec sleep 1000' & cat"), background=Background.KEEP
+    )
+    left = session.pid_word("left")
+    bench.watch(left)
+    with session.client() as client:
+        client.stop("done")
+    session.ended()
+    assert may_run(session.spec.folder)
+    assert (give_back(session.spec.folder), reserved(session.spec.folder) > 0) == (0, True)
+    kill(left)
+    assert not may_run(session.spec.folder)
+    assert give_back(session.spec.folder) > 0 == reserved(session.spec.folder)
 
 
 def test_the_reservation_is_topped_up_as_the_output_grows(bench: Bench) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,8 @@ from rekindle.adapters.vault import kept, retention
 from rekindle.adapters.vault.spools import kept_spool, open_spool
 from rekindle.adapters.vault.vault import Vault, editions
 from rekindle.core.session import facts as f
+from rekindle.keeper import kernel, lockfile
+from rekindle.keeper.spec import STAMP_VARIABLE
 from tests.sessions import created, folded
 from tests.vault.place import DAYS, NOW, OVER, Place
 
@@ -34,9 +39,9 @@ def test_spools_that_are_in_the_vault_go_and_are_read_from_there(place: Place) -
     assert [entry.text for entry in Conversation(str(place.own)).poll()] == before != []
 
 
-@pytest.mark.parametrize("lack", ["no copy", "an older copy", "a damaged copy", "a living attempt", "no exit record"])
+@pytest.mark.parametrize("lack", ["no copy", "an older copy", "a damaged copy", "a living attempt", "a process left"])
 def test_a_spool_stays_while_anything_is_missing(place: Place, lack: str) -> None:
-    place.spools(ended=lack != "no exit record")
+    place.spools(ended=lack != "a process left")
     session = folded(OVER[:-1]) if lack == "a living attempt" else folded(OVER)
     if lack != "no copy":
         place.copy()
@@ -47,9 +52,61 @@ def test_a_spool_stays_while_anything_is_missing(place: Place, lack: str) -> Non
         data = bytearray(Path(path).read_bytes())
         data[-100] ^= 1
         Path(path).write_bytes(data)
-    found = place.look(session)
+    with stray() if lack == "a process left" else nullcontext():
+        found = place.look(session)
     assert str(place.attempt / "out") not in [item.path for item in found.items]
     assert str(place.attempt / "out") in [one.path for one in found.kept]
+
+
+@contextmanager
+def stray() -> Iterator[None]:
+    """A process that carries the stamp of the place's session."""
+    process = subprocess.Popen(["sleep", "1000"], env={"PATH": os.environ["PATH"], STAMP_VARIABLE: "s"})
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def reserve(place: Place) -> Path:
+    """Room ahead of the output, as a keeper has it."""
+    with (place.attempt / "out").open("r+b") as file:
+        kernel.reserve(file.fileno(), 0, 4 << 20)
+    (place.attempt / "out").chmod(0o400)
+    return place.attempt / "out"
+
+
+def test_a_dead_attempt_whose_end_nobody_lived_to_write_goes_as_any_other(place: Place) -> None:
+    place.spools(ended=False)
+    place.copy()
+    assert {Path(item.path).name for item in place.collect()} == {"out", "in"}
+
+
+def test_room_that_a_dead_attempt_reserved_comes_back_and_its_output_stays(place: Place) -> None:
+    place.spools(ended=False)
+    out = reserve(place)
+    still_up = folded(OVER[:-1])  # nobody has told the store yet that it died
+    found = place.look(still_up)
+    assert [(item.what, item.size > 4_000_000) for item in found.items] == [("room", True)]
+    assert [item.what for item in place.collect(still_up)] == ["room"]
+    assert (out.stat().st_blocks * 512 < 100_000, out.read_bytes()) == (True, b"said\n" * 1000)
+    assert out.stat().st_mode & 0o777 == 0o400
+
+
+def test_reserved_room_is_left_alone_while_a_keeper_or_a_process_of_the_attempt_may_live(place: Place) -> None:
+    place.spools(ended=False)
+    before = reserve(place).stat().st_blocks
+    found = place.look()
+    with stray():
+        assert [item.what for item in place.look().items] == []
+        assert retention.remove(str(place.sessions), found.items)[0] == []
+    lock = lockfile.take(str(place.own / "lock"))
+    assert lock is not None
+    refused = retention.remove(str(place.sessions), found.items)[1]
+    os.close(lock)
+    assert [one.why for one in refused] == ["its session has an agent"]
+    assert (place.attempt / "out").stat().st_blocks == before
 
 
 def test_what_changed_since_the_look_stays(place: Place) -> None:

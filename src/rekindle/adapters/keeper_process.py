@@ -17,7 +17,7 @@ from rekindle.adapters import tmux
 from rekindle.adapters.keeper_connection import KeeperConnection
 from rekindle.adapters.keeper_start import start
 from rekindle.adapters.tmux import Terminals
-from rekindle.keeper import launch, lockfile
+from rekindle.keeper import launch, lockfile, room
 from rekindle.keeper.errors import KeeperGone, Refused, StaleGeneration
 from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.outcome import EndedBy, ExitRecord
@@ -169,7 +169,7 @@ class KeeperProcesses:
             await connection.close()
         self._sweeping.add(session)
         try:
-            swept = await asyncio.to_thread(self._sweep, session)
+            swept = await asyncio.to_thread(self._sweep, session, attempt)
         finally:
             self._sweeping.discard(session)
         yield _ended(launch.read_exit(folder), launch.read_progress(folder), swept, lost, _last_words(folder))
@@ -196,14 +196,17 @@ class KeeperProcesses:
         self._connections[key] = connection
         return connection
 
-    def _sweep(self, session: str) -> tuple[str, ...]:
-        """End what guard and keeper left behind because both were killed; their lock is ours meanwhile."""
+    def _sweep(self, session: str, attempt: int) -> tuple[str, ...]:
+        """End what guard and keeper left because both were killed, and give their room back; the lock is ours then."""
         os.makedirs(os.path.dirname(self.lock(session)), mode=0o700, exist_ok=True)  # somebody may have removed it
         fd = lockfile.take(self.lock(session))
         if fd is None:
             return ()
         try:
-            return tuple(process.comm for process in launch.end_leftovers(stamp(self._sessions, session)))
+            ended = launch.end_leftovers(stamp(self._sessions, session))
+            if not room.may_run(self.folder(session, attempt)):
+                room.give_back(self.folder(session, attempt))
+            return tuple(process.comm for process in ended)
         finally:
             os.close(fd)
 

@@ -13,7 +13,7 @@ import signal
 import time
 from dataclasses import dataclass
 
-from rekindle.keeper import kernel, lockfile
+from rekindle.keeper import kernel, lockfile, room
 from rekindle.keeper.ending import Ending
 from rekindle.keeper.errors import NoRoom
 from rekindle.keeper.files import Files, create_files
@@ -35,10 +35,14 @@ _NOBODY = ProcessId(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What the last holder of the lock left: its tree as last seen, and what it left running on purpose."""
+    """What the last holder of the lock left: its tree as last seen, what it left running on purpose, its folder.
+
+    `folder` is None if processes may write to it that cannot be seen from here.
+    """
 
     seen: tuple[ProcessId, ...] = ()
     kept: tuple[LeftRunning, ...] = ()
+    folder: str | None = None
 
 
 def guard(folder: str, readiness: Readiness, terminal: int | None = None) -> None:
@@ -60,6 +64,8 @@ def _hold(spec: Spec, lock: int, readiness: Readiness, terminal: int | None) -> 
     """With the lock: clear the ground, start the keeper, wait for its end, see to what it left."""
     before = _look_back(spec)
     end_leftovers(spec.stamp, grace=_LEFTOVER_GRACE, also=before.seen, spare=[one.id for one in before.kept])
+    if before.folder is not None:
+        room.give_back(before.folder)
     me = own_id()
     try:
         lockfile.write_holder(lock, Holder(me, None, here(), spec.folder))
@@ -98,14 +104,17 @@ def _say_who_holds(spec: Spec, readiness: Readiness) -> None:
 
 
 def _look_back(spec: Spec) -> Before:
-    holder = lockfile.read_holder(spec.lock)
-    if holder is None or holder.place != here():
+    holder, now = lockfile.read_holder(spec.lock), here()
+    if holder is None:
         return Before()
+    if holder.place != now:
+        is_of_another_boot = holder.place.machine == now.machine and holder.place.boot != now.boot
+        return Before(folder=holder.folder if is_of_another_boot else None)
     seen = tuple(read_seen(holder.folder))
     record = read_exit(holder.folder)
     if record is None or spec.background is Background.END:
-        return Before(seen)
-    return Before(seen, tuple(one for one in record.left if is_running(one.id)))
+        return Before(seen, folder=holder.folder)
+    return Before(seen, tuple(one for one in record.left if is_running(one.id)), holder.folder)
 
 
 def _pass_on(keeper: int, number: int) -> None:
@@ -143,8 +152,7 @@ def _take_over(spec: Spec, files: Files, tree: Tree, kept: tuple[LeftRunning, ..
     )
     write_exit(files.exit, record)
     if not left:
-        files.out.give_back()
-        files.err.give_back()
+        room.give_back(spec.folder)
     with contextlib.suppress(OSError):
         os.unlink(spec.socket)
 

@@ -1,4 +1,4 @@
-"""What may go: only what the vault has a whole and checked copy of. Everything else is kept, with the reason.
+"""What may go: only what the vault has a whole and checked copy of, and room that holds nothing. The rest is kept.
 
 First a look, which changes nothing; then each thing that may go is looked at once more, with the vault locked, and
 removed. Whatever belongs to an attempt that may still live is never touched (docs/decisions/0002).
@@ -16,7 +16,8 @@ from rekindle.adapters import files
 from rekindle.adapters.vault import kept as kept_
 from rekindle.adapters.vault.vault import FOLDER, Listed, Source, Vault, copies, editions, spool
 from rekindle.core.session.state import TERMINAL, Session
-from rekindle.keeper import launch
+from rekindle.keeper import launch, lockfile
+from rekindle.keeper import room as reserve
 from rekindle.ports.errors import OwnedError
 
 DAY = 86400.0
@@ -24,10 +25,10 @@ DAY = 86400.0
 
 @dataclass(frozen=True)
 class Item:
-    """Something that may go. `size` is the room that it takes."""
+    """Something that may go. `size` is the room that it takes. "room": reserved for a dead attempt, and never used."""
 
     session: str
-    what: Literal["spool", "edition", "original", "session"]
+    what: Literal["room", "spool", "edition", "original", "session"]
     path: str
     size: int
     changed_at: float
@@ -52,7 +53,7 @@ class Survey:
     total: int
 
 
-_ORDER = ("spool", "edition", "original", "session")
+_ORDER = ("room", "spool", "edition", "original", "session")
 
 
 def survey(folder: str, sessions: Iterable[Session], now: float, older_than: float | None = None) -> Survey:
@@ -63,6 +64,7 @@ def survey(folder: str, sessions: Iterable[Session], now: float, older_than: flo
         own = os.path.join(folder, session.id)
         if not os.path.isdir(own):
             continue
+        _reserved(own, session, items, remarks)
         _spools(own, session, items, remarks)
         _editions(own, session.id, items, remarks)
         is_old = older_than is not None and session.changed_at < now - older_than * DAY
@@ -107,10 +109,10 @@ def remove(folder: str, items: Sequence[Item]) -> tuple[list[Item], list[Remark]
     for item in items:
         own = os.path.join(folder, item.session)
         try:
-            with Vault(os.path.join(own, FOLDER), item.session):
-                why = _why_not(own, item)
-                if why is None:
-                    _remove(item)
+            if item.what == "room":
+                why = _give_back(own, item.path)
+            else:
+                why = _remove_checked(own, item)
         except OwnedError:
             why = "its vault is in use"
         except OSError as error:
@@ -120,6 +122,14 @@ def remove(folder: str, items: Sequence[Item]) -> tuple[list[Item], list[Remark]
         else:
             remarks.append(Remark(item.session, item.path, why))
     return gone, remarks
+
+
+def _remove_checked(own: str, item: Item) -> str | None:
+    with Vault(os.path.join(own, FOLDER), item.session):
+        why = _why_not(own, item)
+        if why is None:
+            _remove(item)
+    return why
 
 
 def room(path: str) -> int:
@@ -137,6 +147,33 @@ def room(path: str) -> int:
     return found
 
 
+def _reserved(own: str, session: Session, items: list[Item], remarks: list[Remark]) -> None:
+    for attempt in session.attempts:
+        folder = os.path.join(own, str(attempt.number))
+        size = reserve.reserved(folder)
+        if not size or launch.is_alive(folder):
+            continue
+        if reserve.may_run(folder):
+            remarks.append(Remark(session.id, folder, "a process of it may still run"))
+        else:
+            why = "reserved by an attempt that is dead, and never used"
+            items.append(Item(session.id, "room", folder, size, os.lstat(folder).st_mtime, why))
+
+
+def _give_back(own: str, folder: str) -> str | None:
+    """Take the session's lock, so that no keeper can live meanwhile, and shorten the files to what they hold."""
+    lock = lockfile.take(os.path.join(own, "lock"))
+    if lock is None:
+        return "its session has an agent"
+    try:
+        if reserve.may_run(folder):
+            return "a process of it may still run"
+        reserve.give_back(folder)
+        return None
+    finally:
+        os.close(lock)
+
+
 def _spools(own: str, session: Session, items: list[Item], remarks: list[Remark]) -> None:
     for attempt in session.attempts:
         for name in ("out", "in"):
@@ -152,13 +189,20 @@ def _spools(own: str, session: Session, items: list[Item], remarks: list[Remark]
 
 def _spool_stays(own: str, source: Source, *, is_over: bool) -> str | None:
     folder = os.path.dirname(source.path)
-    if not is_over or launch.read_exit(folder) is None or launch.is_alive(folder):
+    if not is_over or launch.is_alive(folder) or (not _was_succeeded(folder) and reserve.may_run(folder)):
         return "its attempt may still live"
     listed = editions(os.path.join(own, FOLDER), source.name)
     copied = listed[-1].read() if listed else None
     if copied is None or not copied.is_whole:
         return "the vault has no whole copy of it"
     return None if files.read(source.path) == copied.data else "the vault's copy is not complete yet"
+
+
+def _was_succeeded(folder: str) -> bool:
+    """Whether a later attempt of the session ran: it was only started when this one was proven gone."""
+    own, number = os.path.split(folder)
+    later = [name for name in os.listdir(own) if name.isdecimal() and int(name) > int(number)]
+    return any(launch.read_identity(os.path.join(own, name)) is not None for name in later)
 
 
 def _editions(own: str, session: str, items: list[Item], remarks: list[Remark]) -> None:
@@ -246,6 +290,8 @@ def _why_not(own: str, item: Item) -> str | None:
             if original is None:
                 return "it is gone already"
             return None if _is_contained(vault, original) else "no edition has all of it"
+        case "room":
+            return None
         case "session":
             busy = files.is_locked(os.path.join(own, "lock")) or _has_conversation(own)
             return "it has come to life" if busy else None
@@ -263,8 +309,11 @@ def _remove(item: Item) -> None:
         case "session":
             shutil.rmtree(item.path)
             return
+        case "room":
+            return
     files.sync_folder(os.path.dirname(item.path))
 
 
 def _item(session: str, what: Literal["spool", "edition", "session"], path: str, why: str) -> Item:
-    return Item(session, what, path, room(path), os.lstat(path).st_mtime, why)
+    size = room(path) - reserve.behind(path) if what == "spool" else room(path)
+    return Item(session, what, path, size, os.lstat(path).st_mtime, why)

@@ -42,7 +42,7 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int
 )
 @json_option
 def gc(dry_run: bool, quota: int | None, older_than: float | None, as_json: bool) -> None:
-    """Give back room that holds nothing but second copies.
+    """Give back room that holds nothing, or nothing but second copies.
 
     Nothing that holds a token, or the only copy of a conversation, is ever deleted.
     """
@@ -71,12 +71,18 @@ def gc(dry_run: bool, quota: int | None, older_than: float | None, as_json: bool
         )
         return
     for item in gone:
-        print(f"{'would remove' if dry_run else 'removed'} {printable(item.path)} ({_size(item.size)}: {item.why})")
+        print(f"{_done(item, dry_run)} {printable(item.path)} ({_size(item.size)}: {item.why})")
     for one in kept:
         print(f"kept {printable(one.path)}: {one.why}")
     print(f"{_size(freed)} {'would be ' if dry_run else ''}given back, {_size(left)} left.")
     if quota is not None and left > quota:
         print(f"That is more than {_size(quota)}, but all the rest is needed.")
+
+
+def _done(item: retention.Item, dry_run: bool) -> str:
+    if item.what == "room":
+        return "would free unused room in" if dry_run else "freed unused room in"
+    return "would remove" if dry_run else "removed"
 
 
 def _sessions() -> list[Session]:

@@ -1,0 +1,57 @@
+"""The disk under real daemons and keepers: room comes back after any death, and modes are this user's alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rekindle.keeper.room import reserved
+from tests.e2e.daemon import Machine, is_running, until
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
+        made = Machine(Path(folder, "home"), Path(folder, "work"))
+        made.home.mkdir()
+        made.work.mkdir()
+        yield made
+        made.clean_up()
+        assert made.stamped() == []
+
+
+def kill_all(machine: Machine, *names: str, session: str) -> None:
+    pids = [machine.daemon() if name == "daemon" else machine.pids(session)[name] for name in names]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not any(map(is_running, pids)), f"the end of {names}")
+
+
+@pytest.mark.parametrize("also", ["daemon", "nobody else"])
+def test_room_comes_back_when_guard_and_keeper_die_together(machine: Machine, also: str) -> None:
+    session = machine.begin("say hello", "sleep 600")
+    machine.until_said(session, "hello")
+    assert reserved(machine.folder(session)) > 10_000_000
+    kill_all(machine, "guard", "keeper", *(["daemon"] if also == "daemon" else []), session=session)
+    machine.ok("show", session)  # starts a daemon where none is left
+    until(lambda: reserved(machine.folder(session)) == 0, "the room to come back")
+    assert "hello" in machine.said(session)
+
+
+def test_gc_gives_back_the_room_of_an_attempt_that_died_with_everything_else(machine: Machine) -> None:
+    session = machine.begin("say hello", "sleep 600")
+    machine.until_said(session, "hello")
+    agent = machine.pids(session)["agent"]
+    kill_all(machine, "guard", "keeper", "daemon", session=session)
+    until(lambda: not is_running(agent) and not machine.stamped(), "the end of the agent")
+    told = machine.json("gc")
+    assert told["freed"] > 10_000_000
+    assert reserved(machine.folder(session)) == 0
+    assert "hello" in machine.said(session)
