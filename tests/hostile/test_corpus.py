@@ -1,0 +1,53 @@
+"""Whatever a repository from elsewhere holds: nothing of it runs, and nothing outside of it is written."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.daemon import Machine
+from tests.hostile import repositories
+from tests.hostile.commands import type_all
+from tests.hostile.stage import HOSTILE, Stage
+
+#: The modules that fill the corpus.
+SOURCES = (repositories,)
+#: What still springs: it is named here until it is repaired.
+NOT_YET = frozenset(name for name, build in HOSTILE.items() if build.__module__ == repositories.__name__)
+_CASES = [
+    pytest.param(name, marks=pytest.mark.xfail(run=False, reason="not repaired yet")) if name in NOT_YET else name
+    for name in HOSTILE
+]
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    """One user for all of it: a HOME with files that somebody might want to change, and a daemon."""
+    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
+        made = Machine(Path(folder, "home"), Path(folder, "work"))
+        made.home.mkdir()
+        made.work.mkdir()
+        (made.home / ".bashrc").write_text("# the user's own\n")
+        (made.home / ".ssh").mkdir(mode=0o700)
+        (made.home / ".ssh" / "authorized_keys").write_text("ssh-ed25519 AAAA the user's own\n")
+        yield made
+        made.clean_up()
+        assert made.stamped() == []
+
+
+@pytest.mark.parametrize("name", _CASES)
+def test_nothing_of_it_runs_and_nothing_outside_is_written(machine: Machine, name: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
+        stage = Stage(machine, Path(os.path.realpath(folder)))
+        stage.set_up()
+        scene = HOSTILE[name](stage)
+        assert stage.ran() == [], "building it must not spring it"
+        before = stage.untouched()
+        wrong = list(type_all(stage, scene))
+        assert stage.ran() == []
+        assert stage.untouched() == before
+        assert wrong == []
