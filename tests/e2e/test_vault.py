@@ -13,6 +13,7 @@ import pytest
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.adapters.vault import kept
 from rekindle.adapters.vault.vault import FOLDER, copies, editions, transcript
+from rekindle.core.vault import frames
 from tests.e2e.conftest import Scratch
 from tests.e2e.daemon import Machine, until
 from tests.sessions import folded
@@ -64,6 +65,68 @@ def test_verify_names_what_it_cannot_read_and_checks_the_rest(scratch: Scratch, 
     shutil.rmtree(place.vault)
     place.vault.write_text("no folder")
     assert f"{place.vault}: no folder" in scratch.run("vault", "verify").stdout
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        ("cut at a frame", "it is cut short"),
+        ("cut inside a frame", "it is cut short"),
+        ("emptied", "it is empty"),
+        ("deleted", "it is gone"),
+        ("another copy", "another copy was put in its place"),
+        ("the whole vault", "it is gone"),
+    ],
+)
+def test_verify_finds_copies_that_were_cut_emptied_deleted_or_exchanged(
+    scratch: Scratch, place: Place, harm: str, told: str
+) -> None:
+    (place.attempt / "out").write_bytes(b"said\n" * 2000)
+    place.copy()
+    path = Path(next(one.path for one in editions(str(place.vault)) if one.source == "out-1"))
+    assert scratch.json("vault", "verify")["whole"] is True
+    data = path.read_bytes()
+    ends = [one.end for one in frames.scan(data).frames]
+    match harm:
+        case "cut at a frame":
+            path.write_bytes(data[: ends[-2]])
+        case "cut inside a frame":
+            path.write_bytes(data[: ends[-1] - 10])
+        case "emptied":
+            path.write_bytes(b"")
+        case "deleted":
+            path.unlink()
+        case "another copy":
+            head = frames.scan(data).frames[0]
+            lies, before = b"", bytes.fromhex(head.digest)
+            for at in (0, 5000):  # as long as the copy, and whole by itself
+                lies += frames.encode(frames.Frame(frames.Kind.BYTES, 1, "out-1", at, b"lies\n" * 1000), before)
+                before = lies[-frames.DIGEST :]
+            path.write_bytes(data[: head.end] + lies)
+        case _:
+            shutil.rmtree(place.vault)
+    done = scratch.run("vault", "verify")
+    assert done.returncode == 1
+    assert f"{path}: {told}" in done.stdout
+    assert "damaged" in done.stdout
+    assert scratch.run("vault", "verify", "s1", "--json").returncode == 1
+
+
+def test_verify_says_so_when_the_list_of_copies_itself_is_lost(scratch: Scratch, place: Place) -> None:
+    (place.own / "vault.json").write_bytes(b"{")
+    done = scratch.run("vault", "verify")
+    assert (done.returncode, "the list of copies and their lengths cannot be read" in done.stdout) == (1, True)
+    (place.own / "vault.json").unlink()
+    assert "the list of copies and their lengths is gone" in scratch.run("vault", "verify").stdout
+
+
+def test_what_gc_removes_is_not_missed_afterwards(scratch: Scratch, place: Place) -> None:
+    for data in (b"one", b"two, longer", b"one, and two, longer"):
+        (place.record).write_bytes(data)
+        place.copy()
+    assert len([one for one in editions(str(place.vault)) if one.source.startswith("transcript")]) == 3
+    assert [item["what"] for item in scratch.json("gc")["removed"]].count("edition") == 2
+    assert scratch.json("vault", "verify")["whole"] is True
 
 
 def test_diff_shows_what_a_pre_flight_changed(scratch: Scratch, place: Place) -> None:

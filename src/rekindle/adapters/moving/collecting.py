@@ -15,13 +15,14 @@ from dataclasses import replace
 
 from rekindle.adapters import files, kept_environment
 from rekindle.adapters.conversation import attempts_in
+from rekindle.adapters.vault.lengths import NAME as VAULT_LENGTHS
 from rekindle.adapters.vault.spools import kept_spool
 from rekindle.core.masking import Masker
 from rekindle.keeper.input_records import InputReader
 
 #: Slots with a checksum: numbers, pids and times, nothing that anybody said.
 _SLOTS = ("exit", "identity", "progress", "seen")
-_NOT_TAKEN = (kept_environment.NAME, "lock", "vault", "snapshot.owed")
+_NOT_TAKEN = (kept_environment.NAME, "lock", "vault", VAULT_LENGTHS, "snapshot.owed")
 _JSON_LINES = ("out", "session.json")
 
 

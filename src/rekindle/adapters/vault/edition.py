@@ -107,6 +107,16 @@ class Edition:
         return cls(path, read(path), system)
 
     @property
+    def upto(self) -> int:
+        """How long the file is, up to the end of its last whole frame."""
+        return self._upto
+
+    @property
+    def last_digest(self) -> str:
+        """The digest of its last frame, which vouches for the whole file."""
+        return self._digest.hex()
+
+    @property
     def digest(self) -> str:
         """The hash of all that was copied."""
         return self._hash.hexdigest()

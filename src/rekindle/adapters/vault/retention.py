@@ -125,9 +125,11 @@ def remove(folder: str, items: Sequence[Item]) -> tuple[list[Item], list[Remark]
 
 
 def _remove_checked(own: str, item: Item) -> str | None:
-    with Vault(os.path.join(own, FOLDER), item.session):
+    with Vault(os.path.join(own, FOLDER), item.session) as vault:
         why = _why_not(own, item)
-        if why is None:
+        if why is None and item.what == "edition":
+            vault.remove(next(one for one in editions(vault.folder) if one.path == item.path))
+        elif why is None:
             _remove(item)
     return why
 
@@ -299,7 +301,7 @@ def _why_not(own: str, item: Item) -> str | None:
 
 def _remove(item: Item) -> None:
     match item.what:
-        case "spool" | "edition":
+        case "spool":
             os.unlink(item.path)
         case "original":
             stem = item.path.removesuffix(".before")
@@ -309,7 +311,7 @@ def _remove(item: Item) -> None:
         case "session":
             shutil.rmtree(item.path)
             return
-        case "room":
+        case "room" | "edition":
             return
     files.sync_folder(os.path.dirname(item.path))
 

@@ -6,6 +6,7 @@ edition begins and the old one stays. SESSION/vault/ holds files named SOURCE.NU
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -14,8 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rekindle.adapters import files
-from rekindle.adapters.vault import edition
+from rekindle.adapters.vault import edition, lengths
 from rekindle.adapters.vault.edition import About, Copied, Edition, System
+from rekindle.adapters.vault.lengths import Length
 from rekindle.core.vault.frames import MAX_PAYLOAD
 from rekindle.ports.errors import OwnedError
 
@@ -119,12 +121,18 @@ class Vault:
         if not files.lock_within(self._lock, patience):
             os.close(self._lock)
             raise OwnedError(f"the vault of session {session} is in use", "try again in a moment")
+        try:
+            self._listed = lengths.read(folder) or {}
+        except lengths.Unlisted:
+            self._listed = {}
 
     def close(self, *, durable: bool = True) -> None:
-        """Put everything on disk and let go."""
+        """Put everything on disk and let go. A list that cannot be written now is written with the next sync."""
         try:
             if durable:
-                self.sync()
+                now = self._synced()
+                with contextlib.suppress(OSError):
+                    self._write(now)
         finally:
             os.close(self._lock)
 
@@ -158,10 +166,35 @@ class Vault:
         return found.size if found is not None else 0
 
     def sync(self) -> None:
-        """All copies are on disk when this returns."""
+        """All copies are on disk when this returns, and so is how long they are."""
+        self._write(self._synced())
+
+    def remove(self, listed: Listed) -> None:
+        """Remove an edition. It is taken off the list first: what is listed and not there counts as lost."""
+        name = os.path.basename(listed.path)
+        self._write({key: value for key, value in self._listed.items() if key != name})
+        os.unlink(listed.path)
+        files.sync_folder(self.folder)
+
+    def _synced(self) -> dict[str, Length]:
+        """Put all copies on disk; how long they all are then."""
+        now = dict(self._listed)
         for watched in self._watched.values():
             if watched.edition is not None:
                 watched.edition.sync()
+                self._list(watched.edition, now)
+        return now
+
+    def _list(self, known: Edition, now: dict[str, Length]) -> None:
+        name = os.path.basename(known.path)
+        before = now.get(name)
+        if before is None or known.upto >= before.bytes:  # one that was cut short stays noticed as such
+            now[name] = Length(known.upto, known.last_digest)
+
+    def _write(self, now: dict[str, Length]) -> None:
+        if now != self._listed:
+            lengths.write(self.folder, now)
+            self._listed = now
 
     def _of(self, source: Source) -> _Watched:
         if source.name not in self._watched:
@@ -191,7 +224,12 @@ class Vault:
         number = listed[-1].number + 1 if listed else 1
         path = os.fsencode(source.path).decode("utf-8", "backslashreplace")
         about = About(self._session, source.name, path, source.attempt, number, self._clock())
-        return Edition.begin(os.path.join(self.folder, f"{source.name}.{number}"), about, self._system)
+        begun = Edition.begin(os.path.join(self.folder, f"{source.name}.{number}"), about, self._system)
+        now = dict(self._listed)
+        self._list(begun, now)
+        with contextlib.suppress(OSError):  # the next sync lists it
+            self._write(now)
+        return begun
 
 
 def _blocks(fd: int, at: int) -> list[bytes]:

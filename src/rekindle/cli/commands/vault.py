@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rekindle.adapters.vault import kept
+from rekindle.adapters.vault import kept, lengths
 from rekindle.adapters.vault.vault import FOLDER, editions
 from rekindle.cli.commands.logs import named
 from rekindle.cli.options import complete_sessions, json_option, places, print_json
@@ -61,10 +61,30 @@ def _checked(folder: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if os.path.lexists(folder) and not os.path.isdir(folder):
         found.append({"path": folder, "bytes": 0, "damage": [(0, 0, "no folder")], "torn": None})
+    listed = _listed(folder, found)
     for one in editions(folder):
         copied = one.read()
         damage = [(bad.at, bad.end, bad.why) for bad in copied.scan.damage]
         if not damage and not copied.is_whole and copied.scan.frames:
             damage = [(0, copied.scan.good_upto, "frames that do not follow upon each other")]
+        lacks = lengths.problem(copied, listed.pop(os.path.basename(one.path), None))
+        if not damage and lacks is not None:
+            damage = [lacks]
         found.append({"path": one.path, "bytes": len(copied.data), "damage": damage, "torn": copied.scan.torn})
+    for name, length in sorted(listed.items()):
+        gone = [(0, length.bytes, "it is gone")]
+        found.append({"path": os.path.join(folder, name), "bytes": 0, "damage": gone, "torn": None})
     return found
+
+
+def _listed(folder: str, found: list[dict[str, Any]]) -> dict[str, lengths.Length]:
+    """How long the copies have to be. A list that is lost counts as damage: without it nobody can tell."""
+    place = os.path.join(os.path.dirname(folder), lengths.NAME)
+    try:
+        listed = lengths.read(folder)
+        why = "the list of copies and their lengths is gone" if listed is None and editions(folder) else None
+    except lengths.Unlisted as error:
+        listed, why = None, f"the list of copies and their lengths cannot be read ({error})"
+    if why is not None:
+        found.append({"path": place, "bytes": 0, "damage": [(0, 0, why)], "torn": None})
+    return dict(listed or {})

@@ -43,11 +43,12 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A whole frame, `at` its place in the file."""
+    """A whole frame, `at` its place in the file, `digest` in hexadecimal."""
 
     at: int
     end: int
     frame: Frame
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ def _frame_at(data: bytes, at: int) -> Found | _Bad:
         return _Bad("a frame with a wrong checksum", is_cut=False)
     name = data[at + HEAD : at + HEAD + name_length].decode("utf-8", "surrogateescape")
     payload = data[at + HEAD + name_length : body]
-    return Found(at, body + DIGEST, Frame(Kind(kind), attempt, name, offset, payload))
+    return Found(at, body + DIGEST, Frame(Kind(kind), attempt, name, offset, payload), data[body : body + DIGEST].hex())
 
 
 def _next(data: bytes, at: int) -> int | None:
