@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import msgspec
@@ -32,6 +33,12 @@ def read(folder: str) -> list[Kept]:
         return msgspec.json.decode(files.read(os.path.join(folder, _FILE)), type=list[Kept])
     except (OSError, msgspec.MsgspecError):
         return []
+
+
+def forget(folder: str) -> None:
+    """As if one agent had had the session from its beginning."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, _FILE))
 
 
 def agent_of(folder: str, attempt: int, first: str) -> str:

@@ -39,6 +39,7 @@ def shown(session: Session, now: float, *, alive: bool, seen_seconds_ago: float 
         "message": session.message,
         "waits_until": waits_until(session, now),
         "notices": session.notices,
+        "imported": session.imported,
         "asks": next(
             (
                 {"title": one.title, "options": [list(option) for option in one.options]}

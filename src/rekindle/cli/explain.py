@@ -22,6 +22,7 @@ def explain(told: dict[str, Any], sessions: str) -> dict[str, Any]:
     coming = next_attempt(session)
     turn = session.turn
     evidence = [f"state {session.state}, {told['status']}"]
+    evidence.extend(f"its archive: {line}" for line in session.imported)
     if attempt is not None:
         ended = f", {attempt.how_ended}" if attempt.how_ended else ""
         evidence.append(

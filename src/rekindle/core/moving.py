@@ -8,7 +8,6 @@ from posixpath import join
 import msgspec
 from msgspec.structs import replace
 
-from rekindle.core.names import why_not
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.machine import evolve
@@ -27,7 +26,9 @@ MANIFEST, FACTS, TRANSCRIPT, SNAPSHOTS, FOLDER = (
 MOST_MEMBERS = 100_000
 MOST_BYTES = 16 << 30
 LARGEST_MANIFEST = 64 << 20
-_DEEPEST = 6
+_LONGEST_NUMBER = 9
+_OF_A_SESSION = frozenset({"session.json", "handovers.json", "imported.jsonl"})
+_OF_AN_ATTEMPT = frozenset({"err", "exit", "identity", "in", "log", "out", "progress", "seen", "spec.json"})
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -59,15 +60,17 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def why_not_member(path: str) -> str | None:
-    """Why a path cannot be a member's, as the end of a sentence; None if it can. None of them leads anywhere else."""
-    if path in (FACTS, TRANSCRIPT, SNAPSHOTS):
+    """Why a path cannot be a member's, as the end of a sentence; None if it can. None of them leads anywhere else.
+
+    Only what an export writes is taken: an environment or a lock would count here although nobody here made it.
+    """
+    if path in (FACTS, TRANSCRIPT, SNAPSHOTS) or path.removeprefix(FOLDER) in _OF_A_SESSION:
         return None
     if not path.startswith(FOLDER):
-        return "is none that an archive has"
-    parts = path.removeprefix(FOLDER).split("/")
-    if len(parts) > _DEEPEST:
-        return "lies too deep"
-    return next((problem for part in parts if (problem := why_not(part)) is not None), None)
+        return "does not belong in an archive"
+    attempt, _, name = path.removeprefix(FOLDER).partition("/")
+    is_attempt = attempt.isascii() and attempt.isdigit() and len(attempt) <= _LONGEST_NUMBER and attempt[0] != "0"
+    return None if is_attempt and name in _OF_AN_ATTEMPT else "does not belong in an archive"
 
 
 def why_not_manifest(manifest: Manifest) -> str | None:

@@ -13,16 +13,17 @@ import stat
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rekindle.adapters import files, kept_environment
+from rekindle.adapters import files
 from rekindle.adapters.conversation import attempts_in
-from rekindle.adapters.vault.lengths import NAME as VAULT_LENGTHS
 from rekindle.adapters.vault.spools import kept_spool
 from rekindle.core.masking import Masker
+from rekindle.core.moving import FOLDER, why_not_member
 from rekindle.keeper.input_records import InputReader
 
 #: Slots with a checksum: numbers, pids and times, nothing that anybody said.
 _SLOTS = ("exit", "identity", "progress", "seen")
-_NOT_TAKEN = (kept_environment.NAME, "lock", "vault", VAULT_LENGTHS, "snapshot.owed")
+#: Folders that hold nothing for an archive: second copies, and orders to run commands.
+_NOT_TAKEN = ("vault", "terminals")
 _JSON_LINES = ("out", "session.json")
 
 
@@ -60,9 +61,9 @@ def _files(folder: str) -> Iterator[str]:
         folders[:] = [name for name in folders if name not in _NOT_TAKEN]
         for name in names:
             path = os.path.join(place, name)
-            is_ours = name not in _NOT_TAKEN and not name.endswith((".tmp", ".sock"))
-            if is_ours and stat.S_ISREG(os.lstat(path).st_mode):
-                yield os.path.relpath(path, folder)
+            within = os.path.relpath(path, folder)
+            if why_not_member(FOLDER + within) is None and stat.S_ISREG(os.lstat(path).st_mode):
+                yield within
 
 
 def _kept(folder: str) -> Iterator[str]:

@@ -13,19 +13,20 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-from rekindle.adapters import files
+from rekindle.adapters import files, handovers
 from rekindle.adapters.moving import archive, bundle
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
 from rekindle.adapters.sql_store.rebuild import IMPORTED_FILE
 from rekindle.adapters.sql_store.spools import read_conversation
 from rekindle.agents.places import record_place
 from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.core.archive_trust import Wish, settled, why_not_facts, wishes, withheld
 from rekindle.core.moving import FACTS, FOLDER, SNAPSHOTS, TRANSCRIPT, Manifest, at_rest, folded, moved
-from rekindle.core.session.facts import AnyFact, Cut
+from rekindle.core.session.facts import AnyFact, Cut, Handover, Imported, LaunchIntended, ResumeAsked
 from rekindle.core.session.state import Session
 from rekindle.keeper.input_records import InputReader
 from rekindle.ports.errors import OwnedError
@@ -43,19 +44,22 @@ class Place:
     cwd: str
     environment: Mapping[str, str]
     token: str | None = None
+    #: what counts of what the archive asks for (see `rekindle.core.archive_trust`)
+    trusted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
-class Imported:
-    """`notes` are sentences about what could not be put in place."""
+class Arrival:
+    """`wishes` are what the archive asked for; `notes` are sentences about what could not be put in place."""
 
     manifest: Manifest
+    wishes: list[Wish]
     notes: list[str]
 
 
 def put_in_place(
     path: str, choose: Callable[[Manifest], Place], take_over: Callable[[Place, str], None], staging: str, now: float
-) -> Imported:
+) -> Arrival:
     """Import an archive. `choose` says where to (or refuses), `take_over` has the daemon take the staged folder.
 
     Raises RekindleError and OSError; then nothing of it is left here.
@@ -71,15 +75,16 @@ def put_in_place(
         place = choose(manifest)
         folder = os.path.join(stage, FOLDER.rstrip("/"))
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        _check_facts(stage, manifest)
         if place.token is not None and manifest.token is not None:
             _rename_conversation(stage, folder, manifest.token, place.token)
-        session = _write_facts(stage, folder, place, now)
+        session, asked = _write_facts(stage, folder, manifest, place, now)
         with ExitStack() as taken_back:
             _snapshots(stage, folder, manifest, place, notes, taken_back)
             _record(stage, place, session, notes, taken_back)
             take_over(place, folder)
             taken_back.pop_all()
-    return Imported(manifest, notes)
+    return Arrival(manifest, asked, notes)
 
 
 @contextmanager
@@ -111,16 +116,47 @@ def _rename_conversation(stage: str, folder: str, old: str, new: str) -> None:
         files.replace(path, b"".join(one.encode() for one in renamed), mode=0o600)
 
 
-def _write_facts(stage: str, folder: str, place: Place, now: float) -> Session:
-    facts = _facts(os.path.join(stage, FACTS))
-    kept = moved(facts, session=place.session, cwd=place.cwd, folder=os.path.join(place.sessions, place.session))
+def _write_facts(stage: str, folder: str, manifest: Manifest, place: Place, now: float) -> tuple[Session, list[Wish]]:
+    facts = [fact for fact in _facts(os.path.join(stage, FACTS)) if not isinstance(fact, Imported)]
+    theirs = folded(facts)
+    kept = settled(facts, place.trusted)
+    kept = moved(kept, session=place.session, cwd=place.cwd, folder=os.path.join(place.sessions, place.session))
     session = folded(kept)
-    if session is None:
+    if session is None or theirs is None:
         raise archive.BadArchive("the archive's facts do not begin with a session", "write it again")
+    asked = wishes(facts, theirs, place.trusted, manifest.environment)
     kept += at_rest(session, now, _cut(folder, session))
+    kept += [
+        *withheld(folded(kept) or session, now, place.trusted),
+        Imported(at=now, asked=[str(one) for one in asked]),
+    ]
+    _write_handovers(folder, kept)
     data = b"".join(encode_fact(fact).encode("utf-8", "surrogatepass") + b"\n" for fact in kept)
     files.replace(os.path.join(folder, IMPORTED_FILE), data, mode=0o600, durable=True)
-    return session
+    return session, asked
+
+
+def _check_facts(stage: str, manifest: Manifest) -> None:
+    """Raises BadArchive for what no export of ours says. Before anything is done with names that the facts hold."""
+    facts = _facts(os.path.join(stage, FACTS))
+    problem = why_not_facts(facts, manifest.agent)
+    session = folded(facts)
+    if problem is None and session is not None and manifest.token not in (None, session.token):
+        problem = "its manifest names another conversation than its facts"
+    if problem is not None:
+        raise archive.BadArchive(f"the archive cannot be used: {problem}", "write it again with `rekindle export`")
+
+
+def _write_handovers(folder: str, facts: Sequence[AnyFact]) -> None:
+    """Which attempt was whose, as the facts that count here tell it, and not as a file of the archive does."""
+    handovers.forget(folder)
+    pending: Handover | None = None
+    for fact in facts:
+        if isinstance(fact, ResumeAsked) and fact.handover is not None:
+            pending = fact.handover
+        elif isinstance(fact, LaunchIntended) and pending is not None:
+            handovers.keep(folder, fact.attempt, pending)
+            pending = None
 
 
 def _facts(path: str) -> list[AnyFact]:

@@ -17,24 +17,37 @@ from rekindle.api.client import DaemonClient
 from rekindle.cli.commands.ps import sessions
 from rekindle.cli.options import json_option, places, print_json
 from rekindle.cli.outcome import printable
+from rekindle.core.archive_trust import TRUSTABLE
 from rekindle.core.moving import Manifest
 from rekindle.ports.errors import OwnedError, UsageError
+
+#: How what --trust can keep is called where it is shown.
+_NAMED = (*TRUSTABLE, "prompt not sent yet")
 
 
 @click.command("import")
 @click.argument("file", type=click.Path())
 @click.option("--cwd", type=click.Path(), default=".", help="The folder that the agent works in from now on.")
 @click.option("--as-new", is_flag=True, help="Give the session a new id, and the agent's conversation a new name.")
+@click.option(
+    "--trust",
+    "trusted",
+    multiple=True,
+    type=click.Choice(TRUSTABLE),
+    help="Keep what the archive asks for: its permission, its arguments for the agent, its feature, or the prompts"
+    " that were not sent yet. Can be given several times.",
+)
 @json_option
-def import_(file: str, cwd: str, as_new: bool, as_json: bool) -> None:
-    """Put the session in FILE in place here: asleep, or interrupted as it was. `rekindle resume` goes on with it.
+def import_(file: str, cwd: str, as_new: bool, trusted: tuple[str, ...], as_json: bool) -> None:
+    """Put the session in FILE in place here: asleep, or interrupted as it was. `rekindle resume` continues it.
 
-    The agent gets the environment that this command has. All of the file is checked first, and either everything is
-    put in place or nothing.
+    The agent gets the environment of this command. The whole file is checked first; either everything is put in place
+    or nothing is. What the archive asks for is shown, and reset unless --trust names it.
 
     \b
     Example:
       rekindle import moving.tar.gz --cwd ~/src/project && rekindle resume 3f9a
+      rekindle import moving.tar.gz --trust arguments --trust prompts
     """
     here = places()
     folder = os.path.realpath(cwd)
@@ -53,7 +66,8 @@ def import_(file: str, cwd: str, as_new: bool, as_json: bool) -> None:
                 code="session_exists",
             )
         name = secrets.token_hex(5) if as_new else manifest.session
-        return Place(here.sessions, name, folder, dict(os.environ), str(uuid.uuid4()) if as_new else None)
+        token = str(uuid.uuid4()) if as_new else None
+        return Place(here.sessions, name, folder, dict(os.environ), token, frozenset(trusted))
 
     def take_over(place: Place, staged: str) -> None:
         client.ask("adopt", session=place.session, staged=staged, env=dict(place.environment))
@@ -66,10 +80,22 @@ def import_(file: str, cwd: str, as_new: bool, as_json: bool) -> None:
     if as_json:
         manifest = {key: value for key, value in msgspec.to_builtins(done.manifest).items() if key != "members"}
         print_json(
-            {"id": told["id"], "status": told["status"], "cwd": folder, "archive": manifest, "notes": done.notes}
+            {
+                "id": told["id"],
+                "status": told["status"],
+                "cwd": folder,
+                "archive": manifest,
+                "asked": msgspec.to_builtins(done.wishes),
+                "notes": done.notes,
+            }
         )
         return
-    print(f"{told['id']}: imported, {told['status']}. Go on with: rekindle resume {told['id']}")
+    print(f"{told['id']}: imported, {told['status']}. Continue with: rekindle resume {told['id']}")
+    print("  The archive asks for:")
+    for wish in done.wishes:
+        print(f"    {printable(str(wish))}")
+    if any(not wish.counts for wish in done.wishes if wish.key in _NAMED):
+        print("  To keep what was reset, import it again with --as-new and --trust (see --help).")
     if done.manifest.masked or done.manifest.masked_files:
         print("  Secrets in it were masked when it was written.")
     for note in done.notes:

@@ -114,6 +114,8 @@ def show(session: str, as_json: bool) -> None:
     if told["usage"]["tokens"]:
         cost = told["usage"]["cost"]
         print(f"used      {told['usage']['tokens']} tokens" + (f", ${cost:.4f}" if cost is not None else ""))
+    for line in told["session"]["imported"]:
+        print(f"archive   {printable(line)}")
     for attempt in told["session"]["attempts"]:
         end = f", {printable(attempt['how_ended'])}" if attempt["how_ended"] else ""
         print(f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{end}")

@@ -350,8 +350,15 @@ class Noticed(Fact, frozen=True, kw_only=True, tag="noticed"):
     message: str
 
 
+class Imported(Fact, frozen=True, kw_only=True, tag="imported"):
+    """The session came in an archive. `asked` says what that asked for, and what of it was reset."""
+
+    asked: list[str]
+
+
 AnyFact = (
     Created
+    | Imported
     | PromptQueued
     | ResumeAsked
     | LoadPutOff

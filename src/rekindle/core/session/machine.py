@@ -170,9 +170,11 @@ def _book(session: Session, fact: AnyFact) -> Session:
             if any(prompt.id == fact.prompt for prompt in session.prompts):
                 return session
             prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by)
-            return replace(session, prompts=[*session.prompts, prompt])
+            return replace(session, prompts=[*session.prompts, prompt], is_foreign=False)
+        case f.Imported():
+            return replace(session, imported=fact.asked, is_foreign=True)
         case f.ResumeAsked():
-            asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False, over="")
+            asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False, over="", is_foreign=False)
             asked = replace(asked, message="", retry_at=None, load_at=None, budget=FULL_BUDGET, patience=PATIENCE)
             at_once = [replace(one, after=None) if one.after is not None else one for one in asked.prompts]
             asked = replace(asked, limits=fact.limits or asked.limits, prompts=at_once)

@@ -31,7 +31,7 @@ def wants_agent(session: Session) -> bool:
     """Whether somebody needs the agent up: a question of state, not of whether it is."""
     if session.resume_asked is not None:
         return True
-    if session.state in TERMINAL:
+    if session.state in TERMINAL or session.is_foreign:
         return False
     if session.attempt is None:
         return True

@@ -53,6 +53,8 @@ def why_skipped(session: Session, *, alive: bool, kill: bool, of_a_run: bool) ->
         return "its agent is alive"
     if session.state in TERMINAL:
         return f"it is {session.state.lower()}"
+    if session.is_foreign:
+        return f"it came in an archive: look at it (rekindle show {session.id}), then resume it by its id"
     attempt = session.attempt
     if attempt is not None and attempt.by_us and not session.queued and not session.is_up:
         return "it is asleep; a prompt wakes it"

@@ -170,6 +170,9 @@ class Session(msgspec.Struct, frozen=True):
     notices: list[str] = []
     changed_at: float = 0.0
     native: bool = True
+    #: what its archive asked for, and whether nobody here has wanted it to go on yet
+    imported: list[str] = []
+    is_foreign: bool = False
 
     @property
     def attempt(self) -> Attempt | None:

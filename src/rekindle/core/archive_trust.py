@@ -1,0 +1,147 @@
+"""What an archive asks for beyond its words, and what of that counts on this machine. Pure.
+
+An archive is data. Its permission, its arguments for the agent, its feature and the prompts that it left unsent would
+act here, so they are set back unless the person who imports it names them. The agent stays, because the conversation
+is the agent's; it has to be one and the same everywhere in the archive. Paths and the environment never come along.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, get_args
+
+import msgspec
+from msgspec.structs import replace
+
+from rekindle.core.names import why_not
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import AnyFact
+from rekindle.core.session.permission import Mode
+from rekindle.core.session.state import Session
+
+#: What `rekindle import --trust` can name.
+TRUSTABLE: Final = ("permission", "arguments", "feature", "prompts")
+#: What an agent may do here by itself if nobody says more: as a session that begins here.
+_USUAL: Final = "edits"
+_LOOSER: Final = frozenset({"all"})
+_POLICIES: Final = frozenset({"ask", "continue", "never"})
+#: Both end up in the agent's arguments, and a token in paths.
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,199}")
+_MODEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,127}")
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """Something that an archive asks for. If it does not count, `instead` says what does."""
+
+    key: str
+    value: str
+    counts: bool
+    instead: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.value}" + ("" if self.counts else f" (reset: {self.instead})")
+
+
+def why_not_facts(facts: Sequence[AnyFact], agent: str) -> str | None:
+    """What is wrong with an archive's facts, if they are to be `agent`'s; None if nothing is."""
+    for fact in facts:
+        for name, pattern in (("token", _TOKEN), ("fork_of", _TOKEN), ("fork_at", _TOKEN), ("model", _MODEL)):
+            value = getattr(fact, name, None)
+            if value and not pattern.fullmatch(value):
+                return f"{value[:80]!r} is not a valid {name.replace('fork_of', 'token').replace('fork_at', 'token')}"
+        if isinstance(fact, f.Created) and (problem := _why_not_created(fact)) is not None:
+            return problem
+        handover = fact.handover if isinstance(fact, f.ResumeAsked) else None
+        if handover is not None and handover.model is not None and not _MODEL.fullmatch(handover.model):
+            return f"{handover.model[:80]!r} is not a valid model"
+    last = _agent(facts)
+    return None if last == agent else f"its manifest says {agent!r} works in it, and its facts say {last!r}"
+
+
+def settled(facts: Sequence[AnyFact], trusted: frozenset[str]) -> list[AnyFact]:
+    """The facts with everything set back that acts and that nobody has named."""
+    return [_settled(fact, trusted) for fact in facts]
+
+
+def withheld(session: Session, now: float, trusted: frozenset[str]) -> list[AnyFact]:
+    """What has to be added so that nothing starts, and nothing is said, that nobody has named."""
+    found: list[AnyFact] = []
+    if session.resume_asked is not None:
+        found.append(f.StopAsked(at=now, by="import", to="asleep"))
+    if "prompts" not in trusted:
+        found += [f.CancelAsked(at=now, prompt=prompt.id) for prompt in session.queued]
+    return found
+
+
+def wishes(facts: Sequence[AnyFact], session: Session, trusted: frozenset[str], variables: Sequence[str]) -> list[Wish]:
+    """All that an archive asks for, to be shown. `session` is where its own facts lead; `variables` its environment."""
+    found = [Wish("agent", session.agent, counts=True)]
+    if session.model:
+        found.append(Wish("model", session.model, counts=True))
+    loose = session.permission in _LOOSER and "permission" not in trusted
+    found.append(Wish("permission", session.permission, counts=not loose, instead=_USUAL if loose else ""))
+    words = [*_arguments(facts)]
+    if words:
+        found.append(Wish("arguments", " ".join(words), "arguments" in trusted, "none"))
+    if session.feature is not None:
+        named = f"{session.feature}, task {session.task}" if session.task else session.feature
+        found.append(Wish("feature", named, "feature" in trusted, "none"))
+    found += [Wish("prompt not sent yet", one.text, "prompts" in trusted, "not sent") for one in session.queued]
+    turn = session.turn
+    if turn is not None:
+        found.append(Wish("turn that was running", turn.text, counts=True))
+    if session.policy == "continue":
+        found.append(Wish("policy", "continue", counts=False, instead="ask"))
+    found.append(Wish("folder", session.cwd, counts=False, instead="the one given with --cwd"))
+    if variables:
+        found.append(Wish("environment", ", ".join(variables), counts=False, instead="yours"))
+    return found
+
+
+def _agent(facts: Sequence[AnyFact]) -> str:
+    agent = ""
+    for fact in facts:
+        if isinstance(fact, f.Created):
+            agent = fact.agent
+        elif isinstance(fact, f.ResumeAsked) and fact.handover is not None:
+            agent = fact.handover.agent
+    return agent
+
+
+def _arguments(facts: Sequence[AnyFact]) -> list[str]:
+    words: list[str] = []
+    for fact in facts:
+        if isinstance(fact, f.Created):
+            words = fact.arguments
+        elif isinstance(fact, f.ResumeAsked) and fact.handover is not None:
+            words = fact.handover.arguments
+    return words
+
+
+def _why_not_created(fact: f.Created) -> str | None:
+    if fact.permission not in get_args(Mode):
+        return f"{fact.permission[:80]!r} is not a permission"
+    if fact.policy not in _POLICIES:
+        return f"{fact.policy[:80]!r} is not a policy"
+    for name in (fact.feature, fact.task):
+        if name is not None and (problem := why_not(name)) is not None:
+            return f"the name {name[:80]!r} {problem}"
+    return None
+
+
+def _settled(fact: AnyFact, trusted: frozenset[str]) -> AnyFact:
+    match fact:
+        case f.Created():
+            if fact.permission in _LOOSER and "permission" not in trusted:
+                fact = replace(fact, permission=_USUAL)
+            if "arguments" not in trusted:
+                fact = replace(fact, arguments=[])
+            return fact if "feature" in trusted else replace(fact, feature=None, task=None)
+        case f.ResumeAsked(handover=f.Handover()) if "arguments" not in trusted:
+            assert fact.handover is not None
+            return replace(fact, handover=replace(fact.handover, arguments=[]))
+        case f.Opened():  # what makes an agent shorten its conversation is known here, and is not the archive's to say
+            return replace(fact, compact=None)
+        case _:
+            return fact
