@@ -28,7 +28,8 @@ def shown(session: Session, now: float, *, alive: bool, seen_seconds_ago: float 
         "feature": session.feature,
         "state": session.state.value,
         "task_state": session.task_state.value,
-        "status": word(session, alive=alive),
+        # An agent that lives is not interrupted, also while we cannot follow it: on a full disk, for example.
+        "status": word(session, alive=alive or seen_seconds_ago is not None),
         "is_running": found.is_running,
         "needs_resume": found.needs_resume,
         "is_resumable": found.is_resumable,

@@ -25,27 +25,33 @@ def bodies(path: str | os.PathLike[str]) -> list[str]:
 def _select(path: str | os.PathLike[str], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
     if not os.path.exists(path):
         return []
-    connection = _open(path)
-    try:
-        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions'").fetchall():
-            return []  # the daemon is about to make it
-        return connection.execute(f"SELECT {', '.join(columns)} FROM sessions ORDER BY created_at, id").fetchall()
-    finally:
-        connection.close()
+    if not _query(path, "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"):
+        return []  # the daemon is about to make it
+    return _query(path, f"SELECT {', '.join(columns)} FROM sessions ORDER BY created_at, id")
 
 
 def facts(path: str | os.PathLike[str], session: str) -> list[str]:
     """The facts of a session as JSON texts, oldest first. Raises sqlite3.Error."""
-    connection = _open(path)
+    found = _query(path, "SELECT body FROM facts WHERE session = ? ORDER BY seq", session)
+    return [str(body) for (body,) in found]
+
+
+def _query(path: str | os.PathLike[str], query: str, *values: str) -> list[tuple[Any, ...]]:
+    """Even a reader needs room, for the index of the log. On a full disk a store without a log is read as it lies."""
     try:
-        found = connection.execute("SELECT body FROM facts WHERE session = ? ORDER BY seq", (session,))
-        return [str(body) for (body,) in found]
+        return _read(path, "mode=ro", query, values)
+    except sqlite3.OperationalError:
+        log = f"{os.fspath(path)}-wal"
+        if os.path.exists(log) and os.path.getsize(log) > 0:
+            raise
+        return _read(path, "mode=ro&immutable=1", query, values)
+
+
+def _read(path: str | os.PathLike[str], how: str, query: str, values: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    place = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection = sqlite3.connect(f"file:{place}?{how}", uri=True, timeout=5.0)
+    try:
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        return connection.execute(query, values).fetchall()
     finally:
         connection.close()
-
-
-def _open(path: str | os.PathLike[str]) -> sqlite3.Connection:
-    place = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection = sqlite3.connect(f"file:{place}?mode=ro", uri=True, timeout=5.0)
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-    return connection
