@@ -84,6 +84,18 @@ def scratch(tmp_path: Path) -> Scratch:
 
 
 @pytest.fixture
+def machine() -> Iterator[Machine]:
+    """A machine of its own. Nothing is left running."""
+    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
+        made = Machine(Path(folder, "home"), Path(folder, "work"))
+        made.home.mkdir()
+        made.work.mkdir()
+        yield made
+        made.clean_up()
+        assert made.stamped() == []
+
+
+@pytest.fixture
 def shop() -> Iterator[Shop]:
     """A repository with a feature to be run, on a machine of its own. Nothing is left running."""
     with tempfile.TemporaryDirectory(prefix="rk-") as folder:

@@ -8,8 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,17 +16,6 @@ import pytest
 from tests.e2e.daemon import BIN, Machine, is_running, until
 
 pytestmark = pytest.mark.timeout(240)
-
-
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
-        made = Machine(Path(folder, "home"), Path(folder, "work"))
-        made.home.mkdir()
-        made.work.mkdir()
-        yield made
-        made.clean_up()
-        assert made.stamped() == []
 
 
 def count(machine: Machine, name: str) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rekindle.agents.registry import AGENTS
 from rekindle.core.session.history import request_of
-from rekindle.core.session.state import is_ours
+from rekindle.core.session.state import OURS
 from tests.e2e.daemon import Machine
 from tests.real.damage import Lines, OpenCodeDatabase, OwnRecord
 from tests.real.models.gemini import Gemini
@@ -245,7 +245,7 @@ class AcpStage(Stage):
     def turns(self, session: str) -> list[Request]:
         """What the model was asked in this session: every request has one of its prompts, or quotes it."""
         prompts = self.machine.show(session)["session"]["prompts"]
-        asked = [request_of(one["text"]) for one in prompts if not is_ours(one["id"])]
+        asked = [request_of(one["text"]) for one in prompts if one["by"] != OURS]
         return [
             one
             for one in self.model.turns()

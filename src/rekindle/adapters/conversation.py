@@ -18,7 +18,7 @@ from rekindle.agents.framing import Framed, Framer, Line
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.agents.terminal import in_terminal
 from rekindle.core.session.history import Turn
-from rekindle.core.session.state import is_ours
+from rekindle.core.session.prompt_ids import task_in
 from rekindle.keeper import launch
 from rekindle.keeper.input_records import InputReader, InputRecord
 
@@ -184,7 +184,7 @@ class _AttemptReader:
         found = self._wire.prompt_in(record.prompt, record.payload)
         if found is None:
             return []
-        return [self._entry("told" if is_ours(found[0]) else "prompt", found[1])]
+        return [self._entry("told" if task_in(found[0]) else "prompt", found[1])]
 
     def _receive(self, line: Framed) -> list[Entry]:
         seen = self._wire.received(line.data) if isinstance(line, Line) else self._wire.oversized(line)

@@ -14,9 +14,10 @@ from rekindle.adapters import tmux, worktrees
 from rekindle.agents.kind import AgentKind
 from rekindle.agents.terminal import typeable
 from rekindle.api import session_view
-from rekindle.core.names import feature_of_branch, why_not
+from rekindle.core.names import feature_of_branch
 from rekindle.core.session import facts as f
 from rekindle.core.session.limits import reached
+from rekindle.core.session.prompt_ids import why_not_id
 from rekindle.core.session.standing import has_come_up, is_proved, is_sent, rests, who_has_it, why_skipped, works
 from rekindle.core.session.state import TERMINAL, Session, State
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
@@ -391,8 +392,8 @@ class Service:
         await self.until(session.id, lambda now: not now.is_up, 60.0)
 
     def _prompt(self, text: str, given: str | None = None) -> f.PromptQueued:
-        if given is not None and why_not(given) is not None:
-            raise UsageError(f"{given!r} cannot be the id of a prompt", "use letters, digits and dashes")
+        if given is not None and (problem := why_not_id(given)) is not None:
+            raise UsageError(f"{given!r} cannot be the id of a prompt: it {problem}", "use letters, digits and dashes")
         return f.PromptQueued(at=self._engine.clock(), prompt=given or secrets.token_hex(4), text=text)
 
     def _refuse_to_share(self, place: worktrees.Worktree) -> None:

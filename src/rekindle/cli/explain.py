@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from rekindle.cli.outcome import printable
+from rekindle.core.session.outstanding import outstanding
 from rekindle.core.session.plan import is_cut, next_attempt
 from rekindle.core.session.state import Session
 from rekindle.keeper import launch
@@ -35,8 +36,7 @@ def explain(told: dict[str, Any], sessions: str) -> dict[str, Any]:
     evidence.extend(
         f"prompt {one.id}: {one.state}" for one in session.prompts if one.state not in ("done", "cancelled")
     )
-    if attempt is not None and attempt.cut is not None:
-        evidence.extend(f"was started, outcome unknown: {tool}" for tool in attempt.cut.tools)
+    evidence.extend(outstanding(session, coming.attempt).lines(coming.attempt))
     reasons: list[str] = []
     if session.is_up and alive:
         decision = "nothing"

@@ -1,12 +1,17 @@
-"""What a resume proved: judged from the agent's own record, and never better than it."""
+"""What a resume proved: judged from the agent's own record, and never better than it.
+
+A receipt adds up: what it names is everything since the last one that was proved and acted on (`outstanding`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from rekindle.core.session.facts import AnyFact, Compared, Cut, Named, Opened, Receipt
+from rekindle.core.session.facts import AnyFact, Compared, Named, Opened, Receipt
 from rekindle.core.session.marks import in_both
-from rekindle.core.session.state import Attempt, Prompt, Session, conversation_begun, cut_of, prompts_in
+from rekindle.core.session.outstanding import not_in, outstanding
+from rekindle.core.session.state import Attempt, Prompt, Session, conversation_begun, prompts_in
 
 
 def receipt(before: Session, fact: AnyFact) -> Receipt | None:
@@ -27,7 +32,7 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
             return _not_yet(before, attempt)
         case Named() if attempt.how == "load" and fact.token != attempt.token:
             why = f"the agent was asked for {attempt.token} and is in {fact.token}"
-            return Receipt(kind="fresh", reason=f"another conversation, without the history: {why}")
+            return _not_same(before, attempt, "fresh", f"another conversation, without the history: {why}")
         case Compared() if attempt.how == "load" and attempt.named in (None, attempt.token):
             return _compared(before, attempt, fact)
         case _:
@@ -39,76 +44,75 @@ def _earlier(session: Session, attempt: Attempt) -> list[Prompt]:
     return [one for one in session.prompts if one.by == "user" and 0 < one.attempt < attempt.number]
 
 
-def _cut(session: Session, attempt: Attempt) -> tuple[Prompt | None, Cut | None]:
-    """The turn that was cut off in the attempt before, whatever has become of it since."""
-    before = next((one for one in reversed(session.attempts) if one.number < attempt.number), None)
-    if before is None or before.cut is None:
-        return None, None
-    turn = session.turn
-    if turn is None or turn.state != "cut":
-        turn = next((one for one in session.prompts if one.attempt == before.number and "cut off" in one.outcome), None)
-    return turn, before.cut if turn is None else cut_of(session, turn)
+def _open_lines(session: Session, attempt: Attempt) -> list[str]:
+    """Everything that is not known since the last receipt that was proved and acted on."""
+    return outstanding(session, attempt.number).lines(attempt.number)
 
 
-def _unknown(session: Session, attempt: Attempt) -> list[str]:
-    _, cut = _cut(session, attempt)
-    tools = [f"was started, outcome unknown: {tool}" for tool in cut.tools] if cut is not None else []
-    return [*tools, *attempt.notes]
+def _repeated(session: Session, attempt: Attempt, there: set[str]) -> list[str]:
+    """The prompts that a record which has those of `there` lacks, with those that earlier receipts had to name."""
+    lacking = not_in(session, there, conversation_begun(session, attempt), attempt.number)
+    before = outstanding(session, attempt.number).repeated
+    return list(dict.fromkeys([*before, *(f"not in the agent's record: {one.text[:200]}" for one in lacking)]))
 
 
 def _new(session: Session, attempt: Attempt) -> Receipt:
     why = attempt.why or (
         "the agent cannot load a conversation" if not session.can_load else "the agent has lost the conversation"
     )
-    unknown = _unknown(session, attempt)
     if attempt.history:
-        return Receipt(
-            kind="rebuilt", reason=f"a new conversation, told the history of the old: {why}", unknown=unknown
-        )
-    return Receipt(kind="fresh", reason=f"a new conversation, without the history: {why}", unknown=unknown)
+        return _not_same(session, attempt, "rebuilt", f"a new conversation, told the history of the old: {why}")
+    return _not_same(session, attempt, "fresh", f"a new conversation, without the history: {why}")
+
+
+def _not_same(
+    session: Session, attempt: Attempt, kind: Literal["rebuilt", "fresh", "unproven"], reason: str
+) -> Receipt:
+    found = outstanding(session, attempt.number)
+    return Receipt(kind=kind, reason=reason, unknown=found.lines(attempt.number), repeated=found.repeated)
 
 
 def _not_yet(session: Session, attempt: Attempt) -> Receipt:
     """The agent is there, and only its next turn can show that it remembers."""
     if attempt.known is None:
         reason = "the agent's own record could not be read; the next turn may show more"
-    else:
-        reason = f"the agent's own record has {len(attempt.known)} prompts; the next turn will show that it goes on"
-    return Receipt(kind="unproven", reason=reason, unknown=_unknown(session, attempt))
+        return _not_same(session, attempt, "unproven", reason)
+    reason = f"the agent's own record has {len(attempt.known)} prompts; the next turn will show that it goes on"
+    lacking = _repeated(session, attempt, prompts_in(session, attempt.known))
+    return Receipt(kind="unproven", reason=reason, unknown=_open_lines(session, attempt), repeated=lacking)
 
 
 def _compared(session: Session, attempt: Attempt, fact: Compared) -> Receipt:
     if fact.extends is None:
         reason = f"the agent's own record could not be compared: {fact.why}"
-        return Receipt(kind="unproven", reason=reason, unknown=_unknown(session, attempt))
+        return _not_same(session, attempt, "unproven", reason)
     if not fact.extends:
         reason = f"the agent's own record does not go on from what it was: {fact.why}"
-        return Receipt(kind="unproven", reason=reason, unknown=_unknown(session, attempt))
+        return _not_same(session, attempt, "unproven", reason)
     return _shown(
         session, attempt, fact.known, "the agent's own record goes on from what it was, with every earlier prompt"
     )
 
 
 def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str) -> Receipt:
-    """What a record that shows `known` proves."""
-    unknown = _unknown(session, attempt)
+    """What a record that shows `known` proves.
+
+    A prompt whose turn was cut may be missing: it is named, and either sent again or a person is asked. One that is
+    queued (again) cannot be there. Every other one has to be.
+    """
     if not known:
-        return Receipt(
-            kind="unproven", reason="the agent showed nothing of its record of the conversation", unknown=unknown
-        )
-    turn, _ = _cut(session, attempt)
+        return _not_same(session, attempt, "unproven", "the agent showed nothing of its record of the conversation")
     begun = conversation_begun(session, attempt)
-    finished = [
-        one for one in _earlier(session, attempt) if one.attempt >= begun and (turn is None or one.id != turn.id)
-    ]
+    said = [one for one in _earlier(session, attempt) if one.attempt >= begun]
+    due = [one for one in said if one.cut in ("no", "known") and one.state != "queued"]
     there = prompts_in(session, known)
-    missing = [one for one in finished if one.id not in there]
+    missing = [one for one in due if one.id not in there]
     if missing:
-        reason = f"the agent's record lacks {len(missing)} of {len(finished)} earlier prompts"
-        return Receipt(kind="unproven", reason=reason, unknown=unknown)
+        reason = f"the agent's record lacks {len(missing)} of {len(due)} earlier prompts"
+        return _not_same(session, attempt, "unproven", reason)
     if not there:
-        reason = "the agent's record has nothing of what was said here"
-        return Receipt(kind="unproven", reason=reason, unknown=unknown)
-    again = turn is not None and turn.attempt < attempt.number and turn.id not in there
-    repeated = [f"not in the agent's record: {turn.text[:200]}"] if again and turn is not None else []
-    return Receipt(kind="same", reason=proved, unknown=unknown, repeated=repeated)
+        return _not_same(session, attempt, "unproven", "the agent's record has nothing of what was said here")
+    lost = sum(one.cut == "lost" and one.id not in there for one in said)
+    reason = f"{proved} but for {lost} that were cut off and lost" if lost else proved
+    unknown, repeated = _open_lines(session, attempt), _repeated(session, attempt, there)
+    return Receipt(kind="same", reason=reason, unknown=unknown, repeated=repeated)

@@ -20,7 +20,8 @@ from rekindle.agents.framing import Framed, Framer, Line
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, How
-from rekindle.core.session.state import is_ours
+from rekindle.core.session.prompt_ids import task_in
+from rekindle.core.session.state import OURS
 from rekindle.keeper.input_records import InputReader, InputRecord
 
 _BLOCK = 1 << 20
@@ -202,12 +203,12 @@ class _Reader:
 
     def _say(self, message: int, prompt: str, text: str) -> None:
         """A prompt is only sent when the turn before it is over: an end that is not there was given back."""
-        before, at, number = self._found.turn, self._at, self._attempt
+        before, at, number, task = self._found.turn, self._at, self._attempt, task_in(prompt)
         if before is not None:
             over = f.TurnFinished(at=at, attempt=number, prompt=before.prompt, stop_reason="unknown")
             self._found.facts.append(over)
         self._found.facts += [
-            f.PromptQueued(at=at, prompt=prompt, text=text, by="rekindle" if is_ours(prompt) else "user"),
+            f.PromptQueued(at=at, prompt=prompt, text=text, by=OURS if task else "user", of=task),
             f.PromptSent(at=at, attempt=number, prompt=prompt, message=message, text=text),
         ]
         self._found.turn = OpenTurn(prompt, message)

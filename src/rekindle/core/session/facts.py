@@ -102,11 +102,12 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
 
 
 class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
-    """Something to be said to the agent. Delivered once, in order."""
+    """Something to be said to the agent. Delivered once, in order. `of`: see `state.Prompt`."""
 
     prompt: str
     text: str
     by: str = "user"
+    of: str = ""
 
 
 class Handover(msgspec.Struct, frozen=True):

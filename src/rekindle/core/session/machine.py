@@ -11,10 +11,11 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
-from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import AnyFact, Usage
 from rekindle.core.session.limits import reached
 from rekindle.core.session.recovery import is_compaction, try_later
+from rekindle.core.session.settling import settled, shortened
+from rekindle.core.session.staleness import is_stale, progress
 from rekindle.core.session.state import (
     ACTIVE,
     PATIENCE,
@@ -23,11 +24,8 @@ from rekindle.core.session.state import (
     Prompt,
     Session,
     State,
-    cut_of,
     noted,
     nothing_ever_ran,
-    prompts_in,
-    queued_first,
     with_attempt,
     with_prompt,
 )
@@ -60,8 +58,6 @@ FULL_BUDGET = 3
 #: Seconds before the next automatic start, by what is left of the budget.
 _PAUSES = {3: 0.0, 2: 2.0}
 _LONGEST_PAUSE = 8.0
-#: So much stays of the last words of an attempt that is long over.
-_SAID_BEFORE = 200
 
 
 def create(fact: f.Created) -> Session:
@@ -96,53 +92,13 @@ def evolve(session: Session | None, fact: AnyFact) -> Session:
     if isinstance(fact, f.Created):
         return session if session is not None else create(fact)
     assert session is not None, "a session begins with Created"
-    if _is_stale(session, fact):
+    if is_stale(session, fact):
         return session
     booked = _book(session, fact)
     state = TRANSITIONS.get((session.state, type(fact)), booked.state)
     if state is session.state and booked == session:
         return session
     return replace(booked, state=state, changed_at=fact.at)
-
-
-def _is_stale(session: Session, fact: AnyFact) -> bool:
-    """Whether a fact comes too late or was told before. A spool can be folded again from its start without harm."""
-    match fact:
-        case f.LaunchIntended():
-            newest = session.attempt
-            return newest is not None and (fact.attempt <= newest.number or newest.status != "gone")
-        case f.Launched():
-            return _status(session, fact.attempt) != "launching"
-        case f.LaunchFailed():
-            return _status(session, fact.attempt) != "launching"
-        case f.Opened(how="load") | f.OpenRefused(how="load"):  # what was given up stays given up
-            return _status(session, fact.attempt) != "up" or session.attempts[-1].token in session.lost
-        case f.Opened() | f.OpenRefused():
-            return _status(session, fact.attempt) != "up"
-        case f.Named() | f.Compared() | f.Compacted():
-            return _status(session, fact.attempt) not in ("up", "ready")
-        case f.GivenUp():
-            return _status(session, fact.attempt) in (None, "gone")
-        case f.PromptSent():
-            return _status(session, fact.attempt) != "ready" or _progress(session, fact.prompt) != "queued"
-        case f.TurnBegan():
-            return _status(session, fact.attempt) != "ready" or _progress(session, fact.prompt) != "sent"
-        case f.Spent() | f.TurnFinished() | f.TurnFailed():
-            running = _progress(session, fact.prompt) in ("sent", "began")
-            return _status(session, fact.attempt) != "ready" or not running
-        case f.PermissionAsked():
-            over = bool(fact.prompt) and _progress(session, fact.prompt) not in ("sent", "began")
-            return over or _status(session, fact.attempt) in (None, "gone")
-        case f.Exited():
-            return _status(session, fact.attempt) in (None, "gone")
-        case _:
-            return False
-
-
-def _status(session: Session, attempt: int) -> str | None:
-    """The status of an attempt, if it is the newest one."""
-    newest = session.attempt
-    return newest.status if newest is not None and newest.number == attempt else None
 
 
 def _spent(session: Session, prompt: str) -> Usage | None:
@@ -158,10 +114,6 @@ def _taken(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Usage | Non
     return told if told.tokens >= before.tokens else replace(before, cost=told.cost)
 
 
-def _progress(session: Session, prompt: str) -> str | None:
-    return next((one.state for one in session.prompts if one.id == prompt), None)
-
-
 def _book(session: Session, fact: AnyFact) -> Session:
     match fact:
         case f.Created():
@@ -169,7 +121,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.PromptQueued():
             if any(prompt.id == fact.prompt for prompt in session.prompts):
                 return session
-            prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by)
+            prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by, of=fact.of)
             return replace(session, prompts=[*session.prompts, prompt], is_foreign=False)
         case f.Imported():
             return replace(session, imported=fact.asked, is_foreign=True)
@@ -197,7 +149,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             anew = fact.how == "new" and not nothing_ever_ran(session)
             return replace(
                 session,
-                attempts=[*_shortened(session), attempt],
+                attempts=[*shortened(session), attempt],
                 generation=max(session.generation, fact.generation),
                 resume_asked=None,
                 stop_asked=None,
@@ -217,8 +169,8 @@ def _book(session: Session, fact: AnyFact) -> Session:
             ready = with_attempt(session, lambda a: replace(a, status="ready", token=fact.token, opened=True))
             ready = with_attempt(ready, lambda a: replace(a, opened_at=fact.at))
             fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
-            settled = _settle_cut(replace(fresh, compact=fact.compact), fact)
-            return with_attempt(settled, lambda a: replace(a, known=None, changed=[]))
+            open_again = settled(replace(fresh, compact=fact.compact), fact)
+            return with_attempt(open_again, lambda a: replace(a, known=None, changed=[]))
         case f.OpenRefused():
             return _refused(session, fact)
         case f.Named():
@@ -244,7 +196,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             sent = with_prompt(
                 once, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text
             )
-            return with_prompt(sent, fact.prompt, sent_at=fact.at, usage=None)
+            return with_prompt(sent, fact.prompt, sent_at=fact.at, usage=None, cut="no")
         case f.TurnBegan():
             return with_prompt(session, fact.prompt, state="began")
         case f.Spent():
@@ -268,7 +220,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.CancelAsked():
             if fact.prompt in {prompt.id for prompt in session.queued}:
                 return with_prompt(session, fact.prompt, state="cancelled")
-            running = _progress(session, fact.prompt) in ("sent", "began")
+            running = progress(session, fact.prompt) in ("sent", "began")
             return replace(session, cancel_asked=fact.prompt) if running else session
         case f.PermissionAsked():
             if any(asked.request == fact.request and asked.attempt == fact.attempt for asked in session.permissions):
@@ -322,12 +274,14 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         with_attempt(session, lambda a: replace(a, opened_at=opened_at)),
         lambda a: replace(a, status="gone", how_ended=given_up or fact.how_ended, by_us=by_us, cut=fact.cut),
     )
+    gone = with_attempt(gone, lambda a: replace(a, truncated=fact.truncated))
     turn = gone.turn
     if turn is not None:
         delivered = fact.cut.delivered if fact.cut is not None else "yes"
         ended = "cancelled" if turn.id == session.cancel_asked else "queued" if delivered == "no" else "cut"
         took = None if turn.state == "cut" else turn.usage
-        gone = _used(with_prompt(gone, turn.id, state=ended), took)
+        gone = with_prompt(gone, turn.id, state=ended, cut="no" if ended == "queued" else "open")
+        gone = _used(gone, took)
     gone = replace(_used_up(gone), permissions=[])
     if fact.truncated:
         told = (
@@ -388,42 +342,6 @@ def _stopped(session: Session) -> Session:
     return replace(session, state=STOPS[asked] if session.state in ACTIVE else session.state, stop_asked=None)
 
 
-def _settle_cut(session: Session, fact: f.Opened) -> Session:
-    """Decide, now that the agent's own record is known, what becomes of a prompt whose turn was cut.
-
-    The record has it: the agent is told to go on (a prompt of our own, queued first). The record lacks it and nothing
-    was said or started: it is sent again. Anything else cannot be decided from here, so a person is asked.
-    """
-    turn = session.turn
-    if turn is None or turn.state != "cut":
-        return session
-    cut, attempt = cut_of(session, turn), session.attempts[-1]
-    known = fact.known if fact.known is not None else attempt.known or []
-    same = fact.how == "load" and turn.id in prompts_in(session, known)
-    if same or (attempt.history and (cut.said or cut.tools) and not session.queued):
-        text = continuation(turn.text, cut, attempt.changed, same=same)
-        told = Prompt(f"{turn.id}+{fact.attempt}", text, fact.at, by="rekindle")
-        return queued_first(
-            with_prompt(session, turn.id, state="failed", outcome="cut off; the agent was told to go on"), told
-        )
-    if not cut.said and not cut.tools:
-        return with_prompt(session, turn.id, state="queued")
-    lost = with_prompt(session, turn.id, state="failed", outcome="cut off; the agent's record does not have it")
-    return replace(lost, message="the last prompt was cut off, and the agent does not remember it: say how to go on")
-
-
 def _used_up(session: Session) -> Session:
     """What was found out for an attempt goes with it."""
     return with_attempt(session, lambda a: replace(a, known=None, changed=[], history=""))
-
-
-def _shortened(session: Session) -> list[Attempt]:
-    """The attempts so far. Of those before the last only a turn that is still cut needs all that was said in it."""
-    turn = session.turn
-    needed = {turn.attempt if turn is not None else 0, session.attempts[-1].number if session.attempts else 0}
-    return [
-        replace(one, cut=replace(one.cut, said=one.cut.said[-_SAID_BEFORE:]))
-        if one.cut is not None and one.number not in needed
-        else one
-        for one in session.attempts
-    ]

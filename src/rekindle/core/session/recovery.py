@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from rekindle.core.session.facts import TurnFailed
 from rekindle.core.session.history import request_of
+from rekindle.core.session.prompt_ids import derived
 from rekindle.core.session.quoting import quoted
-from rekindle.core.session.state import PATIENCE, Prompt, Session, is_ours, noted, queued_first, with_attempt
+from rekindle.core.session.state import OURS, PATIENCE, Prompt, Session, noted, queued_first, task_of, with_attempt
 
 #: Seconds before each retry where nobody told how long to wait.
 _PAUSES: Final = (5.0, 10.0, 20.0, 45.0, 90.0, 180.0, 300.0, 600.0)
@@ -62,42 +63,43 @@ def compacted_prompt(text: str) -> str:
 def try_later(session: Session, fact: TurnFailed) -> Session:
     """Queue what goes on with a failed turn by itself, if anything does."""
     failed = next(one for one in session.prompts if one.id == fact.prompt)
+    task = task_of(session, failed)
     nth = PATIENCE - session.patience
     if session.policy == "never":
         return session
     if fact.error == "context_overflow" and session.compact and session.patience == PATIENCE:
-        shorten = Prompt(f"{failed.id}+c{nth}", session.compact, fact.at, by="rekindle")
-        go_on = Prompt(f"{failed.id}+d{nth}", compacted_prompt(failed.text), fact.at, by="rekindle")
+        shorten = Prompt(derived(failed.id, f"c{nth}"), session.compact, fact.at, by=OURS, of=task.id)
+        go_on = Prompt(derived(failed.id, f"d{nth}"), compacted_prompt(task.text), fact.at, by=OURS, of=task.id)
         told = "the conversation had become too long for the model; the agent was told to shorten it"
         session = replace(noted(session, told), patience=session.patience - 1)
         return queued_first(queued_first(session, go_on), shorten)
     if fact.error == "context_overflow" and session.token is not None and session.fresh_starts == 0:
-        return _begin_anew(session, failed, fact.at)
+        return _begin_anew(session, failed, task, fact.at)
     when = retry_at(fact, session.patience)
     if when is None:
         return session
-    text = failed.text if failed.by == "rekindle" else retry_prompt(fact, failed.text)
-    again = Prompt(_next_retry(session, failed.id), text, fact.at, by="rekindle", after=when)
+    text = failed.text if failed.by == OURS else retry_prompt(fact, failed.text)
+    again = Prompt(_next_retry(session, task.id), text, fact.at, by=OURS, of=task.id, after=when)
     told = f"{session.message}; it goes on by itself in {max(1, round(when - fact.at))} s"
     return replace(queued_first(session, again), patience=session.patience - 1, message=told, retry_at=when)
 
 
-def _next_retry(session: Session, failed: str) -> str:
+def _next_retry(session: Session, task: str) -> str:
     """The id of the next retry: numbered by those that there were, because patience may have been refilled."""
-    base = f"{failed.partition('+r')[0]}+r"
     taken = {one.id for one in session.prompts}
-    return next(name for number in range(len(taken) + 1) if (name := f"{base}{number}") not in taken)
+    return next(name for number in range(len(taken) + 1) if (name := derived(task, f"r{number}")) not in taken)
 
 
 def is_compaction(session: Session, prompt: str) -> bool:
     """Whether a turn only shortened the conversation: no progress, or it would go round and round."""
-    return any(one.id == prompt and is_ours(one.id) and one.text == session.compact for one in session.prompts)
+    return any(one.id == prompt and one.by == OURS and one.text == session.compact for one in session.prompts)
 
 
-def _begin_anew(session: Session, failed: Prompt, at: float) -> Session:
+def _begin_anew(session: Session, failed: Prompt, task: Prompt, at: float) -> Session:
     """Give a conversation up that is too long for the model, for a new one that is told the history of it."""
     assert session.token is not None
-    told = Prompt(f"{failed.id}+n{len(session.attempts)}", compacted_prompt(failed.text), at, by="rekindle")
+    name = derived(failed.id, f"n{len(session.attempts)}")
+    told = Prompt(name, compacted_prompt(task.text), at, by=OURS, of=task.id)
     why = "the conversation has become too long for the model"
     ended = with_attempt(queued_first(session, told), lambda a: replace(a, given_up=why))
     return replace(ended, token=None, lost=[*session.lost, session.token], message=why)

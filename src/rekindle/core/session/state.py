@@ -58,8 +58,10 @@ _TASK = {
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """A prompt on its way. `cut`: its turn was running when the agent ended, and nobody has settled that yet.
+    """A prompt on its way. State `cut`: its turn was running when the agent ended, and nobody has settled that yet.
 
+    `cut` says what became of such a turn: `open` while nobody knows whether the agent has the prompt, `known` when its
+    record has it, `lost` when it does not. `of` is the prompt that one of rekindle's own goes on with.
     `after`: it is not sent before this time.
     """
 
@@ -70,7 +72,9 @@ class Prompt(msgspec.Struct, frozen=True):
     attempt: int = 0
     message: int = 0
     by: str = "user"
+    of: str = ""
     outcome: str = ""
+    cut: Literal["no", "open", "known", "lost"] = "no"
     after: float | None = None
     sent_at: float = 0.0
     usage: Usage | None = None
@@ -83,6 +87,7 @@ class Attempt(msgspec.Struct, frozen=True):
     the agent had lost of it, if it was given up for that. `named` is the conversation as the agent itself named it.
     `compared`: its record was looked at after it had come back. `known`, `changed` and `history` are there until they
     have been used: a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
+    `truncated`: so many bytes of its output may be lost.
     """
 
     number: int
@@ -94,6 +99,7 @@ class Attempt(msgspec.Struct, frozen=True):
     how_ended: str = ""
     by_us: bool = False
     cut: Cut | None = None
+    truncated: int = 0
     receipt: Receipt | None = None
     opened: bool = False
     opened_at: float = 0.0
@@ -205,9 +211,12 @@ class Session(msgspec.Struct, frozen=True):
         return [prompt for prompt in self.prompts if prompt.state == "queued"]
 
 
-def is_ours(prompt: str) -> bool:
-    """Whether a prompt is one of rekindle's own: its id is derived from the one that it goes on with."""
-    return "+" in prompt
+OURS: Final = "rekindle"
+
+
+def task_of(session: Session, prompt: Prompt) -> Prompt:
+    """What a person asked for: the prompt itself, or the one that a prompt of rekindle's own goes on with."""
+    return next((one for one in session.prompts if one.id == prompt.of), prompt)
 
 
 def cut_of(session: Session, turn: Prompt) -> Cut:
