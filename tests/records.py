@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rekindle.agents.transcript import Record, Repaired
+from rekindle.agents.transcript import OneBranch, Record, Repaired
 
 _LINE = re.compile(rb"[ua]:[^;:\0]*;")
 
 
-class LineDialect:
+class LineDialect(OneBranch):
     """See `rekindle.agents.transcript.TranscriptDialect`."""
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:

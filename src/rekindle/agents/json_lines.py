@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from rekindle.agents.dialect import OpenTool
-from rekindle.agents.transcript import NoPlace, Record, Repaired
+from rekindle.agents.transcript import NoPlace, OneBranch, Record, Repaired
 from rekindle.agents.transcript_lines import lines, repaired
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
@@ -82,7 +82,7 @@ class Meaning(Protocol):
         ...
 
 
-class JsonLines:
+class JsonLines(OneBranch):
     """See `rekindle.agents.transcript.TranscriptDialect`."""
 
     def __init__(self, meaning: Meaning) -> None:

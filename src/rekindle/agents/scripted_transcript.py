@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rekindle.agents.dialect import OpenTool
-from rekindle.agents.transcript import NoPlace, Record, Repaired
+from rekindle.agents.transcript import NoPlace, OneBranch, Record, Repaired
 from rekindle.agents.transcript_lines import lines, repaired
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}")
 _KINDS: Final = ("session", "user", "assistant", "step-started", "step-finished", "turn-ended")
 
 
-class ScriptedTranscript:
+class ScriptedTranscript(OneBranch):
     """See `rekindle.agents.transcript.TranscriptDialect`."""
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:

@@ -1,32 +1,30 @@
 """Claude Code's own file of a conversation: where it is, what it tells, and how it is made whole again.
 
 One JSON record a line, appended by every process that goes on with the conversation, without a lock. Most records are
-not part of what was said; those that are form a tree, and are read here in the order in which they were written.
+not part of what was said; those that are form a tree. What is told here is the branch that a resume would load
+(`opened`), never what merely lies in the file.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from rekindle.agents import fields
+from rekindle.agents.acknowledged import Lacking, Spoken, lacking
 from rekindle.agents.claude import tools
+from rekindle.agents.claude.opened import MEASURED, Branch, Row, Rule, above, is_row, opened, rows_below
+from rekindle.agents.claude.spoken import NOBODY, prompt, spoken, told
 from rekindle.agents.claude.transcript_place import place
 from rekindle.agents.dialect import OpenTool
 from rekindle.agents.transcript import Record, Repaired
 from rekindle.agents.transcript_lines import Kept, lines, repaired
 
-#: What the agent writes in the user's name, in records that it does not mark as its own.
-_NOT_TYPED: Final = ("[Request interrupted by user", "<local-command-", "<bash-")
-_COMMAND: Final = re.compile(r"\s*<command-(?:name|message)>")
-_COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-_COMMAND_ARGUMENTS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_ITS_OWN: Final = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
-_NOBODY: Final = "<synthetic>"
 #: Every record has one of these; no object inside of a record has one of them together with a type.
 _IDENTITIES: Final = ("uuid", "sessionId", "leafUuid", "messageId")
+_NEWEST: Final = list(MEASURED.values())[-1]
 
 
 class ClaudeTranscript:
@@ -37,56 +35,79 @@ class ClaudeTranscript:
         return place(environment, cwd, token)
 
     def read(self, data: bytes) -> Record:
-        """What the file tells; a command that a person typed is among the prompts as it was typed."""
-        reading = _Reading()
-        problems = []
-        for line in lines(data, _is_record):
-            if line.problem:
-                problems.append(line.problem)
-            for kept in line.kept:
-                reading.take(kept)
-        return Record(
-            prompts=tuple(reading.prompts),
-            entries=tuple(reading.entries),
-            said="\n".join(reading.words),
-            open_tools=tuple(reading.tools.values()),
-            problems=tuple(problems),
-            points=tuple(reading.points.items()),
-        )
+        """What a resume would load; a command that a person typed is among the prompts as it was typed."""
+        kept, problems = _parsed(data)
+        records = [one.record for one in kept]
+        return _record(opened(records, _rule(records)), kept, problems)
 
     def repair(self, data: bytes) -> Repaired:
         """Whole records, one a line: the agent passes over a line that it cannot read, but glues the next to it."""
         return repaired(data, _is_record)
 
+    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+        """What the agent told in its stream, by the uuids that its transcript has too."""
+        return told(spools)
+
+    def written(self, data: bytes) -> frozenset[str]:
+        """The uuids of everything that was said, on any branch."""
+        return frozenset(fields.text(one.record.get("uuid")) for one in _parsed(data)[0] if is_row(one.record))
+
+    def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
+        """What a resume would lack with the version that loads the least: which one will, nobody knows beforehand."""
+        records = [one.record for one in _parsed(data)[0]]
+        found = [lacking(expected, _turns(opened(records, rule)), written) for rule in Rule]
+        return max(found, key=lambda one: (one.prompts, one.answers, one.summary))
+
+    def redirected(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Repaired | None:
+        """One more line, which names the row that a resume begins at: the newest whose branch has everything."""
+        records = [one.record for one in _parsed(data)[0]]
+        demanded = [one for one in expected if (one.sure or one.id in written) and one.role in ("user", "assistant")]
+        session = next((one["sessionId"] for one in reversed(records) if isinstance(one.get("sessionId"), str)), "")
+        if not demanded:
+            return None
+        for leaf in reversed(rows_below(records, demanded[-1].id)[-_MOST_LEAVES:]):
+            named = {"type": "last-prompt", "leafUuid": leaf, "sessionId": session, "explicit": True}
+            ended = data if not data or data.endswith(b"\n") else data + b"\n"
+            changed = ended + json.dumps(named, separators=(",", ":")).encode() + b"\n"
+            if not self.lacks(changed, expected, written).any:
+                return Repaired(changed, (f"a resume would have loaded another branch; it is led to {leaf} now",))
+        return None
+
+    def went_on(self, data: bytes, size: int) -> Record | None:
+        """The branch above the first row behind `size` bytes. A gap in it counts as one if the version is unknown."""
+        added, _ = _parsed(data[size:])
+        first = next((one.record for one in added if is_row(one.record) and _is_main(one.record)), None)
+        if first is None:
+            return None
+        kept, problems = _parsed(data)
+        records = [one.record for one in kept]
+        splices = fields.text(first.get("version")) in MEASURED
+        return _record(above(records, fields.text(first.get("uuid")), splices=splices), kept, problems)
+
+
+#: So many leaves are tried, the newest first.
+_MOST_LEAVES: Final = 50
+
 
 class _Reading:
-    """What the records so far add up to."""
+    """What the rows so far add up to."""
 
     def __init__(self) -> None:
-        self.prompts: list[str] = []
-        self.entries: list[str] = []
         self.words: list[str] = []
         self.tools: dict[str, OpenTool] = {}
         self.points: dict[str, str] = {}
         self._message = ""  # the id of the answer that was written last
         self._speaker = ""  # the id of the answer that the words are from
 
-    def take(self, kept: Kept) -> None:
-        record = kept.record
-        self.entries.append(fields.text(record.get("uuid")) or hashlib.sha256(kept.data.strip()).hexdigest())
-        if record.get("isSidechain") is True:
-            return
-        prompt = _prompt(record)
-        if prompt is not None:
-            self.prompts.append(prompt)
-        content = fields.mapping(record.get("message")).get("content")
-        match record.get("type"):
+    def take(self, row: Row) -> None:
+        content = fields.mapping(row.get("message")).get("content")
+        match row.get("type"):
             case "user":
                 self._user(content)
-            case "assistant" if fields.mapping(record.get("message")).get("model") != _NOBODY:
-                self._assistant(fields.text(record["message"].get("id")), content)
-                if self.words and not self.tools and isinstance(record.get("uuid"), str):
-                    self.points[record["uuid"]] = self.words[-1][:80]
+            case "assistant" if fields.mapping(row.get("message")).get("model") != NOBODY:
+                self._assistant(fields.text(row["message"].get("id")), content)
+                if self.words and not self.tools:
+                    self.points[row["uuid"]] = self.words[-1][:80]
 
     def _user(self, content: object) -> None:
         results = [block for block in fields.mappings(content) if block.get("type") == "tool_result"]
@@ -110,6 +131,52 @@ class _Reading:
                     self.tools[tool_id] = _open_tool(tool_id, block)
 
 
+def _record(branch: Branch, kept: list[Kept], problems: list[str]) -> Record:
+    reading = _Reading()
+    for row in branch.rows:
+        reading.take(row)
+    loaded = {one.get("uuid") for one in branch.rows}
+    summed_up = [one for one in branch.behind if one.get("uuid") not in loaded]
+    prompts = (prompt(row) for row in [*summed_up, *branch.rows])
+    return Record(
+        prompts=tuple(one for one in prompts if one is not None),
+        entries=tuple(_entry(one) for one in kept),
+        said="\n".join(reading.words),
+        open_tools=tuple(reading.tools.values()),
+        problems=tuple(problems),
+        points=tuple(reading.points.items()),
+        turns=_turns(branch),
+    )
+
+
+def _turns(branch: Branch) -> tuple[Spoken, ...]:
+    return tuple(one for row in branch.rows if (one := spoken(row)) is not None)
+
+
+def _entry(kept: Kept) -> str:
+    return fields.text(kept.record.get("uuid")) or hashlib.sha256(kept.data.strip()).hexdigest()
+
+
+def _parsed(data: bytes) -> tuple[list[Kept], list[str]]:
+    kept: list[Kept] = []
+    problems: list[str] = []
+    for line in lines(data, _is_record):
+        if line.problem:
+            problems.append(line.problem)
+        kept += line.kept
+    return kept, problems
+
+
+def _rule(records: list[Row]) -> Rule:
+    """The rule of the version that wrote last; of one that was not measured the newest that was."""
+    version = next((one["version"] for one in reversed(records) if isinstance(one.get("version"), str)), "")
+    return MEASURED.get(version, _NEWEST)
+
+
+def _is_main(row: Row) -> bool:
+    return row.get("isSidechain") is not True
+
+
 def _open_tool(tool_id: str, block: dict[str, Any]) -> OpenTool:
     name, given = fields.text(block.get("name")), fields.mapping(block.get("input"))
     return OpenTool(
@@ -119,36 +186,6 @@ def _open_tool(tool_id: str, block: dict[str, Any]) -> OpenTool:
         paths=fields.input_paths(given),
         status="pending",
     )
-
-
-def _prompt(record: dict[str, Any]) -> str | None:
-    """What somebody sent, if that is what a record is."""
-    if any(record.get(mark) is True for mark in _ITS_OWN):
-        return None
-    match record:
-        case {"type": "user", "message": {"content": content}}:
-            if any(block.get("type") == "tool_result" for block in fields.mappings(content)):
-                return None
-            words = _words(content)
-            return words if "promptSource" in record else _typed(words)
-        case {"type": "attachment", "attachment": {"type": "queued_command", "prompt": content, **rest}}:
-            return _words(content) if rest.get("commandMode", "prompt") == "prompt" else None
-        case {"type": "system", "subtype": "local_command", "content": str(words)}:
-            return _typed(words)
-        case _:
-            return None
-
-
-def _words(content: object) -> str:
-    return content if isinstance(content, str) else "\n".join(map(fields.block_text, fields.mappings(content)))
-
-
-def _typed(words: str) -> str | None:
-    """What was typed, if it was: the agent writes commands in a form of its own, and notes in the user's name."""
-    if _COMMAND.match(words):
-        name, arguments = _COMMAND_NAME.search(words), _COMMAND_ARGUMENTS.search(words)
-        return f"{name[1] if name else ''} {arguments[1] if arguments else ''}".strip() or None
-    return None if words.lstrip().startswith(_NOT_TYPED) or not words else words
 
 
 def _is_record(found: dict[str, Any]) -> bool:

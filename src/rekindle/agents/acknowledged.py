@@ -1,0 +1,97 @@
+"""What was said in a conversation by our own account, and what a record of it lacks of that. Pure.
+
+The agent told us each message when it took it in or said it, with the words and, where the agent has one, the message's
+own name. A resume is the same conversation only if its model gets all of that: present, in order, unaltered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+
+class Spoken(msgspec.Struct, frozen=True):
+    """One message. `id` is the agent's own name for it; empty: it has none.
+
+    A `boundary` is where the agent summed its conversation up, and the `summary` is what it wrote there: whoever has
+    both has what came before. `sure`: its turn ended well. Of another turn the agent may not have lived to write it
+    down, so it is missed only where somebody has seen it written.
+    """
+
+    role: Literal["user", "assistant", "boundary", "summary"]
+    text: str = ""
+    id: str = ""
+    sure: bool = True
+
+
+class Lacking(msgspec.Struct, frozen=True):
+    """How many of the earlier messages are not there, or are not what they were."""
+
+    prompts: int = 0
+    of_prompts: int = 0
+    answers: int = 0
+    of_answers: int = 0
+    summary: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is lacking."""
+        return bool(self.prompts or self.answers or self.summary)
+
+    @property
+    def words(self) -> str:
+        """What is lacking, for a person; empty: nothing."""
+        parts = [f"{self.prompts} of {self.of_prompts} earlier prompts"] * bool(self.prompts)
+        parts += [f"{self.answers} of {self.of_answers} earlier answers"] * bool(self.answers)
+        parts += ["its own summary of what was said before"] * self.summary
+        return " and ".join(parts)
+
+
+def lacking(expected: Sequence[Spoken], there: Sequence[Spoken], written: frozenset[str] = frozenset()) -> Lacking:
+    """What a conversation lacks of what was acknowledged. `written` are the messages that somebody has seen written."""
+    covered = _covered(expected, there)
+    asked = [one for one in expected[covered:] if one.sure or one.id in written]
+    missing = _missing([one for one in asked if one.role != "boundary"], there)
+    spoken = [one for one in expected if one.role in ("user", "assistant")]
+    return Lacking(
+        prompts=sum(one.role == "user" for one in missing),
+        of_prompts=sum(one.role == "user" for one in spoken),
+        answers=sum(one.role == "assistant" for one in missing),
+        of_answers=sum(one.role == "assistant" for one in spoken),
+        summary=any(one.role == "summary" for one in missing),
+    )
+
+
+def _covered(expected: Sequence[Spoken], there: Sequence[Spoken]) -> int:
+    """How many of the first messages a summary stands for that the conversation has. Older summaries are among them.
+
+    A conversation that lost its boundary has to have what came before it instead, and no summary.
+    """
+    boundaries = {one.id for one in there if one.role == "boundary"}
+    for at in range(len(expected) - 1, -1, -1):
+        if expected[at].role == "boundary" and expected[at].id in boundaries:
+            return at + 1
+    return 0
+
+
+def _missing(expected: Sequence[Spoken], there: Sequence[Spoken]) -> list[Spoken]:
+    """Those that are not there in their order with their words. Names decide where both sides have them."""
+    places: dict[str, int] = {one.id: at for at, one in enumerate(there) if one.id}
+    missing: list[Spoken] = []
+    at = -1
+    for one in expected:
+        if one.id and places:
+            found = places.get(one.id)
+        else:
+            found = next((n for n in range(at + 1, len(there)) if _is_same(there[n], one)), None)
+        if found is None or found <= at or not _is_same(there[found], one):
+            missing.append(one)
+            continue
+        at = found
+    return missing
+
+
+def _is_same(one: Spoken, other: Spoken) -> bool:
+    return one.role == other.role and one.text == other.text
