@@ -140,7 +140,8 @@ async def _serve_with(
     keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
     workplace = LocalWorkplace(places.sessions, places.sockets)
     dialects = {name: kind.transcript for name, kind in AGENTS.items()}
-    records = VaultRecords(places.sessions, workplace.environment, dialects)
+    databases = {name: kind.database for name, kind in AGENTS.items() if kind.database is not None}
+    records = VaultRecords(places.sessions, workplace.environment, dialects, databases)
     parts.callback(records.close)
     supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS, records)
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))

@@ -52,6 +52,7 @@ class FakeRecords:
             f"kept/{token}" if decision.data is not None and current is not None else None,
             len(lies),
             hashlib.sha256(lies).hexdigest(),
+            decision.record.compactions,
         )
         return self._checked[token]
 

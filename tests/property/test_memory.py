@@ -92,6 +92,13 @@ def test_a_prompt_that_is_shown_again_behind_a_summary_is_no_loss() -> None:
     assert lost_answers(resumed([("one", "")]), again[:3], heard)
 
 
+def test_what_an_agent_says_to_itself_in_the_users_name_belongs_to_its_turn() -> None:
+    heard = [Turn("user", "one"), Turn("assistant", "an answer, a summary"), Turn("assistant", "and more")]
+    shown = [*heard[:2], Turn("user", "Continue if you have next steps."), heard[2]]
+    assert lost_answers(resumed([("one", "")]), shown, heard) == ""
+    assert lost_answers(resumed([("one", "")]), shown[:3], heard)
+
+
 @given(_pairs)
 def test_words_in_another_form_are_no_loss(pairs: Pairs) -> None:
     other = [(f"<p>{text}</p>", f"<p>{answer}</p>") for text, answer in pairs]

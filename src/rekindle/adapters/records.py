@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fnmatch
 import glob
 import logging
 import os
@@ -12,10 +11,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from rekindle.adapters import files
+from rekindle.adapters import agent_database, record_files
 from rekindle.adapters.vault import kept, preflight
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
-from rekindle.adapters.vault.vault import FOLDER, Vault, editions, spool, transcript
+from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
+from rekindle.agents.kind import DatabaseDialect
 from rekindle.agents.transcript import NoPlace, Record, TranscriptDialect
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
@@ -30,7 +30,8 @@ _MOMENT = 0.1
 class VaultRecords:
     """See `rekindle.ports.records.Records`. `run` has to be kept running for the following to follow.
 
-    `dialects` tells how an agent's record is read; None, or no entry, for an agent whose record nobody understands.
+    `dialects` tells how an agent's record is read; None, or no entry, for an agent whose record nobody understands, or
+    which keeps it in a database: `databases` tells how that is read.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class VaultRecords:
         sessions: str,
         environment: Callable[[Session], Mapping[str, str]],
         dialects: Mapping[str, TranscriptDialect | None],
+        databases: Mapping[str, DatabaseDialect] | None = None,
         *,
         clock: Callable[[], float] = time.time,
         rescan_seconds: float = RESCAN_SECONDS,
@@ -45,6 +47,7 @@ class VaultRecords:
         self._sessions = sessions
         self._environment = environment
         self._dialects = dialects
+        self._databases = databases or {}
         self._clock = clock
         self._follower = Follower(self._changed, rescan_seconds=rescan_seconds)
         self._locks: dict[str, threading.Lock] = {}
@@ -95,7 +98,9 @@ class VaultRecords:
         """The pre-flight."""
         found = self._understood(session, token, thorough=True)
         if found is None:
-            return Checked("unsupported", notes=(f"the record of {session.agent} cannot be checked",))
+            rows = await asyncio.to_thread(self._rows, session, token)
+            note = f"the record of {session.agent} cannot be checked"
+            return Checked("unsupported", notes=(note,), compactions=rows.compactions if rows is not None else 0)
         dialect, path = found
 
         def check() -> Checked:
@@ -120,7 +125,9 @@ class VaultRecords:
     async def read(self, session: Session, token: str) -> Record | None:
         """The record as it lies there now."""
         found = self._understood(session, token)
-        return await asyncio.to_thread(_read, *found) if found is not None else None
+        return await (
+            asyncio.to_thread(record_files.read, *found) if found else asyncio.to_thread(self._rows, session, token)
+        )
 
     def difference(self, session: Session, token: str) -> str:
         """What the last replacement changed."""
@@ -188,6 +195,17 @@ class VaultRecords:
                 if session not in self._paths:
                     self._open.pop(session).close()
 
+    def _rows(self, session: Session, token: str) -> Record | None:
+        """The record of an agent that keeps it in a database. Raises RecordsError."""
+        dialect = self._databases.get(session.agent)
+        if dialect is None:
+            return None
+        try:
+            place = dialect.place(self._environment(session), os.path.realpath(session.cwd))
+        except NoPlace as error:
+            raise RecordsError(f"the record of {session.agent} has no place: {error}", "check its settings") from error
+        return agent_database.read(dialect, place, token)
+
     def _understood(
         self, session: Session, token: str, *, thorough: bool = False
     ) -> tuple[TranscriptDialect, str] | None:
@@ -200,7 +218,11 @@ class VaultRecords:
             return None
         try:
             place = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
-            found = self._match(session.id, dialect, place, thorough) if "*" in place else place
+            found = (
+                record_files.match(dialect, place, self.folder(session.id), thorough=thorough)
+                if "*" in place
+                else place
+            )
             return os.path.realpath(found) if found is not None else None
         except NoPlace as error:
             log.warning("%s: its record has no place: %s", session.id, error)
@@ -213,38 +235,4 @@ class VaultRecords:
             return []
         pattern = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
         found = glob.glob(pattern) if "*" in pattern else []
-        return [os.path.realpath(one) for one in found if not _is_spoken(dialect, one)]
-
-    def _match(self, session: str, dialect: TranscriptDialect, pattern: str, thorough: bool) -> str | None:
-        """The newest file that a pattern means and that has a prompt; else the one that the vault has a copy of.
-
-        If there is only one it is not opened, unless the search has to be thorough.
-        """
-        there = glob.glob(pattern)
-        if len(there) == 1 and not thorough:
-            return there[0]
-        if spoken := [one for one in there if _is_spoken(dialect, one)]:
-            return max(spoken)
-        try:
-            about = [one.read().about for one in editions(self.folder(session)) if one.source.startswith("transcript-")]
-        except OSError:
-            about = []
-        copied = [one.path for one in about if one is not None]
-        return max([path for path in copied if fnmatch.fnmatchcase(path, pattern)] or there, default=None)
-
-
-def _is_spoken(dialect: TranscriptDialect, path: str) -> bool:
-    """Whether anybody has said anything in a record; one that cannot be read is taken for one."""
-    try:
-        return bool(_read(dialect, path).prompts)
-    except RecordsError:
-        return True
-
-
-def _read(dialect: TranscriptDialect, path: str) -> Record:
-    try:
-        return dialect.read(files.read(path))
-    except FileNotFoundError:
-        return Record()
-    except OSError as error:
-        raise RecordsError(f"{path}: cannot be read ({error.strerror})", "check its permissions") from error
+        return [os.path.realpath(one) for one in found if not record_files.is_spoken(dialect, one)]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from rekindle.agents import fields
 from rekindle.agents.json_lines import Reading, home
+from rekindle.agents.lenient import parse
 
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
 _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 #: What a dying Codex writes down for a command that ran: nobody knows what the command has done.
 _ABORTED: Final = "aborted by user"
+_BEGAN: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)", re.ASCII)
 
 
 class CodexMeaning:
@@ -34,6 +37,8 @@ class CodexMeaning:
         match record.get("type"), payload:
             case "event_msg", {"type": "item_completed", "item": {"type": "UserMessage", "content": content}}:
                 reading.prompt("".join(map(fields.text, (one.get("text") for one in fields.mappings(content)))))
+            case "compacted", _:
+                reading.compacted()
             case "response_item", {"type": "message", "role": "assistant", "content": content}:
                 reading.say("".join(map(fields.text, (one.get("text") for one in fields.mappings(content)))))
             case "response_item", {"type": kind, "call_id": str(call)} if kind in _CALLS:
@@ -43,3 +48,14 @@ class CodexMeaning:
             case "response_item", {"type": kind, "call_id": str(call)} if kind in _RESULTS:
                 if not fields.text(payload.get("output")).rstrip().endswith(_ABORTED):
                     reading.finish(call)
+
+
+def new_place(pattern: str, data: bytes) -> str | None:
+    """Where a rollout from elsewhere belongs: its first record says when the thread began."""
+    first = fields.mapping(parse(data.partition(b"\n")[0]))
+    began = _BEGAN.match(fields.text(fields.mapping(first.get("payload")).get("timestamp")))
+    if began is None:
+        return None
+    year, month, day, *clock = began.groups()
+    found = iter([year, month, day, f"{year}-{month}-{day}T{'-'.join(clock)}"])
+    return "".join(next(found) if part == "*" else part for part in re.split(r"(\*)", pattern))

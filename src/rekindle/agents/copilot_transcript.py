@@ -34,5 +34,9 @@ class CopilotMeaning:
                 for asked in fields.mappings(data.get("toolRequests")):
                     title = f"{fields.text(asked.get('name'))} {json.dumps(asked.get('arguments'), ensure_ascii=False)}"
                     reading.start(fields.text(asked.get("toolCallId")), title)
+            case "session.compaction_complete" if data.get("success") is True:
+                reading.compacted()
+            case "session.truncation" if data.get("messagesRemovedDuringTruncation"):
+                reading.compacted()
             case "tool.execution_complete":
                 reading.finish(fields.text(data.get("toolCallId")))

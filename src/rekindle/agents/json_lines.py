@@ -22,6 +22,7 @@ class Reading:
         self._entries: list[str] = []
         self._said = ""
         self._tools: dict[str, OpenTool] = {}
+        self._compactions = 0
 
     def entry(self, name: str) -> None:
         """A record was read."""
@@ -38,6 +39,10 @@ class Reading:
         self._prompts.clear()
         self._said = ""
         self._tools.clear()
+
+    def compacted(self) -> None:
+        """The agent has shortened the conversation: its model does not get all of what was said so far any more."""
+        self._compactions += 1
 
     def say(self, text: str) -> None:
         """The agent has said something."""
@@ -59,6 +64,7 @@ class Reading:
             said=self._said,
             open_tools=tuple(self._tools.values()),
             problems=tuple(problems),
+            compactions=self._compactions,
         )
 
 

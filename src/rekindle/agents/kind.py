@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from rekindle.agents.dialect import Dialect
-from rekindle.agents.transcript import TranscriptDialect
+from rekindle.agents.transcript import Record, TranscriptDialect
 from rekindle.core.session.facts import How
 
 
@@ -24,15 +24,33 @@ class Start:
     at: str | None = None
 
 
+class DatabaseDialect(Protocol):
+    """How an agent keeps its conversations that has one database for all of them. It is read, and never written."""
+
+    #: Selects the rows of one conversation, in their order; its name is the only parameter.
+    query: str
+
+    def place(self, environment: Mapping[str, str], cwd: str) -> str:
+        """The database's absolute path. `cwd` is the real path of the agent's folder. Raises NoPlace."""
+        ...
+
+    def read(self, rows: Iterable[tuple[object, ...]]) -> Record:
+        """What the rows tell, as far as they can be read."""
+        ...
+
+
 @dataclass(frozen=True)
 class AgentKind:
     """An agent. Everything here is a fact about the program, or a pure function.
 
     `dialect` is given the attempt's number, the folder and the token that is known. `mint` names a new conversation
     where the agent lets us choose the name. `proof`: what shows that a conversation is the same, a replay while it is
-    loaded or the agent's own transcript; `transcript` is how that is read. `compact` is the prompt that makes the agent
-    shorten its conversation. `model` finds the model in an environment where none was named. `refused` finds an
-    argument that is not the user's to give. `terminal` is the line for an agent that is used as an interactive program.
+    loaded or the agent's own transcript; `transcript` is how that is read, `database` how the record of an agent is
+    that has no file for each conversation. Where the place of a transcript is a pattern, `new_place` is given that and
+    a record that comes from elsewhere, and says where to put it (None: nobody can tell). `compact` is the prompt that
+    makes the agent shorten its conversation. `model` finds the model in an environment where none was named. `refused`
+    finds an argument that is not the user's to give. `terminal` is the line for an agent that is used as an interactive
+    program.
 
     `program` is looked for on the PATH (empty: built in), and `version` makes it tell its version. `variables` are
     added to the environment of a start. `resumes` says in words how the agent takes up a conversation, and `native`
@@ -50,6 +68,8 @@ class AgentKind:
     mint: Callable[[str, int], str] | None = None
     proof: Literal["replay", "transcript"] = "replay"
     transcript: TranscriptDialect | None = None
+    database: DatabaseDialect | None = None
+    new_place: Callable[[str, bytes], str | None] = lambda _pattern, _data: None
     compact: str | None = None
     model: Callable[[dict[str, str]], str | None] = lambda _: None
     refused: Callable[[tuple[str, ...]], str | None] = lambda _: None

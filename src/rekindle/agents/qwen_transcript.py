@@ -39,6 +39,8 @@ class QwenMeaning:
                         reading.start(fields.text(call.get("id")), title)
                     elif part.get("thought") is not True:
                         reading.say(fields.text(part.get("text")))
+            case "system" if "compressedHistory" in fields.mapping(record.get("systemPayload")):
+                reading.compacted()
             case "tool_result":
                 for part in _parts(record):
                     reading.finish(fields.text(fields.mapping(part.get("functionResponse")).get("id")))

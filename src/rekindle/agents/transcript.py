@@ -22,7 +22,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     that the agent's own summary stands for are. `turns` are the messages that the model would get, in their order
     (empty for an agent whose record is not read that far). `entries` are the ids of all lines of the file, stable over
     time. `open_tools` are the calls that nothing came after. `points` are the answers after which a copy of the
-    conversation can be begun, each with its first words.
+    conversation can be begun, each with its first words. `compactions` is how often the agent has shortened the
+    conversation: of what came before, its model gets a summary or nothing.
     """
 
     prompts: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     points: tuple[tuple[str, str], ...] = ()
     turns: tuple[Spoken, ...] = ()
+    compactions: int = 0
 
 
 class Repaired(msgspec.Struct, frozen=True):

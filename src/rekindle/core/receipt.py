@@ -115,4 +115,11 @@ def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str
     lost = sum(one.cut == "lost" and one.id not in there for one in said)
     reason = f"{proved} but for {lost} that were cut off and lost" if lost else proved
     unknown, repeated = _open_lines(session, attempt), _repeated(session, attempt, there)
-    return Receipt(kind="same", reason=reason, unknown=unknown, repeated=repeated)
+    return Receipt(kind="same", reason=reason + _compacted(attempt), unknown=unknown, repeated=repeated)
+
+
+def _compacted(attempt: Attempt) -> str:
+    """What the same conversation lacks all the same, as the end of a sentence."""
+    if not attempt.compacted_before:
+        return ""
+    return "; the agent had compacted the conversation, so its model gets a summary of what came before, or nothing"

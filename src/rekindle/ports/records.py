@@ -21,7 +21,8 @@ class Checked(msgspec.Struct, frozen=True):
     """What was found before a resume, and what lies there now.
 
     `prompts` and `entries` are of the record as it now lies there, `notes` say what was found and done, and `kept` is
-    where the original is, if it was replaced. `size` and `digest` name the bytes, for `Records.compare`.
+    where the original is, if it was replaced. `size` and `digest` name the bytes, for `Records.compare`. `compactions`
+    is how often the agent has shortened the conversation, which is also told of a record that cannot be mended.
     """
 
     state: Literal["intact", "repaired", "restored", "missing", "unsupported"]
@@ -31,6 +32,7 @@ class Checked(msgspec.Struct, frozen=True):
     kept: str | None = None
     size: int = 0
     digest: str = ""
+    compactions: int = 0
 
 
 class Compared(msgspec.Struct, frozen=True):

@@ -44,6 +44,7 @@ class Comeback:
             history=await self._history(session, choice),
             notes=list(choice.notes),
             why=choice.why,
+            compactions=choice.compactions,
             agent=session.agent,
         )
 
@@ -79,8 +80,8 @@ class Comeback:
         except RekindleError as error:
             return Evidence(token, "unsupported", None, (f"the agent's own record was not checked: {error.message}",))
         if found.state == "unsupported":
-            return Evidence(token, "unsupported")
-        return Evidence(token, found.state, found.prompts, found.notes)
+            return Evidence(token, "unsupported", compactions=found.compactions)
+        return Evidence(token, found.state, found.prompts, found.notes, found.compactions)
 
     async def _history(self, session: Session, choice: Choice) -> str:
         if choice.how != "new" or session.attempt is None or nothing_ever_ran(session):

@@ -49,6 +49,19 @@ async def compared(records: Records, session: Session, talk: Talk, now: float) -
     )
 
 
+async def compacted(records: Records, session: Session, talk: Talk, now: float) -> f.Compacted | None:
+    """Whether the agent's record says that it has shortened its conversation: many do it and say nothing."""
+    attempt = session.attempt
+    if talk.wire.token is None or attempt is None or attempt.number != talk.attempt:
+        return None
+    with contextlib.suppress(RekindleError):
+        record = await records.read(session, talk.wire.token)
+        number = record.compactions - attempt.compacted_before if record is not None else 0
+        if number > attempt.compactions:
+            return f.Compacted(at=now, attempt=talk.attempt, why="as its own record says", number=number)
+    return None
+
+
 async def last_words(records: Records, session: Session) -> Record | None:
     """The agent's own record, if a turn was cut: it may have written down what it did not live to tell."""
     if session.turn is None or session.token is None:

@@ -31,7 +31,7 @@ from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.launching import Launcher
-from rekindle.runtime.proof import compared, has_worked, last_words, may_compare
+from rekindle.runtime.proof import compacted, compared, has_worked, last_words, may_compare
 from rekindle.runtime.talk import Step, Talk
 
 log = logging.getLogger(__name__)
@@ -278,6 +278,8 @@ class Supervisor:
             if worked and talk.wire.token is not None:
                 self._records.follow(now, talk.wire.token)  # a new conversation has a record from now on
             self._background(session, self._react(session, step.facts))
+            if any(isinstance(fact, f.TurnFinished | f.TurnFailed) for fact in step.facts):
+                self._background(session, self._look_for_compaction(session, talk))
             if may_compare(now, talk, step.facts):
                 self._background(session, self._compare(session, talk))
         for asked in step.callbacks:
@@ -340,6 +342,11 @@ class Supervisor:
             await asyncio.sleep(self._settle_seconds)
         if self._talks.get(session) is talk and not self.engine.session(session).attempts[-1].compared:
             await self.record(session, found)
+
+    async def _look_for_compaction(self, session: str, talk: Talk) -> None:
+        found = await compacted(self._records, self.engine.session(session), talk, self.engine.clock())
+        if found is not None and self._talks.get(session) is talk:
+            self.engine.record(session, found)
 
     async def _mind_the_start(self, session: str, attempt: int) -> None:
         await asyncio.sleep(self._start_seconds)

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from rekindle.agents import fields
 from rekindle.agents import observation as o
 from rekindle.agents.booking import Replayed, as_fact
@@ -57,6 +59,7 @@ class Talk:
         self.wire = kind.dialect(attempt, session.cwd, token)
         self._framer = Framer()
         self._replayed = Replayed()
+        self._compactions = 0
         self._is_working = False
         self._how: f.How = "new"
         self._heard_at = clock()
@@ -225,6 +228,9 @@ class Talk:
         follow_up = self.wire.follow_up(seen)
         step.outgoing += follow_up
         fact = as_fact(seen, self.attempt, now)
+        if isinstance(fact, f.Compacted):
+            self._compactions += 1
+            fact = replace(fact, number=self._compactions)
         if fact is not None:
             step.facts.append(fact)
         match seen:

@@ -9,6 +9,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from tests.real.models.server import Request, Wire
@@ -16,16 +17,18 @@ from tests.real.models.steps import Drop, Fail, Hang, Refuse, Reply, Step
 
 _RESPONSES = "/responses"
 _CHAT = "/chat/completions"
+_LETTERS_A_TOKEN = 4
 _SUMMARY = "a summary of the conversation so far"
 #: What an agent adds to the user's words it puts into tags, in front of them.
 _ADDED = re.compile(r"\s*<([\w-]+)[^>]*>.*?</\1>", re.DOTALL)
 
 
 class OpenAI:
-    """Both APIs, told apart by the path."""
+    """Both APIs, told apart by the path. `truthful`: it counts the tokens that it is given, whatever a step says."""
 
     def __init__(self) -> None:
         self._ids = itertools.count(1)
+        self.truthful = False
 
     def is_turn(self, method: str, path: str, body: Any) -> bool:
         where = path.partition("?")[0]
@@ -75,6 +78,8 @@ class OpenAI:
         return [one if isinstance(one, str) else json.dumps(one) for one in found]
 
     def _reply(self, request: Request, reply: Reply, wire: Wire) -> None:
+        if self.truthful:
+            reply = replace(reply, input_tokens=len(json.dumps(request.body)) // _LETTERS_A_TOKEN)
         stream = self._stream(request, wire)
         for begin in range(0, len(reply.text), reply.piece):
             stream.text(reply.text[begin : begin + reply.piece])

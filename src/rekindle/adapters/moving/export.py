@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rekindle.adapters import files, kept_environment
+from rekindle.adapters import files, kept_environment, record_files
 from rekindle.adapters.moving import archive, bundle
 from rekindle.adapters.moving.collecting import collected
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact
 from rekindle.adapters.vault.vault import FOLDER as VAULT
 from rekindle.adapters.vault.vault import copies, transcript
 from rekindle.agents.places import record_place
+from rekindle.agents.registry import AGENTS
 from rekindle.core.masking import Masker
 from rekindle.core.moving import FACTS, FOLDER, FORMAT, SNAPSHOTS, TRANSCRIPT, VERSION, Manifest, folded
 from rekindle.core.session.state import Session
@@ -100,9 +101,12 @@ def _put(stage: str, path: str, data: bytes) -> None:
 def _record(folder: str, session: Session, environment: Mapping[str, str]) -> bytes | None:
     """The agent's own record of the conversation, as it is or as the vault has it."""
     place = record_place(session.agent, environment, session.cwd, session.token) if session.token is not None else None
+    dialect, vault = AGENTS[session.agent].transcript if place is not None else None, os.path.join(folder, VAULT)
+    if place is not None and dialect is not None and "*" in place:
+        place = record_files.match(dialect, place, vault, thorough=True)
     if place is None:
         return None
     try:
         return files.read(place)
     except OSError:
-        return next(copies(os.path.join(folder, VAULT), transcript(os.path.realpath(place)).name), None)
+        return next(copies(vault, transcript(os.path.realpath(place)).name), None)

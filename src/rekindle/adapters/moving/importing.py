@@ -8,6 +8,7 @@ after a crash finds what is there and goes on.
 from __future__ import annotations
 
 import fcntl
+import glob
 import io
 import json
 import os
@@ -194,11 +195,11 @@ def _record(stage: str, place: Place, session: Session, notes: list[str], taken_
     packed = os.path.join(stage, TRANSCRIPT)
     if not os.path.exists(packed) or session.token is None:
         return
-    target = record_place(session.agent, place.environment, place.cwd, session.token)
+    data = files.read(packed)
+    target = _target(place, session, session.token, data)
     if target is None:
         notes.append(f"where {session.agent} keeps its records is not known, so the agent will not remember")
         return
-    data = files.read(packed)
     try:
         there = files.read(target)
     except FileNotFoundError:
@@ -211,3 +212,12 @@ def _record(stage: str, place: Place, session: Session, notes: list[str], taken_
             f"{target} is there already and says something else",
             "the agent on this machine has gone on with it; keep that",
         )
+
+
+def _target(place: Place, session: Session, token: str, data: bytes) -> str | None:
+    """Where the agent looks for its record on this machine."""
+    target = record_place(session.agent, place.environment, place.cwd, token)
+    if target is None or "*" not in target:
+        return target
+    there = glob.glob(target)
+    return max(there) if there else AGENTS[session.agent].new_place(target, data)

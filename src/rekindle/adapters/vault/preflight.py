@@ -48,6 +48,7 @@ def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock
             kept=original,
             size=len(lies),
             digest=hashlib.sha256(lies).hexdigest(),
+            compactions=record.compactions,
         )
         _remember(vault.folder, token, found)
     except OSError as error:

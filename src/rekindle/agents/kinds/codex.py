@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from rekindle.agents.codex_dialect import CodexDialect
-from rekindle.agents.codex_transcript import CodexMeaning
+from rekindle.agents.codex_transcript import CodexMeaning, new_place
 from rekindle.agents.json_lines import JsonLines
 from rekindle.agents.kind import AgentKind, Start
 from rekindle.agents.lenient import parse
@@ -36,6 +36,7 @@ KIND = AgentKind(
     argv=_argv,
     dialect=CodexDialect,
     transcript=JsonLines(CodexMeaning()),
+    new_place=new_place,
     compact="/compact",
     program="codex-acp",
     variables=_variables,

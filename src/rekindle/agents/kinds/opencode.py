@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.kind import AgentKind, Start
 from rekindle.agents.lenient import parse
+from rekindle.agents.opencode_record import OpenCodeRows
 
 
 def _argv(start: Start) -> tuple[str, ...]:
@@ -28,13 +29,14 @@ KIND = AgentKind(
     title="OpenCode",
     argv=_argv,
     dialect=AcpDialect,
+    database=OpenCodeRows(),
     compact="/compact",
     program="opencode",
     variables=_variables,
     faults=(
         "It keeps its conversations in a database: rekindle cannot mend it, and rebuilds from its own record.",
         "It opens a conversation that has lost messages and says nothing: rekindle compares what it shows.",
-        "It shortens a conversation that is too long and says nothing: rekindle sees its context fall.",
+        "It shortens a conversation that is too long and says nothing: rekindle reads that in its database.",
         "It waits out a rate limit in its own process and says nothing: to rekindle that is a silent turn.",
         "It answers to a broken database as to an unknown conversation.",
     ),

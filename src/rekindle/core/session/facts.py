@@ -143,6 +143,7 @@ class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
     What was found out before it: `known` marks the prompts in the agent's own record (None: it could not be read),
     `changed` the files that differ from the end of the last turn, `history` what a new conversation is told of the old
     one, `notes` what was done to the record, `why` the reason for a new conversation. `agent` is empty in old facts.
+    `compactions`: so often the agent had shortened the conversation by then.
     """
 
     attempt: int
@@ -155,6 +156,7 @@ class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
     notes: list[str] = []
     why: str = ""
     agent: str = ""
+    compactions: int = 0
 
 
 class Launched(Fact, frozen=True, kw_only=True, tag="launched"):
@@ -272,10 +274,14 @@ class GivenUp(Fact, frozen=True, kw_only=True, tag="given_up"):
 
 
 class Compacted(Fact, frozen=True, kw_only=True, tag="compacted"):
-    """The agent has shortened its own conversation: what was said before is there in its own summary only."""
+    """The agent has shortened its own conversation: what was said before is there in its own summary only.
+
+    `number` counts them within the attempt, so that one that is told twice is known; 0: nobody has counted.
+    """
 
     attempt: int
     why: str
+    number: int = 0
 
 
 class CancelAsked(Fact, frozen=True, kw_only=True, tag="cancel_asked"):

@@ -145,6 +145,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 notes=fact.notes,
                 why=fact.why,
                 agent=fact.agent or session.agent,
+                compacted_before=fact.compactions,
             )
             anew = fact.how == "new" and not nothing_ever_ran(session)
             return replace(
@@ -185,8 +186,11 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.Compared():
             return with_attempt(session, lambda a: replace(a, compared=True))
         case f.Compacted():
+            number = fact.number or session.attempts[-1].compactions + 1
+            if number <= session.attempts[-1].compactions:
+                return session
             told = f"the agent has compacted its conversation, and remembers a summary ({fact.why or 'by itself'})"
-            return noted(session, told)
+            return noted(with_attempt(session, lambda a: replace(a, compactions=number)), told)
         case f.GivenUp():
             if session.attempts[-1].given_up:
                 return session

@@ -8,7 +8,7 @@ nothing else explains what is seen: agents put words into another form, and leav
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rekindle.core.session.history import Turn
 from rekindle.core.session.marks import mark
@@ -50,19 +50,23 @@ def _torn(prompts: Sequence[Prompt], shown: Sequence[Turn], heard: Sequence[Turn
 
     An agent that has summed its conversation up may show a prompt twice, so what was said to the same words is joined.
     """
-    before, now = _answers(heard), _answers(shown)
+    ours = {mark(one.text) for one in heard if one.role == "user"}
+    before, now = _answers(heard, ours), _answers(shown, ours)
     asked = Counter(mark(one.text) for one in prompts)
     return sum(
         _is_part(_joined(now[text]), _joined(before[text][-number:])) for text, number in asked.items() if text in now
     )
 
 
-def _answers(turns: Sequence[Turn]) -> defaultdict[str, list[list[str]]]:
-    """The pieces of what was said to each prompt, by its mark, each time that it was given."""
+def _answers(turns: Sequence[Turn], ours: Collection[str]) -> defaultdict[str, list[list[str]]]:
+    """The pieces of what was said to each prompt, by its mark, each time that it was given.
+
+    Only `ours` are prompts: what an agent says to itself in the user's name belongs to the turn that it does it in.
+    """
     found: defaultdict[str, list[list[str]]] = defaultdict(list)
     pieces: list[str] = []
     for one in turns:
-        if one.role == "user":
+        if one.role == "user" and mark(one.text) in ours:
             pieces = []
             found[mark(one.text)].append(pieces)
         elif one.role == "assistant":

@@ -88,6 +88,7 @@ class Attempt(msgspec.Struct, frozen=True):
     `compared`: its record was looked at after it had come back. `known`, `changed` and `history` are there until they
     have been used: a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
     `truncated`: so many bytes of its output may be lost.
+    `compactions`: how often the agent has shortened its conversation in this attempt, and `compacted_before` before it.
     """
 
     number: int
@@ -114,6 +115,8 @@ class Attempt(msgspec.Struct, frozen=True):
     usage: Usage = Usage()
     agent: str = ""
     lacks: str = ""
+    compactions: int = 0
+    compacted_before: int = 0
 
 
 class Permission(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ class Evidence(msgspec.Struct, frozen=True):
     state: RecordState
     prompts: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    compactions: int = 0
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -35,6 +36,7 @@ class Choice(msgspec.Struct, frozen=True):
     known: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     why: str = ""
+    compactions: int = 0
 
 
 def candidates(session: Session) -> list[str]:
@@ -67,7 +69,7 @@ def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice
             f"the newest conversation is lost; an earlier one is resumed: {usable.token}",
             *notes,
         )
-    return Choice("load", usable.token, known=usable.prompts, notes=notes)
+    return Choice("load", usable.token, known=usable.prompts, notes=notes, compactions=usable.compactions)
 
 
 def load_not_before(session: Session, span: float, now: float) -> float:
