@@ -3,6 +3,9 @@
 A path is resolved first; what it resolves to must lie in the resolved folder. Then the way there is walked again from
 the folder's own descriptor, one component at a time and following no link, so that a link that is put into the way in
 between is refused and not followed. Only regular files are opened: a pipe would wait for ever.
+
+What belongs to git is neither read nor written, wherever it lies: `.git/config` may hold passwords, and whoever writes
+it, or a hook, has commands run by the next git that somebody calls.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ import threading
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from rekindle.core.git_names import is_git_name
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Outside(Exception):
-    """The path leads out of the folder, or to something that is no regular file; the message says which."""
+    """The path leads out of the folder, into git's own, or to no regular file; the message says which."""
 
 
 class ConfinedFolder:
@@ -38,10 +43,28 @@ class ConfinedFolder:
             raise Outside(f"{path} leads out of the working folder {self.root}.")
         return real
 
+    def _resolve_file(self, path: str) -> str:
+        """The same for a file; Outside if it belongs to git."""
+        real = self.resolve(path)
+        if any(is_git_name(part) for part in PurePath(real).parts) or self._is_in_git_folder(real):
+            raise Outside(f"{path} belongs to git, whose own files are neither read nor written here.")
+        return real
+
+    def _is_in_git_folder(self, real: str) -> bool:
+        """Whether git's own folder is on the way under another name: a bare repository, one of a submodule."""
+        folder = os.path.dirname(real)
+        while folder.startswith(self.root):
+            if _is_git_folder(folder):
+                return True
+            if folder == self.root:
+                break
+            folder = os.path.dirname(folder)
+        return False
+
     @contextlib.contextmanager
     def open_to_read(self, path: str) -> Iterator[int]:
         """A descriptor of a regular file. Raises Outside or OSError."""
-        real = self.resolve(path)
+        real = self._resolve_file(path)
         with self._parent(real, make=False) as (parent, name):
             fd = _open_checked(path, name, os.O_RDONLY | os.O_NONBLOCK, parent)
         try:
@@ -55,7 +78,7 @@ class ConfinedFolder:
 
         An existing file keeps its mode. A link inside of the folder stays a link; what it leads to is replaced.
         """
-        real = self.resolve(path)
+        real = self._resolve_file(path)
         with self._parent(real, make=True) as (parent, name):
             mode = _mode_at(parent, name, path)
             temporary = _temporary(name)
@@ -103,6 +126,15 @@ class ConfinedFolder:
             return  # no /proc here
         if now != self.root and not now.startswith(self.root.rstrip("/") + "/"):
             raise Outside(f"{path} was moved out of the working folder {self.root}.")
+
+
+def _is_git_folder(folder: str) -> bool:
+    """Whether git would take a folder for one of its own."""
+
+    def has(name: str) -> bool:
+        return os.path.lexists(os.path.join(folder, name))
+
+    return has("HEAD") and ((has("objects") and has("refs")) or has("commondir") or has("gitdir"))
 
 
 def _open_folder(name: str, parent: int, *, make: bool) -> int:

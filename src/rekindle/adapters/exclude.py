@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 
+from rekindle.adapters import git_process
 from rekindle.adapters.repository import Repository
 from rekindle.ports.errors import JournalTracked
 
@@ -27,14 +27,4 @@ def keep_untracked(repository: Repository, folder: str) -> None:
 
 def is_tracked(root: str, relative: str) -> bool:
     """Whether git tracks anything below this folder. False where git cannot say."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", root, "ls-files", "-z", "--", f":(literal){relative}"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=30,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0 and bool(done.stdout)
+    return bool(git_process.output(root, "ls-files", "-z", "--", relative, seconds=30))

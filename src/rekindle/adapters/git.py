@@ -1,4 +1,4 @@
-"""Calls git in one work tree: argument lists, bytes, no hook, no prompt, nothing of the caller's git variables.
+"""Calls git in one work tree: argument lists, bytes, nothing of a repository's own that could run (`git_process`).
 
 What a call may change is up to its arguments; of itself it takes no lock of the user's index and starts no clean-up.
 """
@@ -12,28 +12,14 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 
+from rekindle.adapters import git_config, git_process
+from rekindle.adapters.git_process import Process, Setting
 from rekindle.ports.errors import GitFailed
 
 #: Longer than any honest work on a tree; whoever waits for git waits in a thread.
 SECONDS = 600.0
-_KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH")
-_SETTINGS = {
-    "core.hooksPath": "/dev/null",
-    "core.fsmonitor": "false",
-    "core.splitIndex": "false",  # a split index would put its other half beside the user's
-    "core.safecrlf": "false",
-    "core.quotePath": "true",
-    "core.fsync": "reference,-loose-object",  # new objects are synced together: see `make_durable`
-    "gc.auto": "0",
-    "maintenance.auto": "false",
-    "submodule.recurse": "false",
-    "advice.addEmbeddedRepo": "false",
-    "i18n.commitEncoding": "UTF-8",
-    "log.showSignature": "false",
-}
 
 Done = subprocess.CompletedProcess[bytes]
-Process = subprocess.Popen[bytes]
 
 
 class Children:
@@ -44,13 +30,14 @@ class Children:
         self._running: set[Process] = set()
         self._ended = False
 
-    def start(self, argv: Sequence[str], env: Mapping[str, str]) -> Process:
+    def start(
+        self, folder: str, words: Sequence[str], settings: Sequence[Setting], variables: Mapping[str, str]
+    ) -> Process:
         """Start one more. Raises GitFailed after `end`."""
         with self._lock:
             if self._ended:
                 raise GitFailed("git was not started: rekindle is stopping", "it is done at the next start")
-            pipe = subprocess.PIPE
-            process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(env), process_group=0)
+            process = git_process.start(folder, words, settings, variables)
             self._running.add(process)
             return process
 
@@ -101,6 +88,10 @@ class Git:
         """The same place with more variables."""
         return Git(self.folder, self._children, {**self._variables, **variables})
 
+    def policy(self) -> git_config.Policy:
+        """What of the repository's own configuration is not run here."""
+        return git_config.policy(self.folder)
+
     def output(self, *words: str, stdin: bytes = b"") -> bytes:
         """Standard output of a call that succeeds. Raises GitFailed with git's last words."""
         return self._checked(words, self.run(*words, stdin=stdin))
@@ -131,10 +122,8 @@ class Git:
             self._children.forget(process)
 
     def _start(self, words: Sequence[str]) -> Process:
-        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        argv = ["git", "--literal-pathspecs", *settings, "-C", self.folder, *words]
         try:
-            return self._children.start(argv, self._environment())
+            return self._children.start(self.folder, words, self.policy().settings, self._variables)
         except OSError as error:
             raise GitFailed(f"git cannot be started ({error.strerror})", "install git") from error
 
@@ -153,8 +142,3 @@ class Git:
             what = said[-1].removeprefix("fatal: ") if said else f"status {done.returncode}"
             raise GitFailed(f"git {words[0]} in {self.folder}: {what}", "see what `git status` says there")
         return done.stdout
-
-    def _environment(self) -> dict[str, str]:
-        env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
-        env |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
-        return env | self._variables

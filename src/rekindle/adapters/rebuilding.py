@@ -9,7 +9,7 @@ import os
 
 import msgspec
 
-from rekindle.adapters import repository, work_tree
+from rekindle.adapters import repository, withheld, work_tree
 from rekindle.adapters.git import Git
 from rekindle.adapters.snapshots import Snapshot, known, namespace_of
 from rekindle.adapters.worktrees import Registered, registered
@@ -173,6 +173,8 @@ def _lay_out(git: Git, snapshot: Snapshot | None) -> list[str]:
         ours.output("checkout-index", "--all", "--quiet")
     git.run("update-index", "-q", "--refresh")
     left_out = snapshot.left_out if snapshot is not None else ()
+    notice = withheld.notice(git)
+    told += [notice] if notice is not None else []
     return [*told, *(f"not in the snapshot: {one}" for one in left_out)]
 
 

@@ -134,20 +134,12 @@ def _first_line(path: str) -> str | None:
 
 
 def _ask_git(start: str) -> Repository | None:
-    import subprocess
+    from rekindle.adapters import git_process
+
+    theirs = {name: os.environ[name] for name in _OVERRIDES if os.environ.get(name)}
 
     def git(*words: str) -> str | None:
-        try:
-            done = subprocess.run(
-                ["git", "-C", start, "rev-parse", "--path-format=absolute", *words],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                timeout=20,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return os.fsdecode(done.stdout).removesuffix("\n") if done.returncode == 0 else None
+        return git_process.line(start, "rev-parse", "--path-format=absolute", *words, variables=theirs)
 
     common, git_dir = git("--git-common-dir"), git("--git-dir")
     if not common or not git_dir:

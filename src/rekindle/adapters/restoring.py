@@ -10,7 +10,7 @@ import stat
 
 import msgspec
 
-from rekindle.adapters import work_tree
+from rekindle.adapters import withheld, work_tree
 from rekindle.adapters.git import Git
 from rekindle.adapters.snapshots import (
     MOST_BYTES,
@@ -26,11 +26,12 @@ from rekindle.ports.errors import InTheWay, UsageError
 
 
 class Restored(msgspec.Struct, frozen=True):
-    """What was put back, where, and the snapshot that has what was there before."""
+    """What was put back, where, the snapshot that has what was there before, and what a person should know."""
 
     snapshot: Snapshot
     to: str
     before: str | None = None
+    notice: str | None = None
 
 
 def restore(cwd: str, session: str, at: str | None, to: str | None, now: float, *, limit: int = MOST_BYTES) -> Restored:
@@ -38,7 +39,7 @@ def restore(cwd: str, session: str, at: str | None, to: str | None, now: float, 
     git = required(cwd).git
     wanted = choose(listing(cwd, session), at)
     if to is not None:
-        return Restored(wanted, _into_folder(git, wanted, to))
+        return Restored(wanted, _into_folder(git, wanted, to), notice=withheld.notice(git))
     pin(cwd, session, wanted.id)
     take(cwd, session, f"before a restore of {wanted.id[:10]}", now, limit=limit, restores=wanted.id)
     before = choose(listing(cwd, session), None)
@@ -50,7 +51,7 @@ def restore(cwd: str, session: str, at: str | None, to: str | None, now: float, 
         # git itself refuses, before it touches anything, if a file has changed since the snapshot of a moment ago.
         ours.output("read-tree", "-m", "-u", before.id, wanted.id)
     take(cwd, session, f"{wanted.id[:10]} was put back", now, limit=limit, restores=wanted.id)
-    return Restored(wanted, git.folder, before.id)
+    return Restored(wanted, git.folder, before.id, withheld.notice(git))
 
 
 def _into_folder(git: Git, wanted: Snapshot, to: str) -> str:

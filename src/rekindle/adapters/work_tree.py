@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from rekindle.adapters import repository
+from rekindle.adapters import repository, withheld
 from rekindle.adapters.git import Children, Git
 from rekindle.adapters.private_index import PrivateIndex, borrowed
 from rekindle.ports.errors import GitFailed
@@ -172,20 +172,34 @@ def _write(git: Git, index: PrivateIndex, listed: _Listed, limit: int, *how: str
     left_out: list[LeftOut] = []
     wanted: list[bytes] = []
     missing = set(gone)
+    there = [path for path in listed.tracked if path not in missing]
+    held = withheld.held(git, [*there, *listed.others])
     # Tracked paths first: a file that became a folder has to leave before what is in the folder can come.
-    for path in (*(path for path in listed.tracked if path not in missing), *listed.others):
+    for path in (*there, *listed.others):
+        if path in held:
+            continue
         why = _why_not(git, top, path, limit)
         if why is None:
             wanted.append(path.removesuffix(b"/"))
         else:
             left_out.append(LeftOut(path, why))
-    if left_out or len(wanted) < _MANY or git.run("add", "--all").returncode != 0:
+    if left_out or held or len(wanted) < _MANY or git.run("add", "--all").returncode != 0:
         _update(git, "--force-remove", gone)
         left_out += _add(git, wanted)
     # What is left out is not in the tree with an older content either: a restore would put that over the newer one.
     _update(git, "--force-remove", [one.path.removesuffix(b"/") for one in left_out])
     index.dropped += [*gone, *(one.path for one in left_out)]
+    # What is held back stays in it as git has it: only its filter could tell whether it has changed.
+    left_out += [LeftOut(path, withheld.why(name)) for path, name in held.items()]
     return Tree(git.output("write-tree", *how).decode().strip(), tuple(left_out))
+
+
+def addable(git: Git) -> tuple[list[bytes], dict[bytes, str]]:
+    """What a commit of everything would take in, and what is held back from it, with the filter that it needs."""
+    listed = _listed(git)
+    paths = [*listed.tracked, *listed.others]
+    held = withheld.held(git, paths)
+    return [path for path in paths if path not in held], held
 
 
 def is_gone(top: bytes, path: bytes) -> bool:

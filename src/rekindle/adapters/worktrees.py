@@ -6,7 +6,7 @@ import os
 
 import msgspec
 
-from rekindle.adapters import repository
+from rekindle.adapters import repository, withheld
 from rekindle.adapters.git import Git
 from rekindle.core.names import why_not
 from rekindle.core.worktree import branch_of, folder_of
@@ -78,7 +78,10 @@ def make(cwd: str, name: str, folder: str | None = None) -> Worktree:
 def around(cwd: str) -> Worktree:
     """Where a session works that gets no worktree of its own."""
     found = repository.find(cwd)
-    return Worktree(cwd) if found is None else Worktree(cwd, found.top, found.root)
+    if found is None:
+        return Worktree(cwd)
+    told = withheld.notice(Git(cwd))
+    return Worktree(cwd, found.top, found.root, notices=(told,) if told is not None else ())
 
 
 def _branch(git: Git, name: str) -> str:
@@ -121,6 +124,8 @@ def _look(git: Git, path: str, branch: str) -> bool:
 def _notices(git: Git, repo: repository.Repository) -> tuple[str, ...]:
     try:
         dirty = repo.top is not None and git.output("status", "--porcelain", "-z") != b""
+        told = withheld.notice(git)
     except GitFailed:
         return ()
-    return (f"changes in {repo.top} that are not committed are not in the worktree",) if dirty else ()
+    found = (f"changes in {repo.top} that are not committed are not in the worktree",) if dirty else ()
+    return (*found, told) if told is not None else found

@@ -42,6 +42,7 @@ _COMMANDS = {
     "abandon": ("abandon", "abandon", "End an interrupted run for good."),
     "journal": ("journal", "journal", "Verify or repair a journal file."),
     "hooks": ("hooks", "hooks", "Install the Claude Code hooks of a project, or take them out."),
+    "trust": ("trust", "trust", "Say what this repository may have run: the filters of its git configuration."),
     "agent": ("agent", "agent", "The agents of this machine: which there are, and whether they would work."),
     "doctor": ("doctor", "doctor", "Check this machine and this repository."),
     "completion": ("completion", "completion", "Print the shell completion script."),

@@ -11,12 +11,13 @@ from rekindle.core.feature.evidence import GitEvidence
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was made for a task: None for what was there."""
+    """What was made for a task: None for what was there. `notice` is for the person."""
 
     path: str
     made_branch: str | None = None
     made_tree: bool = False
     restored: str | None = None
+    notice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ class FeatureGit(Protocol):
         """Make a task's branch and worktree, whichever is missing; files that only a snapshot has come back."""
         ...
 
-    def commit(self, task: str, branch: str, message: str) -> None:
-        """Commit everything in the task's worktree."""
+    def commit(self, task: str, branch: str, message: str) -> tuple[str, ...]:
+        """Commit everything in the task's worktree; returns what had to be left out, and why."""
         ...
 
     def changed_files(self, task: str, branch: str) -> list[str]:

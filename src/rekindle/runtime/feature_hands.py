@@ -91,7 +91,9 @@ class Hands:
             case e.Commit():
                 summary = self.order.plan.task(effect.task).summary or effect.task
                 message = f"{summary}\n\nWork on task {effect.task} of {self.order.feature}, round {effect.round}."
-                await asyncio.to_thread(self.tools.git.commit, effect.task, effect.branch, message)
+                left_out = await asyncio.to_thread(self.tools.git.commit, effect.task, effect.branch, message)
+                for number, told in enumerate(left_out):
+                    await self.warn(told, f"task {effect.task}", f"left-out-{effect.task}-{effect.round}-{number}")
                 self.memory.committed.add((effect.task, effect.tip))
             case e.RunChecks():
                 await self._judging(effect.task, effect.round, "checks")
@@ -160,6 +162,8 @@ class Hands:
         if made.made_tree and is_begun:
             data = {"path": made.path, "branch": effect.branch, "taskId": effect.task}
             await self._tell("worktree.created", data, f"worktree-{effect.task}")
+        if made.notice is not None:
+            await self.warn(made.notice, self.order.repository, "filters")
         if made.restored is not None:
             message = f"the worktree of task {effect.task} was gone; its files are back from a snapshot"
             await self.warn(message, made.restored, f"restored-{effect.task}")

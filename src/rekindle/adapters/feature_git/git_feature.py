@@ -71,8 +71,8 @@ class GitFeature:
         """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
         return trees.newest_snapshot(self.place.root, branch, session, self.place.tip(branch)) is not None
 
-    def commit(self, task: str, branch: str, message: str) -> None:
-        trees.commit(self.place, self.place.tree(task), message)
+    def commit(self, task: str, branch: str, message: str) -> tuple[str, ...]:
+        return trees.commit(self.place, self.place.tree(task), message)
 
     def changed_files(self, task: str, branch: str) -> list[str]:
         began = naming.base_ref(self.place.feature, task)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from rekindle.adapters import withheld
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.git import Git
 from rekindle.adapters.worktrees import Registered, registered
@@ -97,11 +98,14 @@ _UNMERGED = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
 def _changes(tree: Git) -> tuple[bool, tuple[str, ...]]:
     """Whether there is something to commit, and the files of a merge that are not resolved.
 
-    What was changed inside a submodule cannot be committed here.
+    What was changed inside a submodule cannot be committed here, nor a file without the filter that it needs.
     """
-    words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty")
-    entries = [entry for entry in tree.output(*words).decode("utf-8", "replace").split("\0") if entry]
-    return bool(entries), tuple(entry[3:] for entry in entries if entry[:2] in _UNMERGED)
+    each = bool(tree.policy().filters)
+    words = ("status", "--porcelain", "-z", "--no-renames", f"--untracked-files={'all' if each else 'normal'}")
+    entries = [entry for entry in tree.output(*words).split(b"\0") if entry]
+    held = withheld.held(tree, [entry[3:] for entry in entries])
+    unmerged = (entry[3:].decode("utf-8", "replace") for entry in entries if entry[:2].decode() in _UNMERGED)
+    return any(entry[3:] not in held for entry in entries), tuple(unmerged)
 
 
 def is_dirty(tree: Git) -> bool:
@@ -156,6 +160,8 @@ def unmerged(git: Git) -> list[tuple[str, bool]]:
 def _is_resolved(git: Git, name: str, blobs: dict[str, str]) -> bool:
     path = os.path.join(git.folder, name)
     if not {"2", "3"} <= blobs.keys() or not os.path.isfile(path):
+        return False
+    if withheld.held(git, [os.fsencode(name)]):
         return False
     with open(path, "rb") as file:
         marked = any(line.startswith((b"<<<<<<< ", b">>>>>>> ")) for line in file)

@@ -7,7 +7,7 @@ import os
 import shlex
 import time
 
-from rekindle.adapters import restoring, snapshots
+from rekindle.adapters import restoring, snapshots, withheld, work_tree
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, Place
 from rekindle.adapters.git import Git
@@ -62,7 +62,7 @@ def prepare(place: Place, task: str, branch: str, session: str) -> Prepared:
     path = place.tree(task)
     fresh = _add_tree(place, path, branch)
     restored = _restore(place, path, branch, session) if fresh and made is None else None
-    return Prepared(path, made, fresh, restored)
+    return Prepared(path, made, fresh, restored, withheld.notice(place.git))
 
 
 def _add_tree(place: Place, path: str, branch: str) -> bool:
@@ -173,19 +173,28 @@ def _restore(place: Place, path: str, branch: str, session: str) -> str | None:
     return newest if is_dirty(place.at(path)) else None
 
 
-def commit(place: Place, tree: str, message: str) -> None:
-    """Commit everything that a worktree has."""
+def commit(place: Place, tree: str, message: str) -> tuple[str, ...]:
+    """Commit everything that a worktree has; returns what was left out, and why."""
     place.free_index(tree)
     git = place.at(tree)
-    added = git.run(*DURABLE, "add", "--all")
-    if added.returncode != 0:
+    held: dict[bytes, str] = {}
+    added = None
+    if not git.policy().filters:
+        added = git.run(*DURABLE, "add", "--all")
+    else:
+        paths, held = work_tree.addable(git)
+        listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        added = git.run(*DURABLE, "add", "--all", *listed, stdin=b"\0".join(paths)) if paths else None
+    left_out = tuple(f"{os.fsdecode(path)} is not committed: {withheld.why(name)}" for path, name in held.items())
+    if added is not None and added.returncode != 0:
         first = added.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
         raise GitFailed(f"git add in {tree}: {first}", "mend that there, then resume the feature")
     if git.run("diff", "--cached", "--quiet").returncode == 0:
-        return
+        return left_out
     done = place.commit(tree, "commit", "-m", message)
     if done.returncode != 0:
         raise GitFailed(f"git commit in {tree}: {last_words(done.stderr)}", "see what `git status` says there")
+    return left_out
 
 
 def last_words(stderr: bytes) -> str:

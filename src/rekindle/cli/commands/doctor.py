@@ -16,9 +16,10 @@ from typing import Literal
 
 import click
 
-from rekindle.adapters import exclude, files
+from rekindle.adapters import exclude, files, git_process, withheld
 from rekindle.adapters.feature_git.orphans import orphans
 from rekindle.adapters.files import EVENTS
+from rekindle.adapters.git import Git
 from rekindle.adapters.journal_file.repair import verify
 from rekindle.api.client import is_served
 from rekindle.api.places import Places
@@ -71,7 +72,7 @@ def _machine() -> Iterator[Finding]:
     yield Finding("ok", f"Python {sys.version.split()[0]}")
     if sys.platform != "linux":
         yield Finding("note", f"{sys.platform}: journals work; holding agent processes needs Linux")
-    version = _output(["git", "--version"])
+    version = git_process.line(tempfile.gettempdir(), "--version")
     if version is None:
         yield Finding("bad", "git is not installed", "install git")
     else:
@@ -149,6 +150,9 @@ def _repository(here: Workspace) -> Iterator[Finding]:
             yield Finding("note", f"{settings}: only some hooks are installed", "rekindle hooks install")
         elif found:
             yield Finding("ok", f"hooks are installed in {settings}")
+    told = withheld.notice(Git(here.repository.root))
+    if told is not None:
+        yield Finding("note", told, "rekindle trust filters")
     yield from _journals(here)
     yield from _orphans(here)
 

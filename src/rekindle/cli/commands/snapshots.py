@@ -73,6 +73,8 @@ def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None
         print_json({"session": row["id"], **msgspec.to_builtins(done)})
         return
     print(f"{done.snapshot.id[:10]} ({printable(done.snapshot.reason)}) is in {printable(done.to)}")
+    if done.notice is not None:
+        print(f"  {printable(done.notice)}")
     for name in done.snapshot.left_out:
         print(f"  without {printable(name)}")
     if done.before is not None:

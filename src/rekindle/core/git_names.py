@@ -1,0 +1,16 @@
+"""Which names in a path mean git's own folder, on any file system."""
+
+from __future__ import annotations
+
+import unicodedata
+
+#: Some file systems do not tell these from nothing at all.
+_IGNORED = dict.fromkeys((0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF), None)
+_SHORT = "git~1"
+
+
+def is_git_name(name: str) -> bool:
+    """Whether some file system takes a name for `.git`: case, marks that do not show, ends that are cut off."""
+    plain = unicodedata.normalize("NFKC", name.translate(_IGNORED)).casefold()
+    plain = plain.partition(":")[0].rstrip(" .")
+    return plain in (".git", _SHORT)
