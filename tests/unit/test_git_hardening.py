@@ -191,8 +191,9 @@ BAITS = [
 
 def _bait(stage: Stage, bait: Bait) -> None:
     hooks = stage.folder / "hooks"
-    hooks.mkdir()
-    (hooks / "pre-commit").symlink_to(stage.canary)
+    hooks.mkdir(exist_ok=True)
+    if not (hooks / "pre-commit").is_symlink():
+        (hooks / "pre-commit").symlink_to(stage.canary)
     if bait.prepare is not None:
         bait.prepare(stage)
     filled = {"canary": stage.canary, "folder": stage.folder, "root": stage.root}
@@ -250,9 +251,22 @@ def everything(stage: Stage) -> None:
             continue
 
 
-@pytest.mark.parametrize("bait", BAITS, ids=lambda bait: bait.name)
-def test_nothing_that_the_configuration_of_a_repository_names_is_started(stage: Stage, bait: Bait) -> None:
-    _bait(stage, bait)
+#: Baits that do not get in each other's way lie in one repository together: there are many.
+TOGETHER = {
+    "hooks": [bait for bait in BAITS if bait.name.startswith("hook ")],
+    "programs": [
+        bait
+        for bait in BAITS
+        if bait.name in ("editor", "pager", "credential helper", "asked passwords", "alternate refs", "signed commits")
+    ],
+}
+GROUPS = TOGETHER | {bait.name: [bait] for bait in BAITS if not any(bait in group for group in TOGETHER.values())}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_nothing_that_the_configuration_of_a_repository_names_is_started(stage: Stage, name: str) -> None:
+    for bait in GROUPS[name]:
+        _bait(stage, bait)
     everything(stage)
     assert not stage.sang, (stage.folder / "sang").read_text()
 

@@ -325,16 +325,20 @@ def test_large_files_are_left_out_and_named(repo: Path) -> None:
     assert listing(str(repo), SESSION) == [found]
 
 
-def test_a_file_that_git_cannot_take_in_is_left_out_and_named(repo: Path) -> None:
+def test_a_file_that_git_cannot_take_in_is_left_out_and_named(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     for number in range(9):
         (repo / f"n{number}").write_text(str(number))
     (repo / ".gitattributes").write_text("n4 filter=broken\n")
-    git(repo, "config", "filter.broken.clean", "false")
-    git(repo, "config", "filter.broken.required", "true")
+    git(repo, "config", "--file", str(tmp_path / "gitconfig"), "filter.broken.clean", "false")
+    git(repo, "config", "--file", str(tmp_path / "gitconfig"), "filter.broken.required", "true")
     found = taken(repo)
     assert names(repo, found) >= {"n0", "n3", "n5", "n8"}
     assert "n4" not in names(repo, found)
     assert [one.partition(" (")[0] for one in found.left_out] == ['"n4"']
+    assert "git cannot read it" in found.left_out[0]
 
 
 def test_repositories_inside_are_recorded_by_their_commit(repo: Path) -> None:
@@ -613,11 +617,14 @@ def test_snapshots_that_were_removed_by_hand_are_not_counted_on(repo: Path) -> N
     assert (again.tree, git(repo, "show", f"{again.id}:new.txt")) == (first.tree, "new")
 
 
-def test_git_is_ended_at_once_and_there_is_no_half_of_a_snapshot(repo: Path, tmp_path: Path) -> None:
+def test_git_is_ended_at_once_and_there_is_no_half_of_a_snapshot(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started = tmp_path / "started"
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     (repo / ".gitattributes").write_text("slow filter=slow\n")
     (repo / "slow").write_text("x")
-    git(repo, "config", "filter.slow.clean", f"touch '{started}'; exec sleep 60")
+    git(repo, "config", "--file", str(tmp_path / "gitconfig"), "filter.slow.clean", f"touch '{started}'; exec sleep 60")
     children = Children()
     with ThreadPoolExecutor(1) as pool:
         work = pool.submit(take, str(repo), SESSION, "x", NOW, children=children)
