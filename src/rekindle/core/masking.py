@@ -13,11 +13,14 @@ from collections.abc import Callable, Mapping
 from re import Match, Pattern
 from typing import Any
 
-from rekindle.core.secret_patterns import RULES, Rule, is_secret_member, is_secret_variable
+from rekindle.core.secret_patterns import BARE_SECRET, RULES, Rule, is_secret_member
+from rekindle.core.secret_values import SecretForm, forms
 
 _ESCAPES = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f", '"': '"', "\\": "\\", "/": "/"}
 _SHORTEST_MEMBER = 6
 _PLAIN = re.compile(r"[A-Za-z0-9]+")
+#: Not in the middle of a word; behind an escape of JSON a word may begin, but not with its letter.
+_ALONE = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf]))"
 _MARK = re.compile(r"\[masked:[^\]\n]{0,80}\]")
 
 
@@ -25,9 +28,9 @@ class Masker:
     """Masks with one environment's secrets. `counts` tells what was masked since it was made, by label."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        found = [(name, value) for name, value in (environment or {}).items() if is_secret_variable(name, value)]
-        # The longest first: one secret may be the beginning of another.
-        self._values = [_Value(name, value) for name, value in sorted(found, key=lambda one: (-len(one[1]), one[0]))]
+        found = forms(environment or {})
+        self._values = [_Value(one) for one in found]
+        self._numbers = {int(one.text): one.name for one in found if one.form == "number"}
         self.counts: Counter[str] = Counter()
 
     def text(self, text: str) -> str:
@@ -58,6 +61,8 @@ class Masker:
                 members = {self.text(key): self._member(key, item) for key, item in value.items()}
                 same = all(key in members and members[key] is item for key, item in value.items())
                 return value if same else members
+            case int() if not isinstance(value, bool) and value in self._numbers:
+                return self._mark(self._numbers[value])
             case _:
                 return value
 
@@ -86,7 +91,7 @@ class Masker:
             if rule.needle in searched:
                 masked = self._apply(rule, text, searched)
                 text, lowered = masked, lowered if masked is text else _lowered(masked)
-        return text
+        return BARE_SECRET.sub(lambda _: self._mark("aws secret"), text)
 
     def _apply(self, rule: Rule, text: str, searched: str) -> str:
         kept: list[str] = []
@@ -107,6 +112,8 @@ class Masker:
             # An odd backslash in front would escape our bracket: it belongs to the secret, or to nothing.
             backslashes = match["before"]
             mark = self._mark(value.name)
+            if value.form == "number" and match["bare"] is not None:
+                return f"{match['bare']}0"  # a number of JSON has to stay one
             is_structure = value.is_json and '"' in match["secret"] and "\\" not in match["secret"]
             return backslashes[len(backslashes) % 2 :] + (f'"{mark}"' if is_structure else mark)
 
@@ -121,11 +128,12 @@ class Masker:
 class _Value:
     """One secret of the environment, and the pattern of all ways in which JSON may write it, nested or not."""
 
-    def __init__(self, name: str, value: str) -> None:
-        self.name = name
-        self.is_json = value[:1] in "{["
-        self.needle = max(_PLAIN.findall(value), key=len, default="")
-        self.pattern = _written(value)
+    def __init__(self, secret: SecretForm) -> None:
+        self.name = secret.name
+        self.form = secret.form
+        self.is_json = secret.form == "text" and secret.text[:1] in "{["
+        self.needle = max(_PLAIN.findall(secret.text), key=len, default="")
+        self.pattern = _written(secret)
 
 
 def _lowered(text: str) -> str:
@@ -136,9 +144,19 @@ def _lowered(text: str) -> str:
     return lowered
 
 
-def _written(value: str) -> Pattern[str]:
-    body = "".join(_character(char) for char in value)
-    return re.compile(rf"(?<!\\)(?P<before>\\*)(?P<secret>{body})")
+def _written(secret: SecretForm) -> Pattern[str]:
+    body = "".join(_character(char) for char in secret.text)
+    match secret.form:
+        case "text":
+            return re.compile(rf"(?<!\\)(?P<before>\\*)(?P<secret>{body})")
+        case "word":
+            return re.compile(rf"{_ALONE}(?P<before>)(?P<secret>{body})(?![A-Za-z0-9_-])")
+        case "number":
+            bare = r"(?P<bare>(?:^|[:,\[])[ \t\r\n]{0,400})"
+            ends = r"(?=[ \t\r\n]{0,400}(?:[,}\]]|$))"
+            return re.compile(
+                rf"(?P<before>)(?:{bare}(?P<secret>{body}){ends}|{_ALONE}(?<![.+-]){body}(?![A-Za-z0-9_-]|\.[0-9]))"
+            )
 
 
 def _character(char: str) -> str:

@@ -133,7 +133,7 @@ _ASSIGNMENTS = [
     *_rules(
         "secret",
         r"(?P<name>(?:TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL)[A-Z0-9_]{0,40}+)=(?:\\*[\"'])?"
-        rf"(?P<secret>(?!/|~/|https?:){_NOT}[^\s\"'\\\[\]`;,=]{{6,}}+)",
+        rf"(?P<secret>(?!/|~/|https?:|[0-9]{{1,9}}(?![A-Za-z0-9_-])){_NOT}[^\s\"'\\\[\]`;,=]{{6,}}+)",
         "TOKEN",
         "SECRET",
         "PASSW",
@@ -148,25 +148,48 @@ _ASSIGNMENTS = [
     ),
 ]
 
-RULES: tuple[Rule, ...] = (*_PRIVATE, *_KEYS, *_AUTHORIZATION, *_URLS, *_ASSIGNMENTS)
+#: Words that files of other programs put in front of a secret.
+_FILES = [
+    *_rules(
+        "netrc password",
+        r"machine(?:[ \t\r\n]|\\+[nrt]){1,8}[^\s\"'\\;,]{1,200}+(?:[ \t\r\n]|\\+[nrt]){1,8}"
+        r"(?:login(?:[ \t\r\n]|\\+[nrt]){1,8}[^\s\"'\\;,]{1,200}+(?:[ \t\r\n]|\\+[nrt]){1,8})?"
+        r"password(?:[ \t\r\n]|\\+[nrt]){1,8}(?P<secret>(?!\[masked:)[^\s\"'\\]{3,200}+)",
+        "machine",
+    ),
+    *_rules(
+        "client key",
+        r"client-key-data(?:\\*[\"'])?[ \t]{0,4}:[ \t]{0,4}(?:\\*[\"'])?(?P<secret>[A-Za-z0-9+/]{16,}+={0,2}+)",
+        "client-key-data",
+    ),
+    *_rules(
+        "command line password",
+        r"-u[ =]?(?:\\*[\"'])?[^\s:\"'\\]{1,80}+:(?P<secret>(?=[^\s\"'\\]{0,80}[0-9])(?=[^\s\"'\\]{0,80}[A-Za-z])"
+        r"[^\s\"'\\/\[\]]{8,200}+)",
+        "-u",
+    ),
+    *_rules(
+        "cookie",
+        r"cookie(?:\\*[\"'])?[ \t]{0,4}:[ \t]{0,4}(?:\\*[\"'])?[A-Za-z0-9_.-]{1,80}+="
+        r"(?P<secret>(?=[^\s;,\"'\\]{0,200}[0-9])[A-Za-z0-9_.~%+/=:-]{8,}+)",
+        "cookie",
+        ignores_case=True,
+    ),
+]
 
-_SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
+RULES: tuple[Rule, ...] = (*_PRIVATE, *_KEYS, *_AUTHORIZATION, *_URLS, *_FILES, *_ASSIGNMENTS)
+#: An AWS secret has no telling beginning: 40 characters without a word in them. Paths, hashes and names have words, or
+#: only one case.
+BARE_SECRET = re.compile(
+    r"(?:(?<![A-Za-z0-9/+=_.\\-])|(?<=\\[nrt]))(?=[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-]))"
+    r"(?=[^A-Z]{0,39}[A-Z])(?=[^0-9]{0,39}[0-9])(?=[^a-z]{0,39}[a-z])(?![0-9a-fA-F]{40})"
+    r"(?![A-Za-z0-9/+]{0,33}[a-z]{7})(?P<secret>[A-Za-z0-9/+]{40})"
+)
+
 _SECRET_MEMBER = re.compile(
     r"password|passwd|passphrase|secret|apikey|accesstoken|authtoken|refreshtoken|bearertoken|privatekey|accesskey"
-    r"|secretkey|authorization|credential"
+    r"|secretkey|authorization|credential|clientkeydata|cookie"
 )
-#: Values that are no secrets whatever their name says: numbers (they would also break JSON), paths, plain switches.
-_NO_SECRET = re.compile(r"[0-9e+.\-]*|[~.]{0,2}/.*|true|false|disabled|enabled|required|optional|default", re.DOTALL)
-SHORTEST_VALUE = 8
-
-
-def is_secret_variable(name: str, value: str) -> bool:
-    """Whether an environment variable holds something that nobody else should read."""
-    return (
-        len(value) >= SHORTEST_VALUE
-        and _SECRET_VARIABLE.search(name) is not None
-        and _NO_SECRET.fullmatch(value.lower()) is None
-    )
 
 
 def is_secret_member(name: str) -> bool:

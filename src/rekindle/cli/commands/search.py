@@ -58,7 +58,8 @@ def search(
     if only is not None or agent is not None:
         chosen = [row["id"] for row in rows.values() if only in (None, row["id"]) and agent in (None, row["agent"])]
     hits = _found(here, query, chosen, limit, "newest" if newest else "best")
-    shown = [{**msgspec.to_builtins(one), **_about(rows.get(one.session))} for one in hits]
+    about = {one.session: _about(rows.get(one.session), masker_of(here.sessions)(one.session)) for one in hits}
+    shown = [{**msgspec.to_builtins(one), **about[one.session]} for one in hits]
     if as_json:
         print_json({"query": query, "hits": shown})
     elif jsonl:
@@ -67,9 +68,7 @@ def search(
     else:
         for number, one in enumerate(hits):
             if number == 0 or hits[number - 1].session != one.session:
-                click.echo(
-                    f"{click.style(one.session, bold=True)}  {printable(_about(rows.get(one.session))['title'])[:60]}"
-                )
+                click.echo(f"{click.style(one.session, bold=True)}  {printable(about[one.session]['title'])[:60]}")
             click.echo(f"  {one.attempt} {one.kind:<9} {_marked(one)}")
     if not hits:
         print(f"Nothing was found for {printable(query)!r}.", file=sys.stderr)
@@ -93,8 +92,11 @@ def masker_of(sessions_folder: str) -> Callable[[str], Masker]:
     return make
 
 
-def _about(row: dict[str, Any] | None) -> dict[str, str]:
-    return {"title": row["title"], "agent": row["agent"]} if row is not None else {"title": "", "agent": ""}
+def _about(row: dict[str, Any] | None, masker: Masker) -> dict[str, str]:
+    """A title is the beginning of what somebody asked for: it can hold a secret as any prompt can."""
+    if row is None:
+        return {"title": "", "agent": ""}
+    return {"title": masker.text(str(row["title"])), "agent": row["agent"]}
 
 
 def _marked(one: Hit) -> str:
