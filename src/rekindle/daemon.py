@@ -154,6 +154,7 @@ async def _serve_with(
         AGENTS,
         workplace.take_over,
         change_environment=workplace.change_environment,
+        stopped_keeper=keepers.stopped,
     )
 
     def open_journal(cwd: str, feature: str) -> Journal:

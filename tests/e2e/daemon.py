@@ -63,6 +63,18 @@ class Machine:
             check=False,
         )
 
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """A command that is not waited for; what it says for people comes with the rest."""
+        return subprocess.Popen(
+            [str(BIN / "rekindle"), *words],
+            cwd=self.work,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
     def ok(self, *words: str, **env: str) -> str:
         done = self.run(*words, **env)
         assert done.returncode == 0, done.stderr + done.stdout

@@ -16,6 +16,7 @@ from typing import Literal
 from rekindle.adapters import tmux
 from rekindle.adapters.keeper_connection import KeeperConnection
 from rekindle.adapters.keeper_start import start
+from rekindle.adapters.process_identity import is_stopped
 from rekindle.adapters.tmux import Terminals
 from rekindle.keeper import launch, lockfile, room
 from rekindle.keeper.errors import KeeperGone, Refused, StaleGeneration
@@ -184,6 +185,13 @@ class KeeperProcesses:
         identity = launch.read_identity(folder)
         return "alive" if identity is None or is_running(identity.agent) else "ending"
 
+    def stopped(self, session: str, attempt: int) -> int | None:
+        """The pid of the attempt's keeper, if it lives and somebody has stopped it: then it answers nobody."""
+        identity = launch.read_identity(self.folder(session, attempt))
+        if identity is None or not is_running(identity.keeper):
+            return None
+        return identity.keeper.pid if is_stopped(identity.keeper.pid) else None
+
     async def _connected(self, session: str, attempt: int) -> KeeperConnection:
         key = (session, attempt)
         connection = self._connections.get(key)
@@ -192,7 +200,7 @@ class KeeperProcesses:
         identity = launch.read_identity(self.folder(session, attempt))
         if identity is None:
             raise KeeperGone("it never said where it listens")
-        connection = await KeeperConnection.open(identity.socket, self._generations.get(key, 0))
+        connection = await KeeperConnection.open(identity.socket, self._generations.get(key, 0), identity.keeper.pid)
         self._connections[key] = connection
         return connection
 

@@ -43,6 +43,15 @@ def start_time(pid: int) -> int | None:
     return int(fields[19])
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether somebody has stopped the process (SIGSTOP, a debugger), so that it answers nobody until it goes on."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t")
+    except (OSError, IndexError):
+        return False
+
+
 def parent(pid: int) -> int:
     """The parent's pid, 0 where there is none."""
     try:

@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 
-from rekindle.adapters import files
+from rekindle.adapters import files, process_identity
 from rekindle.api.places import Places
 from rekindle.ports.errors import OwnedError, QuestionError, RekindleError, UsageError
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _START_SECONDS = 30.0
+#: How often it is checked, while an answer is awaited, whether the daemon can answer at all.
+_LOOK_SECONDS = 1.0
 LONGEST_REQUEST = 4 << 20
 #: Asking these again, after the daemon died over the question, changes nothing.
 _SAFE_TO_REPEAT = ("ping", "list", "show", "wait", "feed", "send", "cancel", "stop", "stop_all")
@@ -26,6 +28,20 @@ class NoDaemon(RekindleError):
     """Nobody serves this store."""
 
     code = "no_daemon"
+
+
+class DaemonSilent(RekindleError):
+    """The daemon is there and does not answer, because somebody has stopped its process."""
+
+    code = "daemon_stopped"
+
+    def __init__(self, pid: int, *, asked: bool) -> None:
+        heard = "what was asked may still be done when it goes on" if asked else "nothing was asked of it"
+        super().__init__(
+            f"the daemon (pid {pid}) is stopped and does not answer; {heard}. Agents go on in their keepers",
+            f"let it go on: kill -CONT {pid}"
+            + ("   (then look at `rekindle ps` before you ask again)" if asked else ""),
+        )
 
 
 class DaemonClient:
@@ -72,6 +88,8 @@ class DaemonClient:
     def _connect(self, *, start: bool) -> None:
         if self._socket is not None:
             return
+        if (pid := stopped_daemon(self._places)) is not None:
+            raise DaemonSilent(pid, asked=False)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(self._places.socket)
@@ -93,6 +111,7 @@ class DaemonClient:
             raise NoDaemon(
                 f"{self._places.socket} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of yours"
             )
+        connection.settimeout(_LOOK_SECONDS)
         self._socket, self._buffer = connection, b""
 
     def _exchange(self, request: bytes, *, start: bool) -> dict[str, Any] | None:
@@ -106,8 +125,13 @@ class DaemonClient:
 
     def _send(self, request: bytes) -> None:
         assert self._socket is not None
+        rest = memoryview(request)
         try:
-            self._socket.sendall(request)
+            while rest:
+                try:
+                    rest = rest[self._socket.send(rest) :]
+                except TimeoutError:
+                    self._refuse_to_wait()
         except OSError as error:
             raise NoDaemon("the daemon went away", f"see {self._places.daemon_log}") from error
 
@@ -116,6 +140,9 @@ class DaemonClient:
         while b"\n" not in self._buffer:
             try:
                 data = self._socket.recv(1 << 16)
+            except TimeoutError:
+                self._refuse_to_wait()
+                continue
             except OSError:
                 data = b""
             if not data:
@@ -125,6 +152,21 @@ class DaemonClient:
         line, _, self._buffer = self._buffer.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+    def _refuse_to_wait(self) -> None:
+        """An answer may take its time, but one that cannot come is not waited for."""
+        if (pid := stopped_daemon(self._places)) is not None:
+            self.close()
+            raise DaemonSilent(pid, asked=True)
+
+
+def stopped_daemon(places: Places) -> int | None:
+    """The pid of the daemon of this store, if somebody has stopped it (SIGSTOP)."""
+    try:
+        pid = int(files.read(places.daemon_lock))
+    except (OSError, ValueError):
+        return None
+    return pid if process_identity.is_stopped(pid) and is_served(places) else None
 
 
 def is_served(places: Places) -> bool:

@@ -30,6 +30,8 @@ DELIVERY_SECONDS = 90.0
 SETTLE_SECONDS = 20.0
 #: So long an answer waits for the proof that an agent which works again is in the same conversation.
 PROOF_SECONDS = 6.0
+#: How often it is looked whether what is waited for can come at all.
+_LOOK_SECONDS = 1.0
 POLICIES = ("ask", "continue", "never")
 PERMISSIONS = ("edits", "ask", "deny", "all")
 
@@ -55,7 +57,9 @@ class Service:
         take_over: Callable[[str, str, dict[str, str]], list[f.AnyFact]],
         *,
         change_environment: Callable[[Session, dict[str, str]], None],
+        stopped_keeper: Callable[[str, int], int | None] = lambda _session, _attempt: None,
     ) -> None:
+        self._stopped_keeper = stopped_keeper
         self._take_over = take_over
         self._change_environment = change_environment
         self._kinds = kinds
@@ -198,10 +202,14 @@ class Service:
         work = asyncio.ensure_future(self._supervisor.record(found.id, *facts))
         await asyncio.shield(work)
         await self.until(
-            found.id, lambda now: is_sent(now, prompt.prompt) or rests(now) or works(now), DELIVERY_SECONDS
+            found.id,
+            lambda now: is_sent(now, prompt.prompt) or rests(now) or works(now) or self._stopped(now) is not None,
+            DELIVERY_SECONDS,
         )
         now = self._engine.session(found.id)
-        return {**self.shown(now), "prompt": prompt.prompt, "delivered": is_sent(now, prompt.prompt)}
+        delivered = is_sent(now, prompt.prompt)
+        stopped = None if delivered else self._stopped(now)
+        return {**self.shown(now), "prompt": prompt.prompt, "delivered": delivered, "stopped_keeper": stopped}
 
     async def resume(
         self,
@@ -360,9 +368,9 @@ class Service:
             if done(self._engine.session(session)):
                 return True
             try:
-                await asyncio.wait_for(event.wait(), left)
+                await asyncio.wait_for(event.wait(), min(left, _LOOK_SECONDS))
             except TimeoutError:
-                return False
+                continue  # what is waited for may be no change of the session
         return True
 
     def _begin(self, created: f.Created, env: dict[str, str]) -> None:
@@ -389,7 +397,19 @@ class Service:
 
     async def _end(self, session: Session, to: Ending, by: str) -> None:
         await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))
-        await self.until(session.id, lambda now: not now.is_up, 60.0)
+        await self.until(session.id, lambda now: not now.is_up or self._stopped(now) is not None, 60.0)
+        now = self._engine.session(session.id)
+        if now.is_up and (pid := self._stopped(now)) is not None:
+            raise RekindleError(
+                f"session {now.id}: its keeper (pid {pid}) is stopped and does not answer; its agent is ended when it "
+                "goes on",
+                f"let it go on: kill -CONT {pid}",
+                code="keeper_stopped",
+            )
+
+    def _stopped(self, session: Session) -> int | None:
+        attempt = session.attempt
+        return self._stopped_keeper(session.id, attempt.number) if attempt is not None and session.is_up else None
 
     def _prompt(self, text: str, given: str | None = None) -> f.PromptQueued:
         if given is not None and (problem := why_not_id(given)) is not None:

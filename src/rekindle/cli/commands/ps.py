@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rekindle.api.client import DaemonClient, NoDaemon, is_served
+from rekindle.api.client import DaemonClient, DaemonSilent, NoDaemon, is_served
 from rekindle.api.places import Places
 from rekindle.cli.offline import offline
 from rekindle.cli.options import json_option, places, print_json
@@ -19,11 +19,13 @@ from rekindle.cli.outcome import printable
 @json_option
 def ps(every: bool, as_json: bool) -> None:
     """List sessions: what works, what waits, what was interrupted."""
-    rows = sessions(places())
+    rows, unasked = listed(places())
     shown = [row for row in rows if every or row["status"] not in ("completed", "cancelled", "failed")]
     if as_json:
-        print_json({"sessions": shown})
+        print_json({"sessions": shown, **({"unasked": unasked} if unasked else {})})
         return
+    if unasked:
+        click.echo(f"rekindle: {unasked}", err=True)
     if not shown:
         print('No sessions. Begin one with: rekindle run "what to do"')
         return
@@ -34,13 +36,24 @@ def ps(every: bool, as_json: bool) -> None:
 
 
 def sessions(places: Places) -> list[dict[str, Any]]:
-    """All sessions, from the daemon or, while none runs, from the store and the keepers' locks."""
+    """All sessions, as far as they can be told."""
+    return listed(places)[0]
+
+
+def listed(places: Places) -> tuple[list[dict[str, Any]], str]:
+    """All sessions, from the daemon or, while none runs, from the store and the keepers' locks.
+
+    Also a sentence about whom could not be asked, if there is one who should have been.
+    """
     if is_served(places):
         try:
-            return list(DaemonClient(places).ask("list", start=False)["sessions"])
+            return list(DaemonClient(places).ask("list", start=False)["sessions"]), ""
         except NoDaemon:
-            return offline(places)  # it is about to come or to go
-    return offline(places)
+            return offline(places), ""  # it is about to come or to go
+        except DaemonSilent as error:
+            told = f"{error.message}. This list is from the store, as it was last written ({error.hint})"
+            return offline(places), told
+    return offline(places), ""
 
 
 def _age(seconds: float) -> str:

@@ -33,14 +33,19 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
         print_json(told)
     elif told["delivered"]:
         print(f"{told['id']}: delivered.")
+    elif told["stopped_keeper"]:
+        pid = told["stopped_keeper"]
+        print(f"{told['id']}: queued; its keeper (pid {pid}) is stopped and does not answer.")
+        print(f"It is delivered when the keeper goes on: kill -CONT {pid}")
     elif told["status"] == "working":
         print(f"{told['id']}: queued; it is delivered when the agent has finished its turn.")
     else:
         why = f" ({printable(told['message'])})" if told["message"] else ""
         print(f"{told['id']}: not delivered yet; it stays in the queue{why}.")
-    if follow and (told["delivered"] or told["status"] == "working"):
+    on_its_way = told["delivered"] or (told["status"] == "working" and not told["stopped_keeper"])
+    if follow and on_its_way:
         return watch(client, told["id"], put_to_sleep=False)
-    return 0 if told["delivered"] or told["status"] == "working" else 1
+    return 0 if on_its_way else 1
 
 
 @click.command()
