@@ -43,6 +43,7 @@ class FakeWorld:
         self.conversations: dict[str, Conversation] = {}
         self.executed: list[tuple[str, str]] = []
         self.most_alive = 0
+        self.obstacle: str | None = None
 
     def alive(self, session: str) -> int:
         return sum(one.alive for (name, _), one in self.attempts.items() if name == session)
@@ -124,6 +125,9 @@ class FakeKeepers:
             self.world.attempts[key] = FakeAttempt(order, generation=order.generation)
         self.point("after launch")
         return Running(f"{order.session}/{order.attempt}", 1000 + order.attempt)
+
+    def obstacle(self, order: Order) -> str | None:
+        return self.world.obstacle
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:
         one = self.world.attempts.get((session, attempt))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rekindle.core.effects import End, Launch, Open, Say
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Usage
-from rekindle.core.session.machine import TRANSITIONS, create, evolve
+from rekindle.core.session.machine import REFUSALS, TRANSITIONS, create, evolve
 from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.standing import rests
 from rekindle.core.session.state import ACTIVE, TERMINAL, Session, State
@@ -40,7 +43,7 @@ FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
         token=st.sampled_from([None, "t"]),
     ),
     st.builds(f.Launched, at=_at, attempt=_attempts, folder=st.just("x"), pid=st.just(7)),
-    st.builds(f.LaunchFailed, at=_at, attempt=_attempts, message=st.just("no")),
+    st.builds(f.LaunchFailed, at=_at, attempt=_attempts, message=st.just("no"), blocked=st.booleans()),
     st.builds(f.Adopted, at=_at, generation=st.integers(0, 9)),
     st.builds(
         f.Opened,
@@ -55,7 +58,7 @@ FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
         at=_at,
         attempt=_attempts,
         how=st.just("load"),
-        problem=st.sampled_from(["unknown_session", "incomplete", "unsupported", "other"]),
+        problem=st.sampled_from(get_args(f.Refusal)),
         message=st.just("m"),
     ),
     st.builds(
@@ -235,8 +238,75 @@ def test_automatic_restarts_end_when_the_budget_is_spent() -> None:
     assert word(session, alive=False) == "interrupted"
 
 
-def test_the_table_names_known_states_only() -> None:
-    assert {state for state, _ in TRANSITIONS} | set(TRANSITIONS.values()) <= set(State)
+@given(st.lists(FACTS, max_size=25), st.sampled_from(["ask", "continue", "never"]))
+def test_nothing_but_a_stop_that_was_asked_for_ends_a_session(facts: list[f.AnyFact], policy: str) -> None:
+    session = folded([fact for fact in facts if not isinstance(fact, f.StopAsked)], policy)
+    assert session.state in ACTIVE
+
+
+@given(st.lists(FACTS, max_size=25), st.sampled_from(["ask", "continue", "never"]))
+def test_the_budget_is_only_refilled_by_a_person_or_a_turn_that_ended_and_nothing_starts_without_it(
+    facts: list[f.AnyFact], policy: str
+) -> None:
+    session = begun(policy)
+    for fact in facts:
+        before, session = session, evolve(session, fact)
+        if not isinstance(fact, f.ResumeAsked | f.TurnFinished):
+            assert session.budget <= before.budget
+        launches = [effect for effect in plan(session, 5000.0) if isinstance(effect, Launch)]
+        by_itself = launches and not session.is_up and session.attempt is not None and session.resume_asked is None
+        if by_itself:
+            assert session.budget > 0
+
+
+_FAILURES: dict[str, list[f.AnyFact]] = {
+    "missing": [f.LaunchFailed(at=10, attempt=0, message="it is not there", blocked=True)],
+    "crashed": [f.LaunchFailed(at=10, attempt=0, message="the guard died")],
+    **{
+        problem: [
+            f.Launched(at=9, attempt=0, folder="x", pid=1),
+            f.OpenRefused(at=10, attempt=0, how="new", problem=problem, message="no"),
+            f.Exited(at=10, attempt=0, how_ended="stopped (given up)", by_us=True),
+        ]
+        for problem in ("unauthorized", "timeout", "other")
+    },
+}
+
+
+@given(
+    st.lists(st.sampled_from(sorted(_FAILURES)), min_size=1, max_size=9),
+    st.sampled_from(["ask", "continue", "never"]),
+    st.booleans(),
+)
+def test_a_start_that_fails_leaves_the_session_interrupted_and_is_tried_again_within_the_budget_after_growing_pauses(
+    failures: list[str], policy: str, has_prompt: bool
+) -> None:
+    session = begun(policy)
+    if has_prompt:
+        session = evolve(session, f.PromptQueued(at=1, prompt="p1", text="do a"))
+    session = evolve(session, f.ResumeAsked(at=1, by="me"))
+    goes_on = policy == "continue" or (has_prompt and policy == "ask")
+    pauses = []
+    for number, how in enumerate(failures, start=1):
+        if not any(isinstance(effect, Launch) for effect in plan(session, 10_000.0)):
+            assert number > (4 if goes_on else 1), "given up too early"
+            break
+        session = evolve(session, f.LaunchIntended(at=9, attempt=number, generation=number, how="new"))
+        for fact in _FAILURES[how]:
+            session = evolve(session, replace(fact, attempt=number))
+        assert word(session, alive=False) == "interrupted"
+        assert session.message in {fact.message for fact in _FAILURES[how] if hasattr(fact, "message")}
+        if goes_on and session.budget:
+            assert not any(isinstance(effect, Launch) for effect in plan(session, 10.5)), "no attempt at once"
+        pauses.append((session.retry_at or 0) - 10)
+    assert len(pauses) <= (4 if goes_on else 1), "an attempt loop"
+    assert pauses == sorted(pauses)
+    assert [prompt.state for prompt in session.prompts] == ["queued"] * has_prompt, "what was to be said is kept"
+
+
+def test_the_tables_name_known_states_only() -> None:
+    assert {state for state, _ in TRANSITIONS} | set(TRANSITIONS.values()) | set(REFUSALS.values()) <= set(State)
+    assert set(REFUSALS) == set(get_args(f.Refusal))
 
 
 @given(st.lists(FACTS, max_size=25))

@@ -118,7 +118,7 @@ def test_an_archive_that_finds_no_room_is_named_and_leaves_nothing(
 def test_an_import_that_fails_at_its_end_leaves_nothing(tmp_path: Path) -> None:
     ground = Ground(tmp_path)
     manifest = ground.export()
-    assert (manifest.counts["snapshots"], manifest.status) == (1, "failed")
+    assert (manifest.counts["snapshots"], manifest.status) == (1, "interrupted")
     staging = tmp_path / "imports"
     refs, files = ground.git("for-each-ref"), sorted(ground.home.iterdir())
 

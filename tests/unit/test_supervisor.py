@@ -11,6 +11,7 @@ from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session, State
+from rekindle.core.session.status import word
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Order, Running
 from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
@@ -65,7 +66,7 @@ class Mute(FakeKeepers):
         return running
 
 
-def test_a_start_that_takes_too_long_fails_with_a_sentence() -> None:
+def test_a_start_that_takes_too_long_is_given_up_with_a_sentence_and_the_session_is_interrupted() -> None:
     world = FakeWorld()
 
     async def story(supervisor: Supervisor) -> None:
@@ -77,7 +78,7 @@ def test_a_start_that_takes_too_long_fails_with_a_sentence() -> None:
 
     engine = play(Mute(world), story, start_seconds=0.02)
     session = engine.session("s")
-    assert session.state is State.FAILED
+    assert (session.state, word(session, alive=False)) == (State.STARTING, "interrupted")
     assert "not ready after 0.02 s" in session.message
     assert world.alive("s") == 0
 

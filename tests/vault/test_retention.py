@@ -178,6 +178,7 @@ FAILED: list[f.AnyFact] = [
     created(),
     f.LaunchIntended(at=3.0, attempt=1, generation=1, how="new"),
     f.LaunchFailed(at=4.0, attempt=1, message="no such program"),
+    f.StopAsked(at=4.0, by="user", to="failed"),
 ]
 
 

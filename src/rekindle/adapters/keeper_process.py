@@ -15,7 +15,7 @@ from typing import Literal
 
 from rekindle.adapters import tmux
 from rekindle.adapters.keeper_connection import KeeperConnection
-from rekindle.adapters.keeper_start import start
+from rekindle.adapters.keeper_start import obstacle, start
 from rekindle.adapters.process_identity import is_stopped
 from rekindle.adapters.tmux import Terminals
 from rekindle.keeper import launch, lockfile, room
@@ -24,6 +24,7 @@ from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.processes import is_running, send_signal
 from rekindle.keeper.refusals import Code
+from rekindle.keeper.spec import Spec
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Lost, NoRoomForTurn, Order, Output, Running, Sent
 from rekindle.ports.store import StaleGeneration as StaleWriter
@@ -57,21 +58,12 @@ class KeeperProcesses:
 
     async def launch(self, order: Order) -> Running:
         """Start the attempt unless it runs or has run already."""
-        spec = launch.Spec(
-            session=order.session,
-            attempt=order.attempt,
-            generation=order.generation,
-            argv=order.argv,
-            cwd=order.cwd,
-            env=tmux.environment(order.env) if order.terminal else order.env,
-            folder=self.folder(order.session, order.attempt),
-            lock=self.lock(order.session),
-            socket_dir=self._sockets,
-            stamp=stamp(self._sessions, order.session),
-            pty=order.terminal,
-            grace_seconds=self._grace,
-        )
+        spec = self._spec(order)
         return await start(spec, self._terminals.opener(order.session) if order.terminal else None)
+
+    def obstacle(self, order: Order) -> str | None:
+        """What is missing for a start."""
+        return obstacle(self._spec(order))
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:
         """Speak for the session from now on."""
@@ -191,6 +183,22 @@ class KeeperProcesses:
         if identity is None or not is_running(identity.keeper):
             return None
         return identity.keeper.pid if is_stopped(identity.keeper.pid) else None
+
+    def _spec(self, order: Order) -> Spec:
+        return Spec(
+            session=order.session,
+            attempt=order.attempt,
+            generation=order.generation,
+            argv=order.argv,
+            cwd=order.cwd,
+            env=tmux.environment(order.env) if order.terminal else order.env,
+            folder=self.folder(order.session, order.attempt),
+            lock=self.lock(order.session),
+            socket_dir=self._sockets,
+            stamp=stamp(self._sessions, order.session),
+            pty=order.terminal,
+            grace_seconds=self._grace,
+        )
 
     async def _connected(self, session: str, attempt: int) -> KeeperConnection:
         key = (session, attempt)

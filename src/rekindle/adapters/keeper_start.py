@@ -12,9 +12,9 @@ import os
 import shutil
 
 from rekindle.keeper import launch, lockfile
-from rekindle.keeper.errors import ExecFailed, KeeperError, LockHeld, StartInDoubt
+from rekindle.keeper.errors import ExecFailed, KeeperError, LockHeld, NoRoom, StartInDoubt
 from rekindle.ports.errors import OwnedError, RekindleError
-from rekindle.ports.keepers import ProgramMissing, Running
+from rekindle.ports.keepers import NoRoomToStart, ProgramMissing, Running
 
 _LOOKS, _PAUSE = 100, 0.1
 
@@ -36,6 +36,8 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
             missing = error.errno == errno.ENOENT
             kind = ProgramMissing if missing else RekindleError
             raise kind(f"the agent could not be started: {error}", "see `rekindle agent list`") from error
+        except NoRoom as error:
+            raise NoRoomToStart(f"the agent could not be started: {error}", "make room on the disk") from error
         except (KeeperError, OSError) as error:
             raise RekindleError(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
         await asyncio.sleep(_PAUSE)
@@ -43,6 +45,18 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
         raise RekindleError(str(doubt), "try again") from doubt
     owner = launch.owner_pid(spec.lock)
     raise OwnedError(f"another process holds the session (pid {owner or 'unknown'})", "see `rekindle ps`") from doubt
+
+
+def obstacle(spec: launch.Spec) -> str | None:
+    """What a start of this attempt would fail for, as far as a look can tell."""
+    program = spec.argv[0]
+    found = shutil.which(program, path=spec.env.get("PATH", os.defpath))
+    if found is None:
+        return f"{program} is not there"
+    room = os.statvfs(os.path.dirname(spec.lock))
+    if room.f_bavail * room.f_frsize < spec.room_ahead:
+        return f"the disk of {os.path.dirname(spec.lock)} has too little room"
+    return None
 
 
 def _found(folder: str) -> Running | None:

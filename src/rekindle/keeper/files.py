@@ -71,7 +71,7 @@ def create_files(spec: Spec) -> Files:
 
 def _sentence(spec: Spec) -> str:
     return (
-        f"{spec.folder} has no room for the spool ({spec.reserve_bytes * 21 // 16} bytes ahead). "
+        f"{spec.folder} has no room for the spool ({spec.room_ahead} bytes ahead). "
         "Free some, or lower reserve_bytes, and spawn again."
     )
 

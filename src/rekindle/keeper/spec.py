@@ -48,6 +48,11 @@ class Spec:
     background: Background = Background.END
     socket: str = ""
 
+    @property
+    def room_ahead(self) -> int:
+        """So many bytes are reserved for `out`, `err` and `in` before the agent is started."""
+        return self.reserve_bytes * 21 // 16
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:

@@ -21,6 +21,12 @@ class ProgramMissing(RekindleError):
     code = "program_missing"
 
 
+class NoRoomToStart(RekindleError):
+    """The disk has no room for what an agent may say: it is not started."""
+
+    code = "no_room"
+
+
 class NoRoomForTurn(RekindleError):
     """The disk under the spool is full: no new turn is started, and nothing is lost."""
 
@@ -89,6 +95,10 @@ class Keepers(Protocol):
 
     async def launch(self, order: Order) -> Running:
         """Start the attempt unless it runs or has run already. Raises RekindleError if it never ran."""
+        ...
+
+    def obstacle(self, order: Order) -> str | None:
+        """What is missing for a start, as far as a look can tell; None: it can be tried. Starts nothing."""
         ...
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:

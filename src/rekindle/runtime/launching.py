@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import math
 
 from rekindle.agents.kind import AgentKind, Start
 from rekindle.agents.terminal import in_terminal
 from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
+from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session
 from rekindle.core.session.strategy import load_not_before
-from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import Keepers, Order, ProgramMissing
+from rekindle.ports.errors import RekindleError, WorktreeLost
+from rekindle.ports.keepers import Keepers, NoRoomToStart, Order, ProgramMissing
 from rekindle.ports.store import StaleGeneration, StoreError
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
+
+
+class StartPutOff(RekindleError):
+    """What an earlier start failed for is still missing: no attempt is spent on it."""
+
+    code = "start_put_off"
 
 
 class Launcher:
@@ -42,10 +50,11 @@ class Launcher:
     async def launch(self, effect: Launch) -> bool:
         """Start an attempt, or record why it cannot be. False: it is not to be started now, and may be later.
 
-        Raises StoreError where neither can be recorded.
+        Raises StoreError where neither can be recorded, and StartPutOff where it is of no use to try yet.
         """
         session = self._engine.session(effect.session)
         attempt = effect.attempt
+        self._look_ahead(session)
         try:
             if session.attempt is None or session.attempt.number < attempt:
                 if self._is_put_off(effect):
@@ -62,31 +71,57 @@ class Launcher:
             kind = self.kind(session)
             self._workplace.note_agent(session)
             await self._workplace.end_terminals(session)
-            start, environment = _start(session), self._workplace.environment(session)
-            order = Order(
-                session=session.id,
-                attempt=attempt,
-                generation=session.generation,
-                argv=kind.argv(start),
-                cwd=session.cwd,
-                env={**environment, **kind.variables(start, environment)},
-                terminal=session.terminal,
-            )
-            running = await self._keepers.launch(order)
+            running = await self._keepers.launch(self._order(session, kind))
         except (StoreError, StaleGeneration):
             raise  # that nothing can be written down says nothing about the agent
         except (RekindleError, OSError) as error:
-            message = self._why_not_started(session, error)
-            now, generation = self._engine.clock(), session.generation + 1
-            # Told again where it was told; else the attempt fails before it was more than wanted.
-            wanted = f.LaunchIntended(
-                at=now, attempt=attempt, generation=generation, how=effect.how, token=effect.token
-            )
-            self._engine.record(session.id, wanted, f.LaunchFailed(at=now, attempt=attempt, message=message))
+            self._failed(effect, error)
             return True
         launched = f.Launched(at=self._engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
         self._engine.record(session.id, launched)
         return True
+
+    def _look_ahead(self, session: Session) -> None:
+        """Before a start that nobody asked for, after one that failed: is what it needs there?"""
+        if session.resume_asked is not None or not has_failed_to_start(session):
+            return
+        try:
+            missing = self._keepers.obstacle(self._order(session, self.kind(session)))
+        except (RekindleError, OSError):
+            return  # the start itself will say what is wrong
+        if missing is not None:
+            raise StartPutOff(f"{session.id}: {missing}", "it is started when that is there")
+
+    def _order(self, session: Session, kind: AgentKind) -> Order:
+        assert session.attempt is not None
+        start, environment = _start(session), self._workplace.environment(session)
+        return Order(
+            session=session.id,
+            attempt=session.attempt.number,
+            generation=session.generation,
+            argv=kind.argv(start),
+            cwd=session.cwd,
+            env={**environment, **kind.variables(start, environment)},
+            terminal=session.terminal,
+        )
+
+    def _failed(self, effect: Launch, error: RekindleError | OSError) -> None:
+        """Record a start that came to nothing. Only a folder that cannot be built again is an end of the session."""
+        session = self._engine.session(effect.session)
+        now, attempt = self._engine.clock(), effect.attempt
+        is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        # Told again where it was told; else the attempt fails before it was more than wanted.
+        wanted = f.LaunchIntended(
+            at=now, attempt=attempt, generation=session.generation + 1, how=effect.how, token=effect.token
+        )
+        failed = f.LaunchFailed(
+            at=now,
+            attempt=attempt,
+            message=self._why_not_started(session, error),
+            blocked=is_full or isinstance(error, ProgramMissing | NoRoomToStart),
+        )
+        ended = [f.StopAsked(at=now, by="rekindle", to="failed")] if isinstance(error, WorktreeLost) else []
+        self._engine.record(session.id, wanted, failed, *ended)
 
     def _why_not_started(self, session: Session, error: RekindleError | OSError) -> str:
         """The reason, and how to install an agent that is not there."""

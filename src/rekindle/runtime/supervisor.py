@@ -22,6 +22,7 @@ from rekindle.agents.kind import AgentKind
 from rekindle.agents.terminal import TerminalDialect
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
+from rekindle.core.session.starting import next_look
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Output, Sent
@@ -30,7 +31,7 @@ from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
-from rekindle.runtime.launching import Launcher
+from rekindle.runtime.launching import Launcher, StartPutOff
 from rekindle.runtime.proof import compacted, compared, has_worked, last_words, may_compare
 from rekindle.runtime.talk import Step, Talk
 
@@ -142,6 +143,9 @@ class Supervisor:
     async def record(self, session: str, *facts: f.AnyFact) -> Session:
         """Take in facts from outside and do what follows from them."""
         self.engine.record(session, *facts)
+        if any(isinstance(fact, f.ResumeAsked) for fact in facts):
+            done = self._performed.get(session, set())
+            done -= {name for name in done if name.startswith("launch-")}  # what was put off is tried now
         await self.advance(session)
         return self.engine.session(session)
 
@@ -167,6 +171,9 @@ class Supervisor:
                 performed.add(effect.id)
                 try:
                     await self._perform(effect)
+                except StartPutOff:
+                    state = self.engine.session(session)
+                    self._background(session, self._try_again(effect, next_look(state, self.engine.clock())))
                 except (KeeperLost, NoRoomForTurn) as error:
                     self._put_off(effect, error)
 
@@ -277,7 +284,7 @@ class Supervisor:
             worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished) for fact in step.facts)
             if worked and talk.wire.token is not None:
                 self._records.follow(now, talk.wire.token)  # a new conversation has a record from now on
-            self._background(session, self._react(session, step.facts))
+            self._background(session, self.advance(session))
             if any(isinstance(fact, f.TurnFinished | f.TurnFailed) for fact in step.facts):
                 self._background(session, self._look_for_compaction(session, talk))
             if may_compare(now, talk, step.facts):
@@ -286,12 +293,6 @@ class Supervisor:
             self._background(session, self._serve(session, talk, asked))
         if step.opening:
             self._background(session, self._settle(session, talk))
-
-    async def _react(self, session: str, facts: list[f.AnyFact]) -> None:
-        """A conversation that is refused for good ends the attempt, with the agent's own words as the reason."""
-        if any(isinstance(fact, f.OpenRefused) and fact.problem in ("unauthorized", "other") for fact in facts):
-            self.engine.record(session, f.StopAsked(at=self.engine.clock(), by="rekindle", to="failed"))
-        await self.advance(session)
 
     async def _gone(self, session: str, talk: Talk, ended: Ended) -> None:
         for task in self._serving.pop(session, set()):
@@ -356,9 +357,7 @@ class Supervisor:
         now = self.engine.clock()
         message = f"the agent was not ready after {self._start_seconds:g} s"
         await self.record(
-            session,
-            f.OpenRefused(at=now, attempt=attempt, how=newest.how, problem="timeout", message=message),
-            f.StopAsked(at=now, by="rekindle", to="failed"),
+            session, f.OpenRefused(at=now, attempt=attempt, how=newest.how, problem="timeout", message=message)
         )
 
     async def _say(self, effect: Say) -> None:
@@ -385,8 +384,8 @@ class Supervisor:
                 ),
             )
 
-    async def _try_again(self, effect: Effect) -> None:
-        await asyncio.sleep(_PAUSE)
+    async def _try_again(self, effect: Effect, pause: float | None = None) -> None:
+        await asyncio.sleep(_PAUSE if pause is None else pause)
         self._performed.get(effect.session, set()).discard(effect.id)
         await self.advance(effect.session)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rekindle.core.feature.evidence import Phase, Talk
 from rekindle.core.session.plan import wants_agent
+from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Prompt, Session, State
 
 #: How a feature's run signs what it does to a session: what it has ended itself, a later run may bring back.
@@ -45,7 +46,7 @@ def _phase(session: Session, last: Prompt | None) -> Phase:
         return "asking"
     if last.state in ("failed", "cancelled"):
         return "failed"
-    if session.is_up or wants_agent(session):
+    if session.is_up or (wants_agent(session) and not has_failed_to_start(session)):
         return "working"
     return "cut"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekindle.core.session.machine import STOPS, TRANSITIONS
+from rekindle.core.session.machine import REFUSALS, STOPS, TRANSITIONS
 from rekindle.core.session.state import State
 
 
@@ -15,5 +15,8 @@ def mermaid() -> str:
             arrows.setdefault((before, after), []).append(fact.__name__)
     for (before, after), names in arrows.items():
         lines.append(f"    {before} --> {after}: {', '.join(names)}")
+    for after in dict.fromkeys(REFUSALS.values()):
+        problems = ", ".join(problem for problem, leads_to in REFUSALS.items() if leads_to is after)
+        lines.append(f"    {State.STARTING} --> {after}: OpenRefused ({problems})")
     lines += [f"    any_state --> {after}: stopped ({word})" for word, after in STOPS.items()]
     return "\n".join(lines)

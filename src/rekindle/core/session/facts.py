@@ -24,6 +24,10 @@ ErrorClass = Literal[
 ]
 
 
+#: Why an agent that runs would not open the conversation; incomplete: it did, and has lost a part of it.
+Refusal = Literal["unknown_session", "incomplete", "unsupported", "unauthorized", "timeout", "other"]
+
+
 class Fact(msgspec.Struct, frozen=True, tag_field="fact", kw_only=True):
     """Something that happened. `at` is wall-clock time in seconds."""
 
@@ -168,10 +172,14 @@ class Launched(Fact, frozen=True, kw_only=True, tag="launched"):
 
 
 class LaunchFailed(Fact, frozen=True, kw_only=True, tag="launch_failed"):
-    """The attempt's agent process does not run and never did."""
+    """The attempt's agent process does not run and never did.
+
+    `blocked`: something is missing (the program, room on the disk), and trying again is of no use before it is there.
+    """
 
     attempt: int
     message: str
+    blocked: bool = False
 
 
 class Adopted(Fact, frozen=True, kw_only=True, tag="adopted"):
@@ -213,11 +221,11 @@ class Compared(Fact, frozen=True, kw_only=True, tag="compared"):
 
 
 class OpenRefused(Fact, frozen=True, kw_only=True, tag="open_refused"):
-    """The agent runs, but would not open the conversation; incomplete: it did, and has lost a part of it."""
+    """The agent runs, but would not open the conversation."""
 
     attempt: int
     how: How
-    problem: Literal["unknown_session", "incomplete", "unsupported", "unauthorized", "timeout", "other"]
+    problem: Refusal
     message: str
 
 

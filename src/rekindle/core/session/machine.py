@@ -1,7 +1,8 @@
 """Every state of a session and every transition between them. No other file changes a session's state.
 
-`TRANSITIONS` and, for a stop that was asked for, `STOPS` are the whole truth about states; `evolve` applies them and
-books the rest (prompts, attempts, token). The diagram in docs/sessions.md is made from the tables. Pure.
+`TRANSITIONS`, `REFUSALS` (by why a conversation was not opened) and `STOPS` (by what was asked for) are the whole truth
+about states; `evolve` applies them and books the rest (prompts, attempts, token). The diagram in docs/sessions.md is
+made from the tables. Pure.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from rekindle.core.session.limits import reached
 from rekindle.core.session.recovery import is_compaction, try_later
 from rekindle.core.session.settling import settled, shortened
 from rekindle.core.session.staleness import is_stale, progress
+from rekindle.core.session.starting import FULL_BUDGET, after_refusal, pause
 from rekindle.core.session.state import (
     ACTIVE,
     PATIENCE,
@@ -36,13 +38,22 @@ _ALL = tuple(State)
 #: (state, fact) -> state. A pair that is not here leaves the state as it is: the fact is booked, and that is all.
 TRANSITIONS: dict[tuple[State, type[f.Fact]], State] = {
     **{(state, f.LaunchIntended): S for state in _ALL},
-    (S, f.LaunchFailed): State.FAILED,
     (S, f.Opened): W,
-    (S, f.OpenRefused): W,
     (S, f.PromptSent): R,
     (W, f.PromptSent): R,
     (R, f.TurnFinished): W,
     (R, f.TurnFailed): W,
+}
+
+#: Where a refusal to open the conversation leads while the session is starting. What may be gone at the next try is no
+#: end: the session stays where it is, and is interrupted.
+REFUSALS: dict[f.Refusal, State] = {
+    "unknown_session": W,
+    "incomplete": W,
+    "unsupported": W,
+    "unauthorized": S,
+    "timeout": S,
+    "other": S,
 }
 
 #: Where a stop that was asked for leads, from any state, once the tree is gone.
@@ -52,12 +63,6 @@ STOPS: dict[str, State] = {
     "completed": State.COMPLETED,
     "failed": State.FAILED,
 }
-
-
-FULL_BUDGET = 3
-#: Seconds before the next automatic start, by what is left of the budget.
-_PAUSES = {3: 0.0, 2: 2.0}
-_LONGEST_PAUSE = 8.0
 
 
 def create(fact: f.Created) -> Session:
@@ -146,6 +151,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 why=fact.why,
                 agent=fact.agent or session.agent,
                 compacted_before=fact.compactions,
+                asked_by=session.resume_asked or "",
             )
             anew = fact.how == "new" and not nothing_ever_ran(session)
             return replace(
@@ -164,8 +170,11 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.Launched():
             return with_attempt(session, lambda a: replace(a, status="up", folder=fact.folder, pid=fact.pid))
         case f.LaunchFailed():
-            gone = with_attempt(session, lambda a: replace(a, status="gone", how_ended=fact.message))
-            return replace(_used_up(gone), message=fact.message)
+            gone = with_attempt(
+                session, lambda a: replace(a, status="gone", how_ended=fact.message, blocked=fact.blocked)
+            )
+            gone = replace(_used_up(gone), message=fact.message, retry_at=fact.at + pause(gone))
+            return gone if session.stop_asked is None else _stopped(gone)
         case f.Opened():
             ready = with_attempt(session, lambda a: replace(a, status="ready", token=fact.token, opened=True))
             ready = with_attempt(ready, lambda a: replace(a, opened_at=fact.at))
@@ -173,7 +182,8 @@ def _book(session: Session, fact: AnyFact) -> Session:
             open_again = settled(replace(fresh, compact=fact.compact), fact)
             return with_attempt(open_again, lambda a: replace(a, known=None, changed=[]))
         case f.OpenRefused():
-            return _refused(session, fact)
+            refused = after_refusal(session, fact)
+            return replace(refused, state=REFUSALS[fact.problem]) if session.state is S else refused
         case f.Named():
             named = with_attempt(session, lambda a: replace(a, named=fact.token))
             attempt = session.attempts[-1]
@@ -296,24 +306,7 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         return _stopped(gone)
     if by_us:
         return gone
-    return replace(gone, retry_at=fact.at + _PAUSES.get(gone.budget, _LONGEST_PAUSE))
-
-
-def _refused(session: Session, fact: f.OpenRefused) -> Session:
-    """Only what the agent says or shows gives a conversation up. Unattended a new one begins; else somebody decides."""
-    token = session.attempts[-1].token
-    is_lost = fact.problem in ("unknown_session", "incomplete")
-    if fact.problem == "incomplete":
-        session = with_attempt(session, lambda a: replace(a, lacks=fact.message))
-    lost = [*session.lost, token] if is_lost and token is not None else session.lost
-    held = (is_lost or fact.problem == "unsupported") and not nothing_ever_ran(session)
-    if session.queued or (session.policy == "continue" and session.fresh_starts == 0):
-        held = False  # somebody wants it to go on: a new conversation is told the history of this one
-    message = fact.message
-    if is_lost and held:
-        message = f"{fact.message}; the next prompt begins a new conversation, which is told the history of this one"
-    kept = replace(session, message=message, token=None if is_lost else session.token, held=held, lost=lost)
-    return replace(kept, can_load=kept.can_load and fact.problem != "unsupported")
+    return replace(gone, retry_at=fact.at + pause(gone))
 
 
 def _used(session: Session, usage: Usage | None) -> Session:

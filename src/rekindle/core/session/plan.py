@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session.facts import PROMPT
+from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import TERMINAL, Attempt, Session, State, nothing_ever_ran
 
 
@@ -38,6 +39,8 @@ def wants_agent(session: Session) -> bool:
     if session.held or session.over or session.budget <= 0:
         return False
     if session.queued and session.state is State.WAITING_FOR_INPUT:
+        return True
+    if session.queued and has_failed_to_start(session) and session.policy != "never":
         return True
     return session.policy == "continue" and (is_cut(session) or _has_lost_turn(session))
 

@@ -89,6 +89,8 @@ class Attempt(msgspec.Struct, frozen=True):
     have been used: a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
     `truncated`: so many bytes of its output may be lost.
     `compactions`: how often the agent has shortened its conversation in this attempt, and `compacted_before` before it.
+    `blocked`: it could not be started because something is missing. `asked_by`: who asked for it; empty: nobody did, it
+    was started by itself.
     """
 
     number: int
@@ -117,6 +119,8 @@ class Attempt(msgspec.Struct, frozen=True):
     lacks: str = ""
     compactions: int = 0
     compacted_before: int = 0
+    blocked: bool = False
+    asked_by: str = ""
 
 
 class Permission(msgspec.Struct, frozen=True):
