@@ -27,9 +27,12 @@ from rekindle.adapters.tmux import Terminals
 from rekindle.adapters.tree_snapshots import TreeSnapshots
 from rekindle.adapters.workplace import LocalWorkplace
 from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.api.beginnings import Beginnings
 from rekindle.api.features import Features, Means
 from rekindle.api.journals import JournalWriters
+from rekindle.api.operations import operations
 from rekindle.api.places import Places
+from rekindle.api.questions import Questions
 from rekindle.api.server import Server
 from rekindle.api.service import Service
 from rekindle.core.session.standing import rests
@@ -150,12 +153,11 @@ async def _serve_with(
     service = Service(
         supervisor,
         store,
-        workplace.prepare,
         AGENTS,
-        workplace.take_over,
         change_environment=workplace.change_environment,
         stopped_keeper=keepers.stopped,
     )
+    beginnings = Beginnings(service, supervisor, workplace.prepare, AGENTS, workplace.take_over)
 
     def open_journal(cwd: str, feature: str) -> Journal:
         return open_workspace(environment, cwd).writable(feature)
@@ -174,7 +176,8 @@ async def _serve_with(
         )
     )
     parts.push_async_callback(features.close)
-    server = Server(service, journals, features, places.socket)
+    offered = operations(service, beginnings, Questions(supervisor), journals, features)
+    server = Server(service, offered, places.socket)
     parts.push_async_callback(server.close)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

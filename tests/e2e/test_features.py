@@ -390,9 +390,10 @@ def test_an_agent_that_asks_for_permission_is_reported_and_goes_on_when_it_is_an
     [warning] = until(lambda: shop.events("warning.logged"), "the report")
     assert "the agent of task a asks for permission: ask: May I? (" in warning["data"]["message"]
     [row] = shop.machine.json("ps")["sessions"]
-    assert f"rekindle answer {row['id']} CHOICE" in warning["data"]["message"]
-    [asked] = shop.machine.show(row["id"])["session"]["permissions"]
-    shop.machine.ok("answer", row["id"], asked["options"][0][0])
+    [asked] = shop.machine.json("inbox")["questions"]
+    assert (asked["session"], asked["feature"]) == (row["id"], FEATURE)
+    assert f"rekindle answer {asked['id']} OPTION" in warning["data"]["message"]
+    shop.machine.ok("answer", asked["id"], asked["options"][0]["id"])
     until(lambda: shop.events("session.end"), "the end")
     assert shop.events("session.end")[0]["data"]["reason"] == "completed"
     assert len(shop.events("warning.logged")) == 1

@@ -16,6 +16,8 @@ import pytest
 from tests.e2e.daemon import BIN, Machine, is_running, until
 
 pytestmark = pytest.mark.timeout(240)
+#: What whoever begins a session names it and its prompt.
+IDS = {"session": "0123456789", "prompt_id": "p1"}
 
 
 def count(machine: Machine, name: str) -> int:
@@ -242,8 +244,10 @@ def test_a_question_without_a_terminal_is_exit_status_3_and_can_be_answered(mach
     session = machine.json("ps")["sessions"][0]["id"]
     assert machine.status(session) == "asking"
     machine.kill_daemon()
-    assert machine.run("answer", session, "nonsense").returncode == 2
-    machine.ok("answer", session, "allow")
+    [question] = machine.json("inbox")["questions"]
+    assert question["id"] in done.stderr
+    assert machine.run("answer", question["id"], "nonsense").returncode == 2
+    machine.ok("answer", question["id"], "allow")
     machine.until_said(session, "thank you")
 
 
@@ -407,9 +411,13 @@ def test_a_daemon_whose_socket_was_removed_can_be_reached_again(machine: Machine
         {"op": "stop_all", "to": "cancelled", "by": 5},
         {"op": "stop_all", "to": "bogus", "by": "me"},
         {"op": "resume", "session": ["x"], "by": "me"},
-        {"op": "run", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {"A": 1}},
-        {"op": "run", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}, "arguments": [5]},
-        {"op": "run", "agent": "nobody", "cwd": "/", "prompt": "x", "env": {}},
+        {"op": "run", **IDS, "agent": "scripted", "cwd": "/", "prompt": "x", "env": {"A": 1}},
+        {"op": "run", **IDS, "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}, "arguments": [5]},
+        {"op": "run", **IDS, "agent": "nobody", "cwd": "/", "prompt": "x", "env": {}},
+        {"op": "run", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}},
+        {"op": "run", **IDS, "session": "../up", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}},
+        {"op": "run", **IDS, "prompt_id": "", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}},
+        {"op": "send", "session": "", "text": "x"},
         {"op": "list", "more": 1},
         {"op": "no such"},
         {"op": None},

@@ -155,7 +155,9 @@ def test_a_question_of_the_agent_survives_the_daemon_and_can_be_answered(claude:
     claude.machine.until_status(session, "asking")
     claude.machine.kill_daemon()
     assert not made.exists()
-    claude.machine.ok("answer", session, "allow")
+    [question] = claude.machine.json("inbox")["questions"]
+    assert str(made) in question["detail"] + question["title"]
+    claude.machine.ok("answer", question["id"], "allow")
     claude.until_said(session, "thank you")
     assert made.exists()
     assert len(claude.turns(session)) == 2

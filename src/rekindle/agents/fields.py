@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+#: A question shows so much of what a tool is given. What is left out is counted, so that nobody takes it for all.
+_LONGEST_DETAIL: Final = 20_000
 #: Names under which agents put a file's path into a tool's raw input.
 _PATH_KEYS: Final = ("path", "file_path", "filePath", "abs_path", "absolute_path", "notebook_path")
 
@@ -70,6 +72,36 @@ def tool_command(tool: dict[str, Any]) -> str:
     command = mapping(tool.get("rawInput")).get("command")
     words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else [text(command)]
     return " ".join(words)
+
+
+def tool_detail(tool: dict[str, Any], title: str) -> str:
+    """All that an ACP tool call would do, as far as its title does not say it: its input, and what it would write."""
+    parts = _parts(mapping(tool.get("rawInput")))
+    for item in mappings(tool.get("content")):
+        if item.get("type") == "diff":
+            parts.append(f"{text(item.get('path'))}:\n{text(item.get('newText'))}")
+        elif item.get("type") == "content":
+            parts.append(block_text(item.get("content")))
+    return _detail(parts, title)
+
+
+def input_detail(given: dict[str, Any], title: str) -> str:
+    """All of a tool's input, as far as its title does not say it."""
+    return _detail(_parts(given), title)
+
+
+def _parts(given: dict[str, Any]) -> list[str]:
+    return [
+        f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)}"
+        for name, value in given.items()
+    ]
+
+
+def _detail(parts: list[str], title: str) -> str:
+    said = [part for part in parts if part and part.partition(": ")[2] != title and part != title]
+    whole = "\n".join(said)
+    left = len(whole) - _LONGEST_DETAIL
+    return whole if left <= 0 else f"{whole[:_LONGEST_DETAIL]}\n… {left} more characters are not shown"
 
 
 def tool_output(tool: dict[str, Any]) -> str | None:

@@ -130,7 +130,7 @@ class Spent(msgspec.Struct, frozen=True, tag=True):
 
 
 class PermissionAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """`paths` are as the agent wrote them, not resolved."""
+    """`paths` are as the agent wrote them, not resolved. `detail` is all that it would do beside the title."""
 
     request_id: RequestId
     tool_id: str
@@ -138,6 +138,7 @@ class PermissionAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     kind: str
     paths: tuple[str, ...]
     options: tuple[Option, ...]
+    detail: str = ""
 
 
 class CallbackAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -20,8 +20,11 @@ _START_SECONDS = 30.0
 #: How often it is checked, while an answer is awaited, whether the daemon can answer at all.
 _LOOK_SECONDS = 1.0
 LONGEST_REQUEST = 4 << 20
-#: Asking these again, after the daemon died over the question, changes nothing.
-_SAFE_TO_REPEAT = ("ping", "list", "show", "wait", "feed", "send", "cancel", "stop", "stop_all")
+#: Asking these again, after the daemon died over the question, changes nothing: what they make has an id from us.
+_SAFE_TO_REPEAT = (
+    *("ping", "list", "show", "wait", "feed", "questions"),
+    *("run", "fork", "send", "answer", "cancel", "stop", "stop_all"),
+)
 
 
 class NoDaemon(RekindleError):
@@ -237,4 +240,6 @@ def _is_ours(connection: socket.socket) -> bool:
 def _error(shown: dict[str, Any]) -> RekindleError:
     kinds: dict[int, type[RekindleError]] = {2: UsageError, 3: QuestionError, 4: OwnedError}
     kind = kinds.get(int(shown.get("exit") or 1), RekindleError)
-    return kind(str(shown.get("message")), str(shown.get("hint") or ""), code=str(shown.get("code")))
+    details = shown.get("details")
+    told, hint, code = str(shown.get("message")), str(shown.get("hint") or ""), str(shown.get("code"))
+    return kind(told, hint, code=code, details=details if isinstance(details, dict) else {})

@@ -12,13 +12,11 @@ import os
 import socket
 import struct
 import typing
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
-from rekindle.api.features import Features
-from rekindle.api.journals import JournalWriters
+from rekindle.api.operations import Operation
 from rekindle.api.service import Service
 from rekindle.ports.errors import RekindleError, UsageError
 
@@ -30,36 +28,13 @@ Answer = dict[str, Any]
 class Server:
     """Serves one Service on a unix socket in a folder of this user alone."""
 
-    def __init__(self, service: Service, journals: JournalWriters, features: Features, path: str) -> None:
+    def __init__(self, service: Service, operations: dict[str, Operation], path: str) -> None:
         self._service = service
-        self._journals = journals
         self._path = path
         self._server: asyncio.Server | None = None
         self.stopping = asyncio.Event()
         self.clients = 0
-        self._operations: dict[str, Callable[..., Awaitable[Answer]]] = {
-            "ping": self._ping,
-            "run": service.run,
-            "adopt": service.adopt,
-            "fork": service.fork,
-            "send": service.send,
-            "resume": service.resume,
-            "resume_all": service.resume_all,
-            "stop": service.stop,
-            "stop_all": service.stop_all,
-            "cancel": service.cancel,
-            "answer": service.answer,
-            "wait": service.wait,
-            "list": self._list,
-            "show": self._show,
-            "feed": self._feed,
-            "journal_append": journals.append,
-            "feature_begin": features.begin,
-            "feature_resume": features.resume,
-            "feature_state": features.state,
-            "feature_stop": features.stop,
-            "shutdown": self._shutdown,
-        }
+        self._operations: dict[str, Operation] = {"ping": self._ping, **operations, "shutdown": self._shutdown}
 
     async def open(self) -> None:
         """Begin to listen. A socket that a dead daemon left is replaced; its lock was free."""
@@ -143,15 +118,6 @@ class Server:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._service.next_fact(), 5.0)
 
-    async def _list(self) -> Answer:
-        return self._service.list_sessions()
-
-    async def _show(self, session: str) -> Answer:
-        return self._service.show(session)
-
-    async def _feed(self, after: int = 0, limit: int = 1000) -> Answer:
-        return self._service.feed(after, min(limit, 10_000))
-
     async def _ping(self) -> Answer:
         return {"pid": os.getpid()}
 
@@ -161,7 +127,7 @@ class Server:
 
 
 @functools.cache
-def _shape(operation: Callable[..., Awaitable[Answer]]) -> type[msgspec.Struct]:
+def _shape(operation: Operation) -> type[msgspec.Struct]:
     """What an operation takes, as a type that requests are held against."""
     hints = typing.get_type_hints(operation)
     fields: list[Any] = []
@@ -171,12 +137,13 @@ def _shape(operation: Callable[..., Awaitable[Answer]]) -> type[msgspec.Struct]:
     return msgspec.defstruct("Request", fields, kw_only=True, forbid_unknown_fields=True)
 
 
-def _checked(operation: Callable[..., Awaitable[Answer]], values: dict[str, Any]) -> dict[str, Any]:
+def _checked(operation: Operation, values: dict[str, Any]) -> dict[str, Any]:
     return msgspec.structs.asdict(msgspec.convert(values, _shape(operation)))
 
 
 def _failed(error: RekindleError) -> Answer:
-    shown = {"code": error.code, "message": error.message, "hint": error.hint, "exit": error.exit_status}
+    shown: Answer = {"code": error.code, "message": error.message, "hint": error.hint, "exit": error.exit_status}
+    shown["details"] = error.details
     return {"ok": False, "error": shown}
 
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from rekindle.adapters import tmux, worktrees
 from rekindle.agents.kind import AgentKind
 from rekindle.agents.terminal import typeable
 from rekindle.api import session_view
-from rekindle.core.names import feature_of_branch
 from rekindle.core.session import facts as f
 from rekindle.core.session.limits import reached
 from rekindle.core.session.prompt_ids import why_not_id
@@ -52,138 +49,25 @@ class Service:
         self,
         supervisor: Supervisor,
         store: Store,
-        prepare: Callable[[f.Created, dict[str, str]], None],
         kinds: Mapping[str, AgentKind],
-        take_over: Callable[[str, str, dict[str, str]], list[f.AnyFact]],
         *,
         change_environment: Callable[[Session, dict[str, str]], None],
         stopped_keeper: Callable[[str, int], int | None] = lambda _session, _attempt: None,
     ) -> None:
         self._stopped_keeper = stopped_keeper
-        self._take_over = take_over
         self._change_environment = change_environment
         self._kinds = kinds
         self._supervisor = supervisor
         self._engine = supervisor.engine
         self._store = store
-        self._prepare = prepare
         self._changed: dict[str, asyncio.Event] = {}
         self._resuming: set[str] = set()
         self._engine.listeners.append(self._notify)
 
-    async def run(
-        self,
-        *,
-        agent: str,
-        cwd: str,
-        prompt: str,
-        env: dict[str, str],
-        title: str = "",
-        policy: str = "ask",
-        permission: str = "edits",
-        feature: str | None = None,
-        task: str | None = None,
-        arguments: list[str] | None = None,
-        model: str | None = None,
-        limits: dict[str, Any] | None = None,
-        one_shot: bool = False,
-        terminal: bool = False,
-        worktree: str | None = None,
-        worktrees_dir: str | None = None,
-    ) -> dict[str, Any]:
-        """Begin a session with its first prompt; with `worktree` (a name, or empty) in a worktree of its own."""
-        if policy not in POLICIES:
-            raise UsageError(f"{policy!r} is no policy", f"it is one of: {', '.join(POLICIES)}")
-        if permission not in PERMISSIONS:
-            raise UsageError(f"{permission!r} is no permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
-        kind = self._usable(agent, arguments or [])
-        if terminal:
-            _check_terminal(kind)
-            prompt = typeable(prompt)
-            limits = {"stall_seconds": None, **(limits or {})}  # it may wait for a person who is elsewhere
-        if not os.path.isdir(cwd):
-            raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
-        name = secrets.token_hex(5)
-        place = await asyncio.to_thread(_place, cwd, name if worktree == "" else worktree, worktrees_dir)
-        self._refuse_to_share(place)
-        if place.branch is not None:
-            feature = feature_of_branch(place.branch) or feature
-        created = f.Created(
-            at=self._engine.clock(),
-            session=name,
-            agent=agent,
-            cwd=place.cwd,
-            repository=place.repository,
-            worktree=place.path,
-            branch=place.branch,
-            title=title or prompt.strip().splitlines()[0][:80] if prompt.strip() else title,
-            policy=policy,
-            permission=permission,
-            feature=feature,
-            task=task,
-            arguments=arguments or [],
-            model=model or kind.model(env),
-            limits=_limits(limits, f.Limits()),
-            one_shot=one_shot,
-            native=kind.native,
-            terminal=terminal,
-        )
-        self._begin(created, env)
-        facts: list[f.AnyFact] = [f.Noticed(at=self._engine.clock(), message=one) for one in place.notices]
-        facts += [self._prompt(prompt)] if prompt.strip() else []
-        session = await self._supervisor.record(created.session, *facts)
-        return self.shown(session)
-
-    async def adopt(self, *, session: str, staged: str, env: dict[str, str]) -> dict[str, Any]:
-        """Take over a session that was imported: its folder lies ready, with its facts in it."""
-        if any(known.id == session for known in self._engine.sessions()):
-            raise OwnedError(
-                f"there is a session {session} here already",
-                "--as-new gives the imported one a new id",
-                code="session_exists",
-            )
-        try:
-            facts = self._take_over(session, staged, env)
-        except OSError as error:
-            raise RekindleError(
-                f"the session could not be placed ({error.strerror})", "check room and rights"
-            ) from error
-        return self.shown(self._engine.adopt(facts))
-
-    async def fork(self, session: str, *, at: str, prompt: str, env: dict[str, str]) -> dict[str, Any]:
-        """Begin a session as a copy of another one's conversation, up to one of its answers. The other one stays."""
-        found = self.find(session)
-        kind = self._kinds.get(found.agent)
-        if kind is None or not kind.can_fork or found.token is None:
-            raise UsageError(
-                f"session {found.id} cannot be resumed from an earlier point", f"{found.agent} does not offer that"
-            )
-        created = f.Created(
-            at=self._engine.clock(),
-            session=secrets.token_hex(5),
-            agent=found.agent,
-            cwd=found.cwd,
-            title=f"{found.title} (from {at[:8]})",
-            policy=found.policy,
-            permission=found.permission,
-            feature=found.feature,
-            task=found.task,
-            arguments=found.arguments,
-            model=found.model,
-            limits=found.limits,
-            one_shot=found.one_shot,
-            fork_of=found.token,
-            fork_at=at,
-            repository=found.repository,
-            worktree=found.worktree,
-        )
-        self._begin(created, env)
-        return self.shown(await self._supervisor.record(created.session, self._prompt(prompt)))
-
-    async def send(self, session: str, text: str, prompt_id: str | None = None) -> dict[str, Any]:
+    async def send(self, session: str, text: str, prompt_id: str) -> dict[str, Any]:
         """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s.
 
-        With an id of the sender's own, asking again is harmless: the prompt is the same one.
+        The id is the sender's own, so that asking again is harmless: the prompt is the same one.
         """
         found = self.find(session)
         text = typeable(text) if found.terminal else text
@@ -193,7 +77,7 @@ class Service:
             again = f"bring it back first: rekindle resume {found.id}"
             hint = "begin a new one with `rekindle run`" if found.state is State.COMPLETED else again
             raise UsageError(f"session {found.id} is {found.state.lower()}", hint)
-        prompt = self._prompt(text, prompt_id)
+        prompt = prompt_of(text, prompt_id, self._engine.clock())
         facts: list[f.AnyFact] = [prompt]
         known = any(one.id == prompt.prompt for one in found.prompts)
         if not found.is_up and not known:
@@ -229,7 +113,7 @@ class Service:
         """
         found = self.find(session)
         handover = self._handover(agent, model, env or {}) if agent not in (None, found.agent) else None
-        wanted = _limits(limits, found.limits)
+        wanted = limits_of(limits, found.limits)
         over = reached(wanted, found.usage)
         if over is not None:
             raise UsageError(f"session {found.id} has reached its limit: {over}", "give a higher one: see --help")
@@ -296,23 +180,6 @@ class Service:
         await self._supervisor.record(found.id, f.CancelAsked(at=self._engine.clock(), prompt=turn.id))
         return self.shown(self._engine.session(found.id))
 
-    async def answer(self, session: str, choice: str, *, by: str) -> dict[str, Any]:
-        """Answer the agent's open question. `choice` is an option's id, its kind, or allow / deny."""
-        found = self.find(session)
-        asked = next((one for one in found.permissions if not one.answered), None)
-        if asked is None:
-            raise UsageError(f"session {found.id} asks nothing", "see `rekindle show`")
-        kinds = {"allow": ("allow_once", "allow_always"), "deny": ("reject_once", "reject_always")}.get(
-            choice, (choice,)
-        )
-        option = next((one for one in asked.options if one[0] == choice or one[2] in kinds), None)
-        if option is None:
-            offered = ", ".join(one[0] for one in asked.options)
-            raise UsageError(f"{choice!r} is no answer to this question", f"the answers are: {offered}")
-        answered = f.PermissionAnswered(at=self._engine.clock(), request=asked.request, option=option[0], by=by)
-        await self._supervisor.record(found.id, answered)
-        return self.shown(self._engine.session(found.id))
-
     def list_sessions(self) -> dict[str, Any]:
         """All sessions in short."""
         return {"sessions": [self.shown(session) for session in self._engine.sessions()]}
@@ -373,26 +240,8 @@ class Service:
                 continue  # what is waited for may be no change of the session
         return True
 
-    def _begin(self, created: f.Created, env: dict[str, str]) -> None:
-        try:
-            self._prepare(created, env)
-        except OSError as error:
-            raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
-        self._engine.create(created)
-
-    def _usable(self, agent: str, arguments: list[str]) -> AgentKind:
-        if agent not in self._kinds:
-            raise UsageError(f"there is no agent {agent!r}", f"there are: {', '.join(self._kinds)}")
-        kind = self._kinds[agent]
-        if kind.obstacle:
-            raise UsageError(f"rekindle does not run {kind.title}: {kind.obstacle}", "see `rekindle agent list`")
-        refused = kind.refused(tuple(arguments))
-        if refused is not None:
-            raise UsageError(f"{refused} is not yours to give to {kind.title}", "rekindle sets it; leave it out")
-        return kind
-
     def _handover(self, agent: str | None, model: str | None, env: dict[str, str]) -> f.Handover:
-        kind = self._usable(agent or "", [])
+        kind = usable(self._kinds, agent or "", [])
         return f.Handover(kind.name, model or kind.model(env))
 
     async def _end(self, session: Session, to: Ending, by: str) -> None:
@@ -411,19 +260,6 @@ class Service:
         attempt = session.attempt
         return self._stopped_keeper(session.id, attempt.number) if attempt is not None and session.is_up else None
 
-    def _prompt(self, text: str, given: str | None = None) -> f.PromptQueued:
-        if given is not None and (problem := why_not_id(given)) is not None:
-            raise UsageError(f"{given!r} cannot be the id of a prompt: it {problem}", "use letters, digits and dashes")
-        return f.PromptQueued(at=self._engine.clock(), prompt=given or secrets.token_hex(4), text=text)
-
-    def _refuse_to_share(self, place: worktrees.Worktree) -> None:
-        for other in self._engine.sessions():
-            if place.branch is not None and other.worktree == place.path and other.is_up:
-                raise OwnedError(
-                    f"the agent of session {other.id} works in the worktree {place.path}",
-                    "send it a prompt, or choose another name with --worktree=NAME",
-                )
-
     def _notify(self, session: Session) -> None:
         for name in (session.id, "*"):
             event = self._changed.get(name)
@@ -431,18 +267,27 @@ class Service:
                 event.set()
 
 
-def _place(cwd: str, name: str | None, folder: str | None) -> worktrees.Worktree:
-    """Where a new session works: in a worktree of that name or, without one, where it was begun."""
-    return worktrees.around(cwd) if name is None else worktrees.make(cwd, name, folder)
+def usable(kinds: Mapping[str, AgentKind], agent: str, arguments: list[str]) -> AgentKind:
+    """The kind of agent that is asked for, if it can be run with these arguments. Raises UsageError."""
+    if agent not in kinds:
+        raise UsageError(f"there is no agent {agent!r}", f"there are: {', '.join(kinds)}")
+    kind = kinds[agent]
+    if kind.obstacle:
+        raise UsageError(f"rekindle does not run {kind.title}: {kind.obstacle}", "see `rekindle agent list`")
+    refused = kind.refused(tuple(arguments))
+    if refused is not None:
+        raise UsageError(f"{refused} is not yours to give to {kind.title}", "rekindle sets it; leave it out")
+    return kind
 
 
-def _check_terminal(kind: AgentKind) -> None:
-    if kind.terminal is None:
-        raise UsageError(f"{kind.title} cannot be used in a terminal", "leave --terminal out, or choose another agent")
-    tmux.require()
+def prompt_of(text: str, given: str, at: float) -> f.PromptQueued:
+    """A prompt under the id that its sender gave it before the first try."""
+    if (problem := why_not_id(given)) is not None:
+        raise UsageError(f"{given!r} cannot be the id of a prompt: it {problem}", "use letters, digits and dashes")
+    return f.PromptQueued(at=at, prompt=given, text=text)
 
 
-def _limits(given: dict[str, Any] | None, before: f.Limits) -> f.Limits:
+def limits_of(given: dict[str, Any] | None, before: f.Limits) -> f.Limits:
     """Limits as they were asked for; what was not named stays as it was."""
     if not given:
         return before

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from rekindle.core.session import asking
 from rekindle.core.session.standing import waits_until
 from rekindle.core.session.state import Session
 from rekindle.core.session.status import status, word
@@ -41,14 +42,7 @@ def shown(session: Session, now: float, *, alive: bool, seen_seconds_ago: float 
         "waits_until": waits_until(session, now),
         "notices": session.notices,
         "imported": session.imported,
-        "asks": next(
-            (
-                {"title": one.title, "options": [list(option) for option in one.options]}
-                for one in session.permissions
-                if not one.answered
-            ),
-            None,
-        ),
+        "asks": next((asking.shown(session, one) for one in asking.open_questions(session)), None),
         "receipt": msgspec.to_builtins(receipt),
         "model": session.model,
         "usage": {**msgspec.to_builtins(session.usage), "tokens": session.usage.tokens},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from typing import Any
 
 from rekindle.adapters import files, kept_environment
@@ -31,7 +32,15 @@ def fork(client: DaemonClient, session: str, at: str, prompt: str, *, as_json: b
         raise UsageError(f"{told['id']} has no answer {at!r}", f"list them: rekindle resume {told['id']} --at list")
     if not prompt.strip():
         raise UsageError("a copy has to be told something", "say it with --prompt TEXT")
-    begun = client.ask("fork", session=told["id"], at=chosen, prompt=prompt, env=dict(os.environ))
+    begun = client.ask(
+        "fork",
+        session=told["id"],
+        copy=secrets.token_hex(5),
+        prompt_id=secrets.token_hex(4),
+        at=chosen,
+        prompt=prompt,
+        env=dict(os.environ),
+    )
     if as_json:
         print_json(begun)
     else:

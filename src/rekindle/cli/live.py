@@ -61,9 +61,10 @@ class LiveView:
         sys.stdout.flush()
 
 
-def follow_until(folder: str, done: Callable[[], dict[str, Any] | None], view: LiveView) -> dict[str, Any]:
-    """Show a conversation until `done` gives an answer."""
-    conversation = Conversation(folder)
+def follow_until(
+    conversation: Conversation, done: Callable[[], dict[str, Any] | None], view: LiveView
+) -> dict[str, Any]:
+    """Show what is new in a conversation until `done` gives an answer."""
     while True:
         answer = done()
         view.show(conversation.poll())

@@ -81,5 +81,8 @@ def places() -> Places:
 
 
 def who() -> str:
-    """Who asks, for the record."""
-    return f"pid {os.getpid()}"
+    """Who asks, for the record: the same words for as long as this command runs."""
+    try:
+        return f"pid {os.getpid()} on {os.ttyname(0)}"
+    except OSError:
+        return f"pid {os.getpid()}"

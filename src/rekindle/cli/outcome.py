@@ -56,7 +56,7 @@ def _run(command: Callable[[], int | None], *, as_json: bool) -> int:
     try:
         return command() or 0
     except RekindleError as error:
-        return report(error.exit_status, error.code, error.message, error.hint, as_json=as_json)
+        return report(error.exit_status, error.code, error.message, error.hint, as_json=as_json, details=error.details)
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except RecursionError:
@@ -83,13 +83,15 @@ def _run(command: Callable[[], int | None], *, as_json: bool) -> int:
         )
 
 
-def report(status: int, code: str, message: str, hint: str, *, as_json: bool) -> int:
+def report(
+    status: int, code: str, message: str, hint: str, *, as_json: bool, details: dict[str, object] | None = None
+) -> int:
     """Print an error, for a person or for a program, and return the exit status."""
     message, hint = printable(message), printable(hint)
     if as_json:
         import json
 
-        print(json.dumps({"error": {"code": code, "message": message, "hint": hint}}), flush=True)
+        print(json.dumps({"error": {**(details or {}), "code": code, "message": message, "hint": hint}}), flush=True)
     else:
         print(f"rekindle: {message}" + (f" — {hint}" if hint else ""), file=sys.stderr, flush=True)
     return status

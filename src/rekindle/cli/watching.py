@@ -8,23 +8,27 @@ from typing import Any
 
 import click
 
+from rekindle.adapters.conversation import Conversation
 from rekindle.api.client import DaemonClient
+from rekindle.cli import questions
 from rekindle.cli.live import LiveView, follow_until
 from rekindle.cli.options import places, who
 from rekindle.cli.outcome import INTERRUPTED, printable
-from rekindle.ports.errors import QuestionError
 
 
 def watch(client: DaemonClient, session: str, *, put_to_sleep: bool) -> int:
     """Show a session until it comes to rest; Ctrl-C leaves it running or stops it."""
     view = LiveView()
-    folder = os.path.join(places().sessions, session)
+    conversation = Conversation(os.path.join(places().sessions, session))
     try:
         while True:
-            told = follow_until(folder, lambda: _rested(client, session), view)
+            told = follow_until(conversation, lambda: _rested(client, session), view)
             if told["asks"] is None:
                 break
-            _put_question(client, session, told)
+            _put_question(client, told["asks"])
+    except click.Abort:  # at a question: nobody is left to be asked anything
+        print(f"\nStill running, and waiting for an answer: rekindle attach {session}", file=sys.stderr)
+        return INTERRUPTED
     except KeyboardInterrupt:
         view.rest()
         return _interrupted(client, session)
@@ -45,18 +49,13 @@ def _rested(client: DaemonClient, session: str) -> dict[str, Any] | None:
     return told if told["rested"] else None
 
 
-def _put_question(client: DaemonClient, session: str, told: dict[str, Any]) -> None:
-    asks = told["asks"]
-    options = {str(number): one for number, one in enumerate(asks["options"], start=1)}
-    if not sys.stdin.isatty():
-        offered = ", ".join(one[0] for one in asks["options"])
-        raise QuestionError(
-            f"the agent asks: {asks['title']} ({offered})", f"answer with: rekindle answer {session} allow|deny"
-        )
-    for number, one in options.items():
-        click.echo(f"  {number}. {printable(one[1])}")
-    choice = click.prompt("Your choice", type=click.Choice(list(options)))
-    client.ask("answer", session=session, choice=options[choice][0], by=who())
+def _put_question(client: DaemonClient, question: dict[str, Any]) -> None:
+    """Let a person answer this question. Where somebody else was first that is said, and the next look tells more."""
+    if not questions.can_ask():
+        raise questions.unasked(question)
+    too_late = questions.answer(client, question["id"], questions.ask(question))
+    if too_late is not None:
+        print(f"rekindle: {printable(too_late)}", file=sys.stderr)
 
 
 def _interrupted(client: DaemonClient, session: str) -> int:

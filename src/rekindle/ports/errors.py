@@ -8,12 +8,14 @@ RekindleError                  1   it failed
 │   ├── NoSuchFeature              no journal of that name
 │   ├── NoOpenRun                  the feature has no run that this event could belong to
 │   ├── BadEvent                   an event that cannot be written
+│   ├── NoSuchQuestion             no open question is meant by that, or more than one, or it has no such option
 │   ├── NoSuchSnapshot             no snapshot is meant by that, or more than one
 │   ├── NoWorktree                 a worktree cannot be made as asked
 │   ├── FeatureBlocked             something of the user's is where a feature's run would work
 │   └── JournalTracked             the journal is under version control
 ├── QuestionError              3   a question must be answered and nobody can be asked
 ├── OwnedError                 4   somebody else owns it
+│   ├── AnsweredAlready            somebody else answered the question first
 │   └── InTheWay                   files that no snapshot has would be lost
 ├── GitFailed                  1   git could not do what it was asked
 ├── WorktreeLost               1   the folder of a session is gone and cannot be built again
@@ -24,15 +26,18 @@ from __future__ import annotations
 
 
 class RekindleError(Exception):
-    """Something failed; `message` says what and where, `hint` what to do next."""
+    """Something failed; `message` says what and where, `hint` what to do next. `details` are for programs."""
 
     exit_status = 1
     code = "failed"
 
-    def __init__(self, message: str, hint: str = "", *, code: str | None = None) -> None:
+    def __init__(
+        self, message: str, hint: str = "", *, code: str | None = None, details: dict[str, object] | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.details = details or {}
         if code is not None:
             self.code = code
 
@@ -80,6 +85,12 @@ class BadEvent(UsageError):
     code = "bad_event"
 
 
+class NoSuchQuestion(UsageError):
+    """No open question is meant by that, or it has no such option."""
+
+    code = "no_such_question"
+
+
 class NoSuchSnapshot(UsageError):
     """No snapshot is meant by that, or more than one."""
 
@@ -116,6 +127,12 @@ class OwnedError(RekindleError):
 
     exit_status = 4
     code = "owned"
+
+
+class AnsweredAlready(OwnedError):
+    """Somebody else answered the question first."""
+
+    code = "answered_already"
 
 
 class InTheWay(OwnedError):

@@ -22,6 +22,7 @@ from rekindle.core.feature.plan_file import Mode
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.run import COMPLETE
 from rekindle.core.session import facts as f
+from rekindle.core.session.asking import open_questions
 from rekindle.core.session.state import TERMINAL
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.feature import Cleared, CommandDone, FeatureGit
@@ -116,7 +117,9 @@ class Hands:
             case e.Block():
                 await self._block(effect)
             case e.Report():
-                how = f"answer with `rekindle answer {effect.session} CHOICE`, or see `rekindle show {effect.session}`"
+                asking = open_questions(self.tools.supervisor.engine.session(effect.session))
+                name = next((one.id for one in asking if one.title == effect.question), effect.session)
+                how = f"answer with `rekindle answer {name} OPTION`, or see `rekindle inbox`"
                 message = f"the agent of task {effect.task} asks for permission: {effect.question} ({how})"
                 await self.warn(message, f"task {effect.task}", f"asks-{effect.session}-{len(self.memory.asked)}")
                 self.memory.asked.add((effect.session, effect.question))

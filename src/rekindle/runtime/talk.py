@@ -20,6 +20,7 @@ from rekindle.agents.kind import AgentKind
 from rekindle.agents.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECONDS, TerminalDialect, is_ready, turn
 from rekindle.agents.transcript import Record
 from rekindle.core.session import facts as f
+from rekindle.core.session.asking import POLICY
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.history import Turn
 from rekindle.core.session.marks import marks
@@ -268,6 +269,7 @@ class Talk:
             kind=seen.kind,
             options=[(one.option_id, one.name, one.kind) for one in seen.options],
             prompt=self.wire.open.prompt_id or "",
+            detail=seen.detail,
         )
         paths = self._resolve(self._cwd, seen.paths)
         match decide(self._mode, seen.kind, paths, self._resolve(self._cwd, ["."])[0], seen.options):
@@ -277,7 +279,7 @@ class Talk:
                 chosen = option.option_id if option is not None else None
             case Ask():
                 return [asked]
-        return [asked, f.PermissionAnswered(at=self._clock(), request=key, option=chosen, by="policy")]
+        return [asked, f.PermissionAnswered(at=self._clock(), request=key, option=chosen, by=POLICY)]
 
 
 def _untold(state: OpenState, turn: Prompt, record: Record | None) -> tuple[OpenTool, ...]:

@@ -174,10 +174,12 @@ class Wire:
         tool_id = fields.text(tool.get("toolCallId"))
         known = self._segment.tool(tool_id)
         self._segment.ask(fields.key(request.request_id), tool)
+        title = fields.text(tool.get("title"), known.title if known else "")
         return PermissionAsked(
             request_id=request.request_id,
             tool_id=tool_id,
-            title=fields.text(tool.get("title"), known.title if known else ""),
+            title=title,
+            detail=fields.tool_detail(tool, title),
             kind=fields.text(tool.get("kind"), known.kind if known else "other"),
             paths=tuple(dict.fromkeys((*(known.paths if known else ()), *fields.tool_paths(tool)))),
             options=tuple(

@@ -288,10 +288,12 @@ class ClaudeDialect:
         given = fields.mapping(request.get("input"))
         tool = fields.text(request.get("tool_name"))
         options = (_ALLOW, _ALWAYS, _DENY) if request.get("permission_suggestions") else (_ALLOW, _DENY)
+        title = tools.title(tool, given)
         asked = PermissionAsked(
             request_id=name,
             tool_id=fields.text(request.get("tool_use_id")),
-            title=tools.title(tool, given),
+            title=title,
+            detail=fields.input_detail(given, title),
             kind=tools.kind(tool),
             paths=fields.input_paths(given),
             options=options,

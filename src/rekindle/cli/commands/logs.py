@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 
 import click
 
 from rekindle.adapters.conversation import Conversation, is_in_terminal
 from rekindle.api.client import DaemonClient
+from rekindle.cli.attached import Attached
 from rekindle.cli.commands.ps import sessions
 from rekindle.cli.live import LiveView
 from rekindle.cli.options import complete_sessions, json_option, places, print_json
 from rekindle.cli.terminals import enter
 from rekindle.cli.watching import watch
-from rekindle.ports.errors import RekindleError, UsageError
+from rekindle.ports.errors import UsageError
 
 
 @click.command()
@@ -50,7 +50,7 @@ def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
 def attach(session: str) -> int:
-    """Come back to SESSION: see what its agent does and talk to it, a line at a time. Ctrl-C leaves it.
+    """Come back to SESSION: see what its agent does, talk to it a line at a time, answer it. Ctrl-C leaves it.
 
     An agent that is used in a terminal is shown in it; Ctrl-b d leaves it.
     """
@@ -59,27 +59,7 @@ def attach(session: str) -> int:
         return enter(places(), name)
     if not sys.stdin.isatty():
         return watch(DaemonClient(places()), name, put_to_sleep=False)
-    conversation = Conversation(os.path.join(places().sessions, name))
-    view = LiveView()
-    stop = threading.Event()
-
-    def show() -> None:
-        while not stop.is_set():
-            view.show(conversation.poll())
-            stop.wait(0.1)
-
-    printer = threading.Thread(target=show, daemon=True)
-    printer.start()
-    try:
-        for line in sys.stdin:
-            if line.strip():
-                _say(name, line.strip())
-    except KeyboardInterrupt:
-        click.echo(f"\nIt goes on without you: rekindle attach {name}")
-    finally:
-        stop.set()
-        printer.join()
-    return 0
+    return Attached(name).converse()
 
 
 def named(prefix: str) -> str:
@@ -90,17 +70,3 @@ def named(prefix: str) -> str:
     if not known:
         raise UsageError(f"there is no session {prefix!r}", "`rekindle ps --all` lists them", code="no_such_session")
     raise UsageError(f"{prefix!r} can mean: {', '.join(known[:5])}", "give more of the id", code="no_such_session")
-
-
-def _say(session: str, text: str) -> None:
-    client = DaemonClient(places())
-    try:
-        told = client.ask("show", session=session)
-        if told["asks"] is not None and text in ("allow", "deny", *(one[0] for one in told["asks"]["options"])):
-            client.ask("answer", session=session, choice=text, by=f"pid {os.getpid()}")
-        else:
-            client.ask("send", session=session, text=text)
-    except RekindleError as error:
-        click.echo(f"rekindle: {error.message}", err=True)
-    finally:
-        client.close()

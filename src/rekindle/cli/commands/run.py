@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 
 import click
@@ -107,6 +108,8 @@ def run(
     client = DaemonClient(places())
     session = client.ask(
         "run",
+        session=secrets.token_hex(5),
+        prompt_id=secrets.token_hex(4),
         agent=agent,
         cwd=folder,
         prompt=text,

@@ -1,4 +1,4 @@
-"""The commands about one session that ask the daemon: send, stop, cancel, answer, show."""
+"""The commands about one session that ask the daemon: send, stop, cancel, show."""
 
 from __future__ import annotations
 
@@ -87,16 +87,6 @@ def cancel(session: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
-@click.argument("choice")
-@json_option
-def answer(session: str, choice: str, as_json: bool) -> None:
-    """Answer what the agent of SESSION asks: allow, deny, or one of the options that it offers."""
-    told = DaemonClient(places()).ask("answer", session=session, choice=choice, by=who())
-    print_json(told) if as_json else print(f"{told['id']}: answered.")
-
-
-@click.command()
-@click.argument("session", shell_complete=complete_sessions)
 @json_option
 def show(session: str, as_json: bool) -> None:
     """Everything about SESSION: its state, attempts, prompts and receipts."""
@@ -134,4 +124,5 @@ def show(session: str, as_json: bool) -> None:
     for notice in told["notices"]:
         print(f"note      {printable(notice)}")
     if told["asks"]:
-        print(f"asks      {printable(told['asks']['title'])}: " + ", ".join(one[0] for one in told["asks"]["options"]))
+        offered = ", ".join(printable(one["id"]) for one in told["asks"]["options"])
+        print(f"asks      {told['asks']['id']} {printable(told['asks']['title'])}: {offered}")

@@ -299,7 +299,10 @@ class CancelAsked(Fact, frozen=True, kw_only=True, tag="cancel_asked"):
 
 
 class PermissionAsked(Fact, frozen=True, kw_only=True, tag="permission_asked"):
-    """The agent wants to do something that it may not do unasked. `prompt`: in whose turn; empty in none."""
+    """The agent wants to do something that it may not do unasked. `prompt`: in whose turn; empty in none.
+
+    `detail` is what a person has to see beside the title: the whole command, say.
+    """
 
     attempt: int
     request: str
@@ -307,6 +310,7 @@ class PermissionAsked(Fact, frozen=True, kw_only=True, tag="permission_asked"):
     kind: str
     options: list[tuple[str, str, str]]
     prompt: str = ""
+    detail: str = ""
 
 
 class PermissionAnswered(Fact, frozen=True, kw_only=True, tag="permission_answered"):

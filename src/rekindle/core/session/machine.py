@@ -11,6 +11,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from rekindle.core.session import asking
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Usage
 from rekindle.core.session.limits import reached
@@ -22,7 +23,6 @@ from rekindle.core.session.state import (
     ACTIVE,
     PATIENCE,
     Attempt,
-    Permission,
     Prompt,
     Session,
     State,
@@ -221,7 +221,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.TurnFinished():
             usage = _taken(session, fact)
             done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=usage)
-            done = replace(_nothing_asked(done), message="", cancel_asked=None, retry_at=None)
+            done = replace(asking.turn_over(done, fact.at), message="", cancel_asked=None, retry_at=None)
             if not is_compaction(session, fact.prompt):
                 done = replace(done, budget=FULL_BUDGET, patience=PATIENCE, fresh_starts=0)
             return _limited(_used(done, usage))
@@ -229,7 +229,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             usage = _taken(session, fact)
             told = f"{fact.error}: {fact.message}"
             failed = with_prompt(session, fact.prompt, state="failed", outcome=told, usage=usage)
-            failed = replace(_nothing_asked(failed), message=told, retry_at=fact.retry_at, cancel_asked=None)
+            failed = replace(asking.turn_over(failed, fact.at), message=told, retry_at=fact.retry_at, cancel_asked=None)
             return _limited(_used(try_later(failed, fact), usage))
         case f.CancelAsked():
             if fact.prompt in {prompt.id for prompt in session.queued}:
@@ -237,18 +237,9 @@ def _book(session: Session, fact: AnyFact) -> Session:
             running = progress(session, fact.prompt) in ("sent", "began")
             return replace(session, cancel_asked=fact.prompt) if running else session
         case f.PermissionAsked():
-            if any(asked.request == fact.request and asked.attempt == fact.attempt for asked in session.permissions):
-                return session
-            question = Permission(fact.request, fact.attempt, fact.title, fact.kind, fact.options, prompt=fact.prompt)
-            return replace(session, permissions=[*session.permissions, question])
+            return asking.asked(session, fact)
         case f.PermissionAnswered():
-            answered = [
-                replace(asked, answered=True, option=fact.option)
-                if asked.request == fact.request and not asked.answered
-                else asked
-                for asked in session.permissions
-            ]
-            return replace(session, permissions=answered)
+            return asking.answered(session, fact)
         case f.Noticed():
             return noted(session, fact.message)
         case f.StopAsked():
@@ -296,7 +287,7 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         took = None if turn.state == "cut" else turn.usage
         gone = with_prompt(gone, turn.id, state=ended, cut="no" if ended == "queued" else "open")
         gone = _used(gone, took)
-    gone = replace(_used_up(gone), permissions=[])
+    gone = asking.agent_gone(_used_up(gone), fact.at)
     if fact.truncated:
         told = (
             f"attempt {fact.attempt}: something shortened the agent's output, {fact.truncated} bytes of it may be lost"
@@ -327,11 +318,6 @@ def _limited(session: Session, running: Usage | None = None) -> Session:
         return session
     stopped = replace(session, over=over, message=over)
     return stopped if session.stop_asked is not None else replace(stopped, stop_asked="asleep", stopped_by="rekindle")
-
-
-def _nothing_asked(session: Session) -> Session:
-    """A question ends with its turn. One that belongs to none is remembered: it may be told again."""
-    return replace(session, permissions=[asked for asked in session.permissions if asked.answered and not asked.prompt])
 
 
 def _stopped(session: Session) -> Session:

@@ -124,7 +124,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Permission(msgspec.Struct, frozen=True):
-    """A question of the agent's. `option` is None until it is answered."""
+    """A question of the agent's. `option` is None until it is answered. `id` is what people and programs call it."""
 
     request: str
     attempt: int
@@ -134,6 +134,20 @@ class Permission(msgspec.Struct, frozen=True):
     answered: bool = False
     option: str | None = None
     prompt: str = ""
+    id: str = ""
+    detail: str = ""
+    at: float = 0.0
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """A question that is over: somebody answered it, or nobody did before its turn ended."""
+
+    id: str
+    title: str
+    how: Literal["answered", "expired"]
+    at: float
+    option: str | None = None
+    by: str = ""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -165,6 +179,7 @@ class Session(msgspec.Struct, frozen=True):
     attempts: list[Attempt] = []
     prompts: list[Prompt] = []
     permissions: list[Permission] = []
+    settled: list[Settled] = []
     resume_asked: str | None = None
     stop_asked: str | None = None
     cancel_asked: str | None = None

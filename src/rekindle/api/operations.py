@@ -1,0 +1,52 @@
+"""The one table of what the daemon can be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from rekindle.api.beginnings import Beginnings
+from rekindle.api.features import Features
+from rekindle.api.journals import JournalWriters
+from rekindle.api.questions import Questions
+from rekindle.api.service import Service
+
+Operation = Callable[..., Awaitable[dict[str, Any]]]
+
+
+def operations(
+    service: Service, beginnings: Beginnings, questions: Questions, journals: JournalWriters, features: Features
+) -> dict[str, Operation]:
+    """Every operation by its name on the wire, but for those that are the server's own."""
+
+    async def list_() -> dict[str, Any]:
+        return service.list_sessions()
+
+    async def show(session: str) -> dict[str, Any]:
+        return service.show(session)
+
+    async def feed(after: int = 0, limit: int = 1000) -> dict[str, Any]:
+        return service.feed(after, min(limit, 10_000))
+
+    return {
+        "run": beginnings.run,
+        "adopt": beginnings.adopt,
+        "fork": beginnings.fork,
+        "send": service.send,
+        "resume": service.resume,
+        "resume_all": service.resume_all,
+        "stop": service.stop,
+        "stop_all": service.stop_all,
+        "cancel": service.cancel,
+        "questions": questions.open,
+        "answer": questions.answer,
+        "wait": service.wait,
+        "list": list_,
+        "show": show,
+        "feed": feed,
+        "journal_append": journals.append,
+        "feature_begin": features.begin,
+        "feature_resume": features.resume,
+        "feature_state": features.state,
+        "feature_stop": features.stop,
+    }
