@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +41,44 @@ def test_a_second_crash_does_not_make_an_unknown_outcome_known(machine: Machine)
     assert told["receipt"]["kind"] == "same"
     assert any("outcome unknown: run: python3 tool.py" in line for line in told["receipt"]["unknown"])
     machine.until_said(session, "its outcome is unknown (it was stopped with you): run: python3 tool.py")
+
+
+def test_a_prompt_that_wakes_a_session_says_so_with_its_receipt(machine: Machine) -> None:
+    session = killed_in_a_command(machine, "say after")
+    told = machine.ok("send", session, "say more", "--follow")
+    lines = told.splitlines()
+    assert lines[0] == f"{session}: woken up, attempt 2."
+    assert lines[1].startswith("  the same conversation: ")
+    assert lines[2] == "  - was started, outcome unknown: run: python3 tool.py"
+    assert "\nmore\n" in told
+    assert told.count("the same conversation: ") == 1, "a receipt that did not change is printed once"
+    quiet = machine.ok("send", session, "say again")
+    assert "woken" not in quiet
+    assert "conversation" not in quiet
+    machine.until_status(session, "waiting")
+    machine.ok("stop", session, "--sleep")
+    woken = machine.ok("send", session, "say the last")
+    assert f"{session}: woken up, attempt 3." in woken
+    assert "the same conversation" in woken
+    assert f"rekindle show {session}" in woken
+
+
+def test_an_agent_that_comes_back_by_itself_shows_its_receipt_to_whoever_watches(machine: Machine) -> None:
+    done = machine.run("run", "--policy", "continue", "once x die\nsay the end")
+    assert "the same conversation: " in done.stdout
+
+
+def test_a_failed_resume_shows_no_receipt_of_an_earlier_attempt(machine: Machine) -> None:
+    machine.ok("run", "say first")
+    session = machine.json("ps")["sessions"][0]["id"]
+    assert "the same conversation" in machine.ok("resume", session)
+    machine.ok("stop", session, "--sleep")
+    for one in machine.home.rglob("*.jsonl"):
+        if "scripted" in str(one):
+            one.write_bytes(b"")  # the agent cannot open its conversation any more
+    for copy in Path(machine.places.sessions, session, "vault").rglob("*"):
+        if copy.is_file():
+            copy.write_bytes(b"")
+    done = machine.run("resume", session)
+    assert "same conversation" not in done.stdout + done.stderr
+    assert machine.show(session)["receipt"] is None

@@ -91,9 +91,11 @@ class Service:
             DELIVERY_SECONDS,
         )
         now = self._engine.session(found.id)
+        woken = found.attempt is not None and now.attempts[-1].number > found.attempt.number
         delivered = is_sent(now, prompt.prompt)
         stopped = None if delivered else self._stopped(now)
-        return {**self.shown(now), "prompt": prompt.prompt, "delivered": delivered, "stopped_keeper": stopped}
+        about = {"prompt": prompt.prompt, "delivered": delivered, "woken": woken, "stopped_keeper": stopped}
+        return {**self.shown(now), **about}
 
     async def resume(
         self,

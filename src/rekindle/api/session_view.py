@@ -16,7 +16,7 @@ def shown(session: Session, now: float, *, alive: bool, seen_seconds_ago: float 
     """`alive`: its agent is followed. If it is not, somebody may have seen its process a moment ago."""
     found = status(session, alive=alive, seen_seconds_ago=seen_seconds_ago)
     attempt = session.attempt
-    receipt = next((one.receipt for one in reversed(session.attempts) if one.receipt is not None), None)
+    receipt = attempt.receipt if attempt is not None else None  # an earlier attempt's says nothing about this one
     return {
         "id": session.id,
         "agent": session.agent,

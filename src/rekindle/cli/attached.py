@@ -21,6 +21,7 @@ from rekindle.cli import questions
 from rekindle.cli.live import LiveView
 from rekindle.cli.options import places
 from rekindle.cli.outcome import printable
+from rekindle.cli.receipts import print_woken
 from rekindle.ports.errors import RekindleError
 
 _PAUSE = 0.1
@@ -100,7 +101,9 @@ class Attached:
                 hint = f"answer question {question['id']} first, or use: rekindle send {self._session} TEXT"
                 click.echo(f"rekindle: not sent: the agent waits for an answer — {hint}", err=True)
             else:
-                client.ask("send", session=self._session, text=line, prompt_id=secrets.token_hex(4))
+                told = client.ask("send", session=self._session, text=line, prompt_id=secrets.token_hex(4))
+                if told["woken"]:
+                    print_woken(told)
         except RekindleError as error:
             click.echo(f"rekindle: {printable(error.message)}", err=True)
         finally:

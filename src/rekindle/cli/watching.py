@@ -14,15 +14,28 @@ from rekindle.cli import questions
 from rekindle.cli.live import LiveView, follow_until
 from rekindle.cli.options import places, who
 from rekindle.cli.outcome import INTERRUPTED, printable
+from rekindle.cli.receipts import Receipts
 
 
-def watch(client: DaemonClient, session: str, *, put_to_sleep: bool) -> int:
-    """Show a session until it comes to rest; Ctrl-C leaves it running or stops it."""
+def watch(client: DaemonClient, session: str, *, put_to_sleep: bool, known: dict[str, Any] | None = None) -> int:
+    """Show a session until it comes to rest; Ctrl-C leaves it running or stops it.
+
+    An agent that comes back meanwhile shows its receipt; `known` is the session as it was shown already.
+    """
     view = LiveView()
+    receipts = Receipts(known)
+
+    def rested() -> dict[str, Any] | None:
+        told = client.ask("wait", session=session, seconds=0.2)
+        if news := receipts.news(told):
+            view.rest()
+            print("\n".join(news), flush=True)
+        return told if told["rested"] else None
+
     conversation = Conversation(os.path.join(places().sessions, session))
     try:
         while True:
-            told = follow_until(conversation, lambda: _rested(client, session), view)
+            told = follow_until(conversation, rested, view)
             if told["asks"] is None:
                 break
             _put_question(client, told["asks"])
@@ -42,11 +55,6 @@ def watch(client: DaemonClient, session: str, *, put_to_sleep: bool) -> int:
     if put_to_sleep:
         client.ask("stop", session=session, to="asleep", by=who())
     return 0
-
-
-def _rested(client: DaemonClient, session: str) -> dict[str, Any] | None:
-    told = client.ask("wait", session=session, seconds=0.2)
-    return told if told["rested"] else None
 
 
 def _put_question(client: DaemonClient, question: dict[str, Any]) -> None:

@@ -58,7 +58,8 @@ def attach(session: str) -> int:
     if is_in_terminal(os.path.join(places().sessions, name)):
         return enter(places(), name)
     if not sys.stdin.isatty():
-        return watch(DaemonClient(places()), name, put_to_sleep=False)
+        client = DaemonClient(places())
+        return watch(client, name, put_to_sleep=False, known=client.ask("show", session=name))
     return Attached(name).converse()
 
 

@@ -116,7 +116,7 @@ def resume(
     else:
         print_receipt(told)
     if follow:
-        return watch(client, told["id"], put_to_sleep=False)
+        return watch(client, told["id"], put_to_sleep=False, known=told)
     is_on_its_way = told.get("waits_until") is not None  # a daemon from before an upgrade does not tell
     return 1 if told["status"] in ("failed", "interrupted", "asleep") and not is_on_its_way else 0
 

@@ -11,7 +11,7 @@ import click
 from rekindle.api.client import DaemonClient
 from rekindle.cli.options import complete_resumable, complete_sessions, json_option, places, print_json, who
 from rekindle.cli.outcome import printable
-from rekindle.cli.receipts import receipt_line
+from rekindle.cli.receipts import print_woken, receipt_lines
 from rekindle.cli.watching import watch
 from rekindle.ports.errors import RekindleError, UsageError
 
@@ -24,11 +24,13 @@ from rekindle.ports.errors import RekindleError, UsageError
 def send(session: str, text: str, follow: bool, as_json: bool) -> int:
     """Say TEXT (- reads standard input) to the agent of SESSION. It is delivered once, in its turn.
 
-    A session without an agent gets one first, in the same conversation.
+    A session without an agent gets one first, in the same conversation if that can be; what was proved is printed.
     """
     client = DaemonClient(places())
     said = sys.stdin.read() if text == "-" else text
     told = client.ask("send", session=session, text=said, prompt_id=secrets.token_hex(4))
+    if told["woken"] and not as_json:
+        print_woken(told)
     if as_json:
         print_json(told)
     elif told["delivered"]:
@@ -44,7 +46,7 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
         print(f"{told['id']}: not delivered yet; it stays in the queue{why}.")
     on_its_way = told["delivered"] or (told["status"] == "working" and not told["stopped_keeper"])
     if follow and on_its_way:
-        return watch(client, told["id"], put_to_sleep=False)
+        return watch(client, told["id"], put_to_sleep=False, known=told)
     return 0 if on_its_way else 1
 
 
@@ -114,10 +116,8 @@ def show(session: str, as_json: bool) -> None:
     for attempt in told["session"]["attempts"]:
         end = f", {printable(attempt['how_ended'])}" if attempt["how_ended"] else ""
         print(f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{end}")
-        if attempt["receipt"]:
-            print(f"          {receipt_line(attempt['receipt'])}")
-            for line in (*attempt["receipt"]["unknown"], *attempt["receipt"]["repeated"]):
-                print(f"          - {printable(line)}")
+        for line in receipt_lines(attempt["receipt"]):
+            print(f"          {line}")
     for prompt in told["session"]["prompts"]:
         state = prompt["outcome"] if prompt["state"] == "failed" else prompt["state"]
         print(f"prompt    {prompt['id']} [{printable(state)}] {printable(prompt['text'])[:80]}")
