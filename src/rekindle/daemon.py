@@ -23,6 +23,7 @@ from rekindle.adapters.keeper_process import KeeperProcesses
 from rekindle.adapters.records import VaultRecords
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.rebuild import put_back, rebuild
+from rekindle.adapters.sql_store.store import SqlStore
 from rekindle.adapters.tmux import Terminals
 from rekindle.adapters.tree_snapshots import TreeSnapshots
 from rekindle.adapters.workplace import LocalWorkplace
@@ -38,6 +39,7 @@ from rekindle.api.service import Service
 from rekindle.core.session.standing import rests
 from rekindle.ports.errors import OwnedError
 from rekindle.ports.journal import Journal
+from rekindle.ports.store import StoreError
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.idle import put_idle_to_sleep
 from rekindle.runtime.outbox import deliver
@@ -197,6 +199,7 @@ async def _serve_with(
             watch(supervisor),
             listen(supervisor),
             _stay_reachable(server, places, lock),
+            _stay_in_place(store),
             *([_leave_when_idle(server, supervisor, features)] if on_demand else []),
         )
     ]
@@ -247,6 +250,14 @@ async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
         if not ours:
             log.error("the lock of this daemon was removed; leaving")
             server.stopping.set()
+
+
+async def _stay_in_place(store: SqlStore) -> None:
+    """Put the store back if somebody removed it, also while nothing is written to it."""
+    while True:
+        await asyncio.sleep(1.0)
+        with contextlib.suppress(StoreError):  # whoever writes next is told
+            store.stay_in_place()
 
 
 async def _leave_when_idle(server: Server, supervisor: Supervisor, features: Features) -> None:

@@ -396,6 +396,21 @@ def test_a_store_that_is_gone_is_rebuilt_from_the_sessions_folders(machine: Mach
     machine.ok("stop", session)
 
 
+@pytest.mark.parametrize("lost", ["store.db*", "store.db", "store.db-wal"])
+def test_prompts_acknowledged_after_the_store_was_deleted_survive_the_daemon(machine: Machine, lost: str) -> None:
+    session = machine.begin("say first", "sleep 600")
+    machine.until_said(session, "first")
+    machine.ok("send", session, "say earlier")
+    for path in Path(machine.places.state).glob(lost):
+        path.unlink()
+    machine.ok("send", session, "say second")
+    machine.ok("send", session, "say third")
+    machine.kill_daemon()
+    found = machine.show(session)
+    assert [one["text"] for one in found["session"]["prompts"]][1:] == ["say earlier", "say second", "say third"]
+    assert found["status"] == "working", "the same agent, which nobody disturbed"
+
+
 def test_a_daemon_whose_socket_was_removed_can_be_reached_again(machine: Machine) -> None:
     machine.ok("run", "say x")
     daemon = machine.daemon()
@@ -438,7 +453,7 @@ def test_wrong_types_on_the_socket_are_refused_and_harm_nobody(machine: Machine,
 
 
 def test_a_sender_whose_daemon_dies_is_heard_once(machine: Machine) -> None:
-    session = machine.begin("stream 60 0.05 word")
+    session = machine.begin("stream 400 0.05 word")
     machine.until_said(session, "word2")
     sending = subprocess.Popen(
         [str(BIN / "rekindle"), "send", session, "say only once"],

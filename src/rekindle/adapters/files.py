@@ -117,6 +117,15 @@ def make_folder(folder: str) -> None:
     sync_folder(parent)
 
 
+def sync_file(path: str | os.PathLike[str]) -> None:
+    """Put a file's content on disk."""
+    fd = open_to_read(path)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def sync_folder(folder: str) -> None:
     """Put a folder's entries on disk."""
     fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -7,13 +7,15 @@ open a file that may be missing, newer or damaged is `open`'s business.
 from __future__ import annotations
 
 import json
+import logging
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from rekindle.adapters.sql_store import schema, sqlite
+from rekindle.adapters.sql_store import in_place, schema, sqlite
 from rekindle.adapters.sql_store.codec import (
     Unreadable,
     decode_fact,
@@ -29,7 +31,9 @@ from rekindle.adapters.sql_store.rows import attempt_row, changed, prompt_row, r
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.state import Session
-from rekindle.ports.store import DamagedStore, OutboxEntry, Recorded, StaleGeneration
+from rekindle.ports.store import DamagedStore, OutboxEntry, Recorded, StaleGeneration, StoreError
+
+log = logging.getLogger(__name__)
 
 
 def make_engine(place: Path | str) -> sa.Engine:
@@ -45,8 +49,39 @@ class SqlStore:
 
     def __init__(self, place: Path | str) -> None:
         self._place = str(place)
-        self._engine = make_engine(place)
-        self._writer = self._engine.execution_options(**{sqlite.WRITES: True})
+        self._file = place if isinstance(place, Path) else None
+        self._known: in_place.Inodes | None = None
+        self._open(make_engine(place))
+
+    def _open(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._writer = engine.execution_options(**{sqlite.WRITES: True})
+        if self._file is not None:
+            self.named("-")  # opens the file and its log
+            self._known = in_place.inodes(self._file)
+
+    def stay_in_place(self) -> bool:
+        """See to it that what is committed is where the next daemon looks. Whether it had to be put back.
+
+        Somebody may delete or move the file while it is open. Raises StoreError if it cannot be put back.
+        """
+        if self._file is None or in_place.inodes(self._file) == self._known:
+            return False
+        try:
+            with closing(self._engine.raw_connection()) as held:
+                source = held.driver_connection
+                assert isinstance(source, sqlite3.Connection)
+                in_place.copy_back(source, self._file)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(
+                f"{self._place} was deleted or moved while it was in use, and cannot be put back: {error}",
+                "Nothing more is accepted. See whether its folder is there and has room, then ask again.",
+                code="store_gone",
+            ) from error
+        log.error("%s was deleted or moved while it was in use; it was put back with everything in it", self._place)
+        self._engine.dispose()
+        self._open(make_engine(self._file))
+        return True
 
     def commit(
         self,
@@ -64,7 +99,8 @@ class SqlStore:
             seq = self._append(connection, session.id, facts, bodies)
             self._remember(connection, session.id, offsets or {})
             self._post(connection, entries)
-            return seq
+        self.stay_in_place()
+        return seq
 
     def session(self, session: str) -> Session | None:
         query = sa.select(schema.sessions.c.id, schema.sessions.c.body).where(schema.sessions.c.id == session)
