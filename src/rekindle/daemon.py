@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rekindle.adapters import daemon_log
 from rekindle.adapters.conversation import said
 from rekindle.adapters.keeper_process import KeeperProcesses
 from rekindle.adapters.records import VaultRecords
@@ -62,13 +63,7 @@ def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
     places = Places(load(environment, None))
     places.make()
     lock = _take_lock(places)
-    logging.basicConfig(
-        filename=places.daemon_log if on_demand else None,
-        level=logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
-    if on_demand:
-        os.chmod(places.daemon_log, 0o600)
+    daemon_log.write(places.daemon_log if on_demand else None)
     try:
         _serve_over_faults(places, environment, lock, on_demand=on_demand)
     finally:

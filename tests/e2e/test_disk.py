@@ -55,3 +55,22 @@ def test_gc_gives_back_the_room_of_an_attempt_that_died_with_everything_else(mac
     assert told["freed"] > 10_000_000
     assert reserved(machine.folder(session)) == 0
     assert "hello" in machine.said(session)
+
+
+def test_with_an_open_umask_everything_is_still_for_this_user_alone(machine: Machine) -> None:
+    before = os.umask(0)
+    try:
+        session = machine.begin("say hello", "write made.txt by the agent")
+        machine.until_status(session, "waiting")
+        machine.kill(machine.pids(session)["agent"])
+        machine.until_status(session, "dead", "asleep", "interrupted")
+        machine.ok("resume", session)
+        machine.until_status(session, "waiting")
+        machine.ok("search", "hello")
+    finally:
+        os.umask(before)
+    ours = [Path(machine.places.state), Path(machine.places.runtime)]
+    found = [path for top in ours for path in (top, *top.rglob("*")) if not path.is_symlink()]
+    open_ones = [f"{path} {path.stat().st_mode & 0o777:o}" for path in found if path.stat().st_mode & 0o077]
+    assert open_ones == []
+    assert (machine.work / "made.txt").stat().st_mode & 0o777 == 0o666, "what the agent makes is its own business"
