@@ -1,12 +1,15 @@
 """Everything that can be set, as one object that is parsed once, at the edge, and not changed after that.
 
 Sources, the later one wins: `config.toml` in the user's configuration folder, `.rekindle.toml` at the top of the main
-checkout, environment variables. Only the command line and the composition root read this; the core never does.
+checkout, environment variables. A repository may come from anybody, so its file names plain folders inside of it and
+nothing else. Only the command line and the composition root read this; the core never does.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Mapping
 
 from rekindle.ports.errors import UsageError
@@ -14,7 +17,10 @@ from rekindle.ports.errors import UsageError
 SYNC_POLICIES = ("always", "batched", "none")
 _KEYS = ("feature_worktrees", "journal_sync", "progress_dir", "worktrees_dir")
 _CHOICES = {"journal_sync": SYNC_POLICIES, "feature_worktrees": ("each", "one")}
+#: What a repository may set: folders of its own.
 _INSIDE = ("progress_dir", "worktrees_dir")
+#: More than anybody has to say.
+_LONGEST = 1 << 16
 
 
 class Settings:
@@ -62,19 +68,9 @@ def load(environment: Mapping[str, str], root: str | None) -> Settings:
     home = environment.get("HOME") or os.path.expanduser("~")
     config = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     values: dict[str, str] = {}
-    files = [os.path.join(config, "rekindle", "config.toml")]
+    values.update(_read(os.path.join(config, "rekindle", "config.toml")))
     if root is not None:
-        files.append(os.path.join(root, ".rekindle.toml"))
-    for file in files:
-        found = _read(file)
-        values.update(found)
-        for key in _INSIDE:
-            inside = os.path.normpath(found.get(key, "."))
-            if file is not files[0] and (os.path.isabs(inside) or inside.startswith("..")):
-                raise UsageError(
-                    f"{file}: {key} leads out of the repository",
-                    f"a place outside can be set in your own config.toml or in REKINDLE_{key.upper()}",
-                )
+        values.update(_of_repository(os.path.join(root, ".rekindle.toml")))
     for key in _KEYS:
         variable = f"REKINDLE_{key.upper()}"
         if environment.get(variable):
@@ -97,24 +93,66 @@ def _runtime(environment: Mapping[str, str]) -> str:
     return f"/tmp/rekindle-{os.getuid()}"
 
 
-def _read(file: str) -> dict[str, str]:
+def _of_repository(file: str) -> dict[str, str]:
+    found = _read(file, follow=False)
+    for key, value in found.items():
+        own = f"set it in your own config.toml or in REKINDLE_{key.upper()}"
+        if key not in _INSIDE:
+            raise UsageError(f"{file}: a repository cannot set {key}", own)
+        problem = _why_not_inside(value)
+        if problem is not None:
+            raise UsageError(f"{file}: {key} {problem}", f"name a plain folder of the repository, or {own}")
+    return found
+
+
+def _why_not_inside(path: str) -> str | None:
+    """Why a repository cannot name this folder; None if it can."""
+    if not path.isprintable():
+        return "has control characters in it"
+    parts = path.split("/")
+    if os.path.isabs(path) or ".." in parts:
+        return "leads out of the repository"
+    if any(part.rstrip(". ").lower() in (".git", "git~1") for part in parts):
+        return "leads into git's own folder"
+    if all(part in ("", ".") for part in parts):
+        return "names the repository itself"
+    return None
+
+
+def _read(file: str, *, follow: bool = True) -> dict[str, str]:
     try:
-        with open(file, "rb") as handle:
-            raw = handle.read()
+        raw = _content(file, follow=follow)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({error.strerror})", "check its permissions") from error
+        reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
+        raise UsageError(f"{file}: cannot be read ({reason})", "mend it or move it away") from error
     import tomllib
 
     try:
         table = tomllib.loads(raw.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: is no TOML ({error})", "mend it or move it away") from error
+        raise UsageError(f"{file}: is not TOML ({error})", "mend it or move it away") from error
+    except RecursionError:
+        raise UsageError(f"{file}: is nested too deeply", "mend it or move it away") from None
     unknown = sorted(set(table) - set(_KEYS))
     if unknown:
         raise UsageError(f"{file}: unknown setting {unknown[0]!r}", f"the settings are: {', '.join(_KEYS)}")
     return {key: _checked(key, value, file) for key, value in table.items()}
+
+
+def _content(file: str, *, follow: bool) -> bytes:
+    """The content of a regular file of a sensible size: a pipe would wait for ever, a device has no end."""
+    fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", file)
+        content = os.read(fd, _LONGEST + 1)
+    finally:
+        os.close(fd)
+    if len(content) > _LONGEST:
+        raise OSError(errno.EFBIG, f"more than {_LONGEST} bytes", file)
+    return content
 
 
 def _checked(key: str, value: object, place: str) -> str:

@@ -15,7 +15,7 @@ from rekindle.adapters.journal_file.scan import FeatureScan
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.analysis import Analysis, analyse
 from rekindle.core.names import why_not
-from rekindle.ports.errors import BadName, NoFeature, NoRepository, NoSuchFeature
+from rekindle.ports.errors import BadName, ForeignRepository, NoFeature, NoRepository, NoSuchFeature
 from rekindle.ports.journal import Sync
 
 
@@ -52,12 +52,16 @@ class Workspace:
 
     def folder(self, feature: str) -> Path:
         """The feature's folder, which need not exist."""
-        return Path(self.progress, checked_name(feature, "feature"))
+        found = Path(self.progress, checked_name(feature, "feature"))
+        if found.is_symlink():
+            raise ForeignRepository(f"{found} is a symbolic link, and may lead anywhere", "make it a plain folder")
+        return found
 
     def journal(self, feature: str, sync: Sync | None = None) -> FileJournal:
         """The feature's journal, which need not exist."""
         chosen = sync or (Sync(self.settings.journal_sync) if self.settings.journal_sync else None)
-        return FileJournal(self.folder(feature) / EVENTS, feature, sync=chosen, snapshots=self._snapshots)
+        root = Path(self.repository.root)
+        return FileJournal(self.folder(feature) / EVENTS, feature, sync=chosen, snapshots=self._snapshots, root=root)
 
     def existing(self, feature: str) -> FileJournal:
         """The feature's journal; NoSuchFeature with the nearest names where there is none."""

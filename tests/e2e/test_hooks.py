@@ -97,7 +97,7 @@ def test_a_link_in_the_journals_place_is_not_written_through(scratch: Scratch, l
     assert not (scratch.home / "victim").exists()
     assert not (scratch.home / "events.jsonl").exists()
     assert "cannot be opened" in log(scratch)
-    assert scratch.run("track", "session.start").returncode == 1
+    assert scratch.run("track", "session.start").returncode in (1, 2)
 
 
 def test_the_same_session_started_again_continues_its_run(scratch: Scratch) -> None:

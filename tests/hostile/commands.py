@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.e2e.daemon import BIN
 from tests.hostile.stage import Scene, Stage
+from tests.hostile.starter import starter
 
 #: No command may hang: a user waits no longer than this, on a busy machine.
 SECONDS = 60
@@ -71,14 +71,11 @@ def type_all(stage: Stage, scene: Scene) -> Iterator[str]:
 
 def type_one(stage: Stage, scene: Scene, command: Command) -> subprocess.CompletedProcess[str]:
     """Type one command. Raises TimeoutExpired."""
-    return subprocess.run(
-        [str(BIN / command.program), *(word.replace("{feature}", scene.feature) for word in command.words)],
+    return starter().run(
+        command.program,
+        [word.replace("{feature}", scene.feature) for word in command.words],
         cwd=scene.cwd,
         env=stage.machine.environment(**scene.env),
-        input=command.stdin.replace("{cwd}", str(scene.cwd)),
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=SECONDS,
-        check=False,
+        stdin=command.stdin.replace("{cwd}", str(scene.cwd)),
+        seconds=SECONDS,
     )

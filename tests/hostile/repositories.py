@@ -423,12 +423,14 @@ def a_bare_repository_inside_of_the_files(stage: Stage) -> Scene:
 
 @hostile
 def a_git_folder_that_leads_to_another_repository(stage: Stage) -> Scene:
-    mine = stage.outside / "mine"
+    """git follows such a link, and so its folder is written to; what lies beside it gives no orders all the same."""
+    mine, theirs = stage.repo / "mine", stage.repo / "theirs"
     mine.mkdir()
+    theirs.mkdir()
     stage.git("init", "-q", "-b", f"feature/{FEATURE}", cwd=mine)
-    (stage.repo / ".git").symlink_to(mine / ".git")
-    stage.put_orders(stage.repo / PROGRESS)
-    return Scene(stage.repo)
+    (theirs / ".git").symlink_to(mine / ".git")
+    stage.put_orders(theirs / PROGRESS)
+    return Scene(theirs)
 
 
 # --- names ---

@@ -17,7 +17,18 @@ from tests.hostile.stage import HOSTILE, Stage
 #: The modules that fill the corpus.
 SOURCES = (repositories,)
 #: What still springs: it is named here until it is repaired.
-NOT_YET = frozenset(name for name, build in HOSTILE.items() if build.__module__ == repositories.__name__)
+NOT_YET = frozenset(
+    {
+        "a_journal_that_came_with_the_files",
+        "a_journal_in_a_folder_of_its_own_settings",
+        "a_head_file_that_leads_out",
+        "an_owner_file_that_leads_out",
+        "an_owner_without_end",
+        "a_bare_repository_inside_of_the_files",
+        "a_git_folder_that_leads_to_another_repository",
+        "a_journal_of_odd_words",
+    }
+)
 _CASES = [
     pytest.param(name, marks=pytest.mark.xfail(run=False, reason="not repaired yet")) if name in NOT_YET else name
     for name in HOSTILE
@@ -31,6 +42,8 @@ def machine() -> Iterator[Machine]:
         made = Machine(Path(folder, "home"), Path(folder, "work"))
         made.home.mkdir()
         made.work.mkdir()
+        for name in (".cache", ".local/state"):
+            (made.home / name).mkdir(parents=True)
         (made.home / ".bashrc").write_text("# the user's own\n")
         (made.home / ".ssh").mkdir(mode=0o700)
         (made.home / ".ssh" / "authorized_keys").write_text("ssh-ed25519 AAAA the user's own\n")

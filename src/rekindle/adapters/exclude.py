@@ -17,7 +17,13 @@ def keep_untracked(repository: Repository, folder: str) -> None:
     relative = os.path.relpath(folder, repository.root)
     if relative.startswith(os.pardir) or os.path.isabs(relative):
         return
-    if is_tracked(repository.root, relative):
+    tracked = is_tracked(repository.root, relative)
+    if tracked is None:
+        raise JournalTracked(
+            f"git cannot say whether {relative} is under version control",
+            f"see what `git ls-files -- {shlex.quote(relative)}` says in {repository.root}, and mend that first",
+        )
+    if tracked:
         raise JournalTracked(
             f"{relative} is under version control; a checkout would rewrite the journal",
             f"take it out with `git rm -r --cached {shlex.quote(relative)}` and commit (the files stay where they are)",
@@ -25,6 +31,7 @@ def keep_untracked(repository: Repository, folder: str) -> None:
     repository.exclude(folder)
 
 
-def is_tracked(root: str, relative: str) -> bool:
-    """Whether git tracks anything below this folder. False where git cannot say."""
-    return bool(git_process.output(root, "ls-files", "-z", "--", relative, seconds=30))
+def is_tracked(root: str, relative: str) -> bool | None:
+    """Whether git tracks anything below this folder. None where git cannot say: that is not a no."""
+    found = git_process.output(root, "ls-files", "-z", "--", relative, seconds=30)
+    return bool(found) if found is not None else None

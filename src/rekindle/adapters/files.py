@@ -6,12 +6,14 @@ because a repository from elsewhere could lead a link anywhere.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
 import time
 
 EVENTS = "events.jsonl"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def replace(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644, durable: bool = False) -> None:
@@ -39,9 +41,10 @@ def replace(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644, dur
         sync_folder(os.path.dirname(target))
 
 
-def open_to_read(path: str | os.PathLike[str]) -> int:
-    """Open a regular file; anything else (a pipe would wait for ever) is an OSError."""
-    return _regular(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), path)
+def open_to_read(path: str | os.PathLike[str], *, follow: bool = True) -> int:
+    """Open a regular file; anything else (a pipe would wait for ever) is an OSError, without `follow` a link too."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    return _regular(os.open(path, flags if follow else flags | os.O_NOFOLLOW), path)
 
 
 def read(path: str | os.PathLike[str]) -> bytes:
@@ -54,14 +57,72 @@ def read(path: str | os.PathLike[str]) -> bytes:
         os.close(fd)
 
 
-def open_to_append(path: str) -> int:
-    """Open a regular file for reading and appending; it is made if there is none. Links are refused."""
-    if os.path.islink(os.path.dirname(path)):
-        raise OSError(40, "its folder is a symbolic link", path)
-    return _regular(
-        os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644),
-        path,
-    )
+def read_short(path: str | os.PathLike[str], most: int) -> bytes:
+    """The content of a regular file that is no link and has at most `most` bytes. Raises OSError."""
+    fd = open_to_read(path, follow=False)
+    try:
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            content = file.read(most + 1)
+    finally:
+        os.close(fd)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"more than {most} bytes", os.fspath(path))
+    return content
+
+
+def open_to_append(path: str, root: str | None = None) -> int:
+    """Open a regular file for reading and appending; it is made if there is none. Links are refused.
+
+    Below `root` nothing on the way may be a link either, and missing folders are made.
+    """
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    folder, name = os.path.split(path)
+    if root is not None and is_below(folder, root):
+        parent = open_folder(root, os.path.relpath(folder, root), make=True)
+        try:
+            return _regular(os.open(name, flags, 0o644, dir_fd=parent), path)
+        finally:
+            os.close(parent)
+    if os.path.islink(folder):
+        raise OSError(errno.ELOOP, "its folder is a symbolic link", path)
+    make_folder(folder)
+    return _regular(os.open(path, flags, 0o644), path)
+
+
+def is_below(path: str, root: str) -> bool:
+    """Whether a path is in a folder, or is that folder, by its name."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def open_folder(root: str, relative: str, *, make: bool = False) -> int:
+    """A descriptor of a folder below `root`, reached one name at a time without following a link. Raises OSError."""
+    fd = os.open(root, _FOLDER | os.O_NOFOLLOW)
+    way = root
+    for name in relative.split(os.sep):
+        if name in ("", os.curdir):
+            continue
+        way = os.path.join(way, name)
+        try:
+            below = _open_next(name, fd, way, make=make)
+        finally:
+            os.close(fd)
+        fd = below
+    return fd
+
+
+def _open_next(name: str, parent: int, way: str, *, make: bool) -> int:
+    try:
+        if make:
+            try:
+                os.mkdir(name, dir_fd=parent)
+                os.fsync(parent)
+            except FileExistsError:
+                pass
+        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
+    except OSError as error:
+        if error.errno in (errno.ENOTDIR, errno.ELOOP) and os.path.islink(way):
+            raise OSError(errno.ELOOP, "is a symbolic link", way) from error
+        raise OSError(error.errno, error.strerror, way) from error
 
 
 def _regular(fd: int, path: str | os.PathLike[str]) -> int:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import os
 
+from rekindle.adapters import files, ownership
 from rekindle.core.names import feature_of_branch
+from rekindle.ports.errors import ForeignRepository
 
 _OVERRIDES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
 PROGRESS = os.path.join(".claude", "progress")
+_LONGEST_EXCLUDE = 1 << 20
+_LONGEST_CONFIG = 1 << 20
 
 
 class Repository:
@@ -55,23 +59,46 @@ class Repository:
     def exclude(self, folder: str) -> None:
         """List a folder of the main checkout in git's `info/exclude`, once. A read-only git folder is no error."""
         relative = os.path.relpath(folder, self.root)
-        if self.top is None or relative.startswith(os.pardir):
+        if self.top is None or relative.startswith(os.pardir) or not relative.isprintable():
             return
-        pattern = b"/" + os.fsencode(relative) + b"/"
-        path = os.path.join(self.common, "info", "exclude")
+        escaped = "".join(f"\\{char}" if char in "\\*?[ " else char for char in relative)
+        pattern = b"/" + os.fsencode(escaped) + b"/"
         try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "a+b") as file:
+            fd = files.open_to_append(os.path.join(self.common, "info", "exclude"), self.common)
+            with os.fdopen(fd, "a+b") as file:
                 file.seek(0)
-                text = file.read()
-                if pattern not in text.splitlines():
+                text = file.read(_LONGEST_EXCLUDE)
+                if pattern not in text.splitlines() and len(text) < _LONGEST_EXCLUDE:
                     file.write((b"" if not text or text.endswith(b"\n") else b"\n") + pattern + b"\n")
         except OSError:
             return
 
     def progress_folder(self, configured: str | None = None) -> str:
         """Where the journals are: under the main checkout, so that every worktree shares them."""
-        return os.path.normpath(os.path.join(self.root, configured or PROGRESS))
+        return self.folder(configured or PROGRESS, "progress_dir")
+
+    def folder(self, configured: str, setting: str) -> str:
+        """A folder of the main checkout's, which need not exist. Raises ForeignRepository if it is not really in there.
+
+        No link may be on the way, nor another repository, nor anything that another user owns. A place that is plainly
+        outside was chosen by the user: a repository's own settings cannot name one.
+        """
+        folder = os.path.normpath(os.path.join(self.root, configured))
+        if not files.is_below(folder, self.root):
+            return folder
+        way, seen = self.root, []
+        hint = f"make it a plain folder, or set {setting} in your own config.toml or in REKINDLE_{setting.upper()}"
+        for name in os.path.relpath(folder, self.root).split(os.sep):
+            way = os.path.join(way, name)
+            if name.lower() == ".git":
+                raise ForeignRepository(f"{way} is git's own folder", hint)
+            if os.path.islink(way):
+                raise ForeignRepository(f"{way} is a symbolic link, and may lead anywhere", hint)
+            if os.path.lexists(os.path.join(way, ".git")):
+                raise ForeignRepository(f"{way} is another repository", hint)
+            seen.append(way)
+        ownership.check(self.root, seen)
+        return folder
 
 
 def is_overridden() -> bool:
@@ -80,7 +107,27 @@ def is_overridden() -> bool:
 
 
 def find(start: str) -> Repository | None:
-    """The repository that `start` is in, or None."""
+    """The repository that `start` is in, or None. Raises ForeignRepository if it is another user's, or leads away."""
+    found = _find(start)
+    if found is None:
+        return None
+    top = found.top or found.git_dir
+    ownership.check(top, (top, os.path.join(top, ".git"), found.git_dir))
+    ownership.check(found.root, (found.root, found.common, os.path.join(found.root, ".rekindle.toml")))
+    if found.git_dir != found.common and os.path.dirname(found.git_dir) != os.path.join(found.common, "worktrees"):
+        raise ForeignRepository(
+            f"{os.path.join(top, '.git')} leads to {found.common}, which does not know it as a worktree",
+            "move that .git away, or make the worktree with `git worktree add`",
+        )
+    if found.top is not None and not is_overridden() and not files.is_below(os.path.realpath(start), found.top):
+        raise ForeignRepository(
+            f"the repository around {start} has its work tree somewhere else: {found.top}",
+            "look at core.worktree with `git config --local --list`; to use it all the same, set GIT_WORK_TREE",
+        )
+    return found
+
+
+def _find(start: str) -> Repository | None:
     if is_overridden():
         return _ask_git(start)
     folder = os.path.realpath(start)
@@ -89,12 +136,12 @@ def find(start: str) -> Repository | None:
         if os.path.isdir(dot_git):
             if os.path.exists(os.path.join(dot_git, "HEAD")):
                 if _has_worktree_setting(dot_git):
-                    return _ask_git(start)
+                    return _ask_git(start, folder)
                 return Repository(common=dot_git, git_dir=dot_git, root=folder, top=folder)
         elif os.path.isfile(dot_git):
-            return _linked(folder, dot_git) or _ask_git(start)
+            return _linked(folder, dot_git) or _ask_git(start, folder)
         elif os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
-            return _ask_git(start)
+            return _ask_git(start, folder)
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
@@ -117,25 +164,35 @@ def _linked(folder: str, dot_git: str) -> Repository | None:
 
 
 def _has_worktree_setting(git_dir: str) -> bool:
-    try:
-        with open(os.path.join(git_dir, "config"), "rb") as file:
-            text = file.read().lower()
-    except OSError:
-        return False
+    text = _config(git_dir)
     return b"worktree =" in text or b"worktree=" in text or b"bare = true" in text
+
+
+def _config(git_dir: str) -> bytes:
+    """git's settings of a repository in small letters; nothing where they cannot be read."""
+    try:
+        fd = files.open_to_read(os.path.join(git_dir, "config"))
+    except OSError:
+        return b""
+    with os.fdopen(fd, "rb") as file:
+        return file.read(_LONGEST_CONFIG).lower()
 
 
 def _first_line(path: str) -> str | None:
     try:
-        with open(path, "rb") as file:
-            return file.readline(8192).decode("utf-8", "surrogateescape").rstrip("\r\n")
+        fd = files.open_to_read(path)
     except OSError:
         return None
+    with os.fdopen(fd, "rb") as file:
+        return file.readline(8192).decode("utf-8", "surrogateescape").rstrip("\r\n")
 
 
-def _ask_git(start: str) -> Repository | None:
+def _ask_git(start: str, folder: str | None = None) -> Repository | None:
+    """What git says. Of a repository in another user's `folder` it would say nothing, so that is looked at first."""
     from rekindle.adapters import git_process
 
+    if folder is not None:
+        ownership.check(folder, (folder, os.path.join(folder, ".git")))
     theirs = {name: os.environ[name] for name in _OVERRIDES if os.environ.get(name)}
 
     def git(*words: str) -> str | None:
@@ -154,8 +211,4 @@ def _ask_git(start: str) -> Repository | None:
 
 
 def _is_bare(git_dir: str) -> bool:
-    try:
-        with open(os.path.join(git_dir, "config"), "rb") as file:
-            return b"bare = true" in file.read().lower()
-    except OSError:
-        return False
+    return b"bare = true" in _config(git_dir)

@@ -15,6 +15,8 @@ LOCK_NAME = "owner.lock"
 RECORD_NAME = "owner.json"
 #: Somebody who only asks who holds the lock has it for a moment.
 _PATIENCE = 0.2
+#: A record has a few hundred bytes.
+_LONGEST = 1 << 16
 
 
 class Owner:
@@ -72,7 +74,7 @@ def forget(folder: str, sid: str) -> None:
     """The run has ended: nobody owns it any more."""
     path = os.path.join(folder, RECORD_NAME)
     try:
-        kept = json.loads(files.read(path))
+        kept = json.loads(files.read_short(path, _LONGEST))
         if isinstance(kept, dict) and kept.get("sid") == sid:
             os.unlink(path)
     except (OSError, ValueError, RecursionError):
@@ -85,7 +87,7 @@ def owner(folder: str, *, lock_is_ours: bool = False) -> Owner | None:
     Whoever holds the lock says so: then it is not taken for the lock of another.
     """
     try:
-        kept = json.loads(files.read(os.path.join(folder, RECORD_NAME)))
+        kept = json.loads(files.read_short(os.path.join(folder, RECORD_NAME), _LONGEST))
         sid, pid = kept["sid"], kept["pid"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -61,7 +61,7 @@ def make(cwd: str, name: str, folder: str | None = None) -> Worktree:
             f"{repo.root} has no commit that a worktree could begin with", "make a first commit, then try again"
         )
     branch = _branch(git, name)
-    place = os.path.normpath(os.path.join(repo.root, folder or FOLDER))
+    place = repo.folder(folder or FOLDER, "worktrees_dir")
     path = os.path.join(place, folder_of(name))
     is_there = _look(git, path, branch)
     if not is_there:

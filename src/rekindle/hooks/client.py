@@ -65,7 +65,9 @@ def note() -> None:
     if not os.path.isdir(progress):
         repo.exclude(progress)
     folder = os.path.join(progress, feature)
-    appender = Appender(os.path.join(folder, "events.jsonl"), lock_seconds=_LOCK_SECONDS)
+    if os.path.islink(folder):
+        raise ValueError(f"{folder}: cannot be opened (it is a symbolic link)")
+    appender = Appender(os.path.join(folder, "events.jsonl"), lock_seconds=_LOCK_SECONDS, root=repo.root)
     name = call.get("hook_event_name")
     if name == "SessionStart":
         _session_start(call, appender, folder, feature, repo.branch)
@@ -99,7 +101,7 @@ def _progress_setting(root: str) -> str | None:
     given = os.environ.get("REKINDLE_PROGRESS_DIR")
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     files = (os.path.join(root, ".rekindle.toml"), os.path.join(home, "rekindle", "config.toml"))
-    if given or not any(os.path.exists(file) for file in files):
+    if given or not any(os.path.lexists(file) for file in files):
         return given or None
     from rekindle.settings import load
 

@@ -9,10 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from rekindle.adapters import files
-from rekindle.ports.errors import RekindleError, UsageError
+from rekindle.ports.errors import ForeignRepository, RekindleError, UsageError
 
 PROGRAM = "rekindle-hook"
 EVENTS = {"SessionStart": None, "PostToolUse": "*", "Stop": None, "SessionEnd": None}
+
+
+def settings_file(top: str, name: str = "settings.json") -> Path:
+    """Claude Code's settings of a project. Raises ForeignRepository where a link leads out of it, or into git's folder.
+
+    A link that stays in the project is the project's own way to keep its files.
+    """
+    file = os.path.join(top, ".claude", name)
+    real, whole = os.path.realpath(file), os.path.realpath(top)
+    if not files.is_below(real, whole) or ".git" in os.path.relpath(real, whole).lower().split(os.sep):
+        raise ForeignRepository(f"{file} leads out of the project, to {real}", "make .claude and the file plain ones")
+    return Path(file)
 
 
 def install(file: Path, command: str) -> list[str]:

@@ -4,6 +4,7 @@ RekindleError                  1   it failed
 ├── UsageError                 2   wrong usage or bad input
 │   ├── BadName                    a feature, task or agent name that cannot be one
 │   ├── NoRepository               not inside a git repository
+│   ├── ForeignRepository          a repository of another user, or one that leads somewhere else
 │   ├── NoFeature                  the branch names no feature and none was given
 │   ├── NoSuchFeature              no journal of that name
 │   ├── NoOpenRun                  the feature has no run that this event could belong to
@@ -59,6 +60,12 @@ class NoRepository(UsageError):
     """There is no git repository here."""
 
     code = "no_repository"
+
+
+class ForeignRepository(UsageError):
+    """A repository of another user, or one whose files lead out of it: nothing of it is used."""
+
+    code = "foreign_repository"
 
 
 class NoFeature(UsageError):

@@ -27,7 +27,7 @@ class Worktrees:
 
     def top(self, repo: Repository) -> str:
         """The folder of the worktrees of all features."""
-        return os.path.normpath(os.path.join(repo.root, self.folder or worktrees.FOLDER))
+        return repo.folder(self.folder or worktrees.FOLDER, "worktrees_dir")
 
 
 #: One at a time makes or removes worktrees in a repository: git stumbles over another one's half-made worktree.

@@ -42,8 +42,11 @@ class System:
 class Appender:
     """One open log. Not for use by several threads at once; any number of processes may have their own."""
 
-    def __init__(self, path: str, *, lock_seconds: float = 30.0, system: System | None = None) -> None:
+    def __init__(
+        self, path: str, *, lock_seconds: float = 30.0, system: System | None = None, root: str | None = None
+    ) -> None:
         self.path = path
+        self._root = root
         self._head_path = os.path.join(os.path.dirname(path), HEAD_NAME)
         self._lock_seconds = lock_seconds
         self._system = system or System()
@@ -145,7 +148,7 @@ class Appender:
 
     def _locked(self) -> int:
         before, self._fd = self._fd, -1
-        now = lock.open_locked(self.path, before, self._lock_seconds)
+        now = lock.open_locked(self.path, before, self._lock_seconds, self._root)
         if now != before:
             self._own = None
         return now

@@ -22,6 +22,8 @@ _SEQ = [b",", b"seq"]
 _TYPE = [b"type", b":"]
 _CHECKED = 512
 _BLOCK = 1 << 20
+#: More than any head that we store.
+_LONGEST = 8 << 20
 #: How many sids the file beside the log remembers, besides the open runs. A hook parses it on every call.
 _REMEMBERED = 100
 
@@ -181,7 +183,7 @@ def load(path: str, fd: int, size: int, inode: int) -> Head:
     """The head kept at `path` if it still fits this log, else an empty one that starts at the beginning."""
     head = Head(inode)
     try:
-        digest, _, body = files.read(path).partition(b"\n")
+        digest, _, body = files.read_short(path, _LONGEST).partition(b"\n")
         if digest != _digest(body):
             return head
         kept = json.loads(body)

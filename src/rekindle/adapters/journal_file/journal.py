@@ -28,13 +28,15 @@ class FileJournal:
         clock: Callable[[], float] = time.time,
         system: low.System | None = None,
         lock_seconds: float = 30.0,
+        root: Path | None = None,
     ) -> None:
         self.path = path
         self._feature = feature
         self._sync = sync
         self._snapshots = snapshots
         self._clock = clock
-        self._appender = low.Appender(str(path), system=system, lock_seconds=lock_seconds)
+        top = str(root) if root is not None else None
+        self._appender = low.Appender(str(path), system=system, lock_seconds=lock_seconds, root=top)
         self._waiting = False
 
     def append(self, event: NewEvent, *, sid: str | None, fresh: bool = False, sync: Sync | None = None) -> Appended:

@@ -16,27 +16,28 @@ class AppendError(Exception):
         self.code, self.message, self.hint = code, message, hint
 
 
-def open_locked(path: str, fd: int, seconds: float) -> int:
+def open_locked(path: str, fd: int, seconds: float, root: str | None = None) -> int:
     """The journal, open and locked: `fd` if that is still the file at `path`, else a new descriptor (fd is closed).
 
     A repair may have put a new file in the place of the one that was open; writing to the old one would lose the event.
+    Below `root` no link is followed.
     """
     while True:
         if fd < 0:
             try:
-                files.make_folder(os.path.dirname(path))
-                fd = files.open_to_append(path)
+                fd = files.open_to_append(path, root)
             except OSError as error:
+                where = "" if error.filename in (None, path) else f"{error.filename}: "
                 raise AppendError(
                     "journal_unwritable",
-                    f"{path}: cannot be opened for writing ({error.strerror})",
+                    f"{path}: cannot be opened for writing ({where}{error.strerror})",
                     "check the progress folder: permissions, links, anything in the way",
                 ) from error
         try:
             take(path, fd, seconds)
             here = os.fstat(fd).st_ino
             try:
-                there = os.stat(path).st_ino
+                there = os.stat(path, follow_symlinks=False).st_ino
             except FileNotFoundError:
                 there = -1
         except BaseException:

@@ -18,9 +18,12 @@ from rekindle.core.journal.tail import Tail, last_run
 _WORTH_A_SNAPSHOT = 1 << 16
 
 
-def read_state(path: Path, snapshots: SnapshotCache | None = None) -> JournalState:
-    """Everything that the journal at `path` says. Raises OSError where it cannot be read."""
-    fd = files.open_to_read(path)
+def read_state(path: Path, snapshots: SnapshotCache | None = None, *, follow: bool = False) -> JournalState:
+    """Everything that the journal at `path` says. Raises OSError where it cannot be read, or is a link.
+
+    `follow` is for a path that the user has typed: a link there is the user's own.
+    """
+    fd = files.open_to_read(path, follow=follow)
     try:
         size = os.fstat(fd).st_size
         kept = snapshots.load(path, fd, size) if snapshots is not None else None
@@ -35,7 +38,7 @@ def read_state(path: Path, snapshots: SnapshotCache | None = None) -> JournalSta
 
 def read_tail(path: str | Path) -> Tail | None:
     """Who wrote last. Reads from the end and no further than it must; raises OSError."""
-    fd = files.open_to_read(path)
+    fd = files.open_to_read(path, follow=False)
     try:
         return last_run(map(decode_line, blocks.backward(fd, os.fstat(fd).st_size)))
     finally:

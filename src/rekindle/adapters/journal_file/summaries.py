@@ -56,8 +56,8 @@ def feature_names(progress: str) -> list[str]:
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
-        return entry.is_dir()
-    except OSError:  # a link that leads round in a circle
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
         return False
 
 

@@ -49,7 +49,7 @@ def analyze(what: str, as_json: bool) -> None:
 
 def _read(path: Path) -> JournalState:
     try:
-        return read_state(path, SnapshotCache(Path(load(os.environ, None).cache_dir, "journals")))
+        return read_state(path, SnapshotCache(Path(load(os.environ, None).cache_dir, "journals")), follow=True)
     except OSError as error:
         raise NoSuchFeature(f"{path}: cannot be read ({error.strerror})", "give the path of an events.jsonl") from error
 

@@ -133,15 +133,18 @@ def _repository(here: Workspace) -> Iterator[Finding]:
     progress = here.progress
     yield _locks(progress if os.path.isdir(progress) else repo.root)
     relative = os.path.relpath(progress, repo.root)
-    if repo.top is not None and exclude.is_tracked(repo.root, relative):
+    tracked = exclude.is_tracked(repo.root, relative) if repo.top is not None else False
+    if tracked is None:
+        yield Finding("bad", f"git cannot say whether {relative} is under version control", "see what git status says")
+    elif tracked:
         yield Finding(
             "bad",
             f"{relative} is under version control: a checkout would rewrite the journals",
             f"git rm -r --cached {relative}, and commit",
         )
-    file = Path(repo.top or repo.root, ".claude", "settings.json")
-    for settings in (file, file.with_name("settings.local.json")):
+    for name in ("settings.json", "settings.local.json"):
         try:
+            settings = installer.settings_file(repo.top or repo.root, name)
             found = installer.installed(settings)
         except RekindleError as error:
             yield Finding("bad", error.message, error.hint)

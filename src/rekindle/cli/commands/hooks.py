@@ -62,4 +62,4 @@ def uninstall(local: bool, as_json: bool) -> None:
 
 def _file(local: bool) -> Path:
     repo = workspace().repository
-    return Path(repo.top or repo.root, ".claude", "settings.local.json" if local else "settings.json")
+    return installer.settings_file(repo.top or repo.root, "settings.local.json" if local else "settings.json")
