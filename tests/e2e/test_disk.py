@@ -67,6 +67,9 @@ def test_with_an_open_umask_everything_is_still_for_this_user_alone(machine: Mac
         machine.ok("resume", session)
         machine.until_status(session, "waiting")
         machine.ok("search", "hello")
+        machine.ok("stop", session, "--sleep")
+        machine.ok("export", session, "-o", str(machine.home / "moved.tar.gz"))
+        machine.ok("import", str(machine.home / "moved.tar.gz"), "--as-new", "--cwd", str(machine.work))
     finally:
         os.umask(before)
     ours = [Path(machine.places.state), Path(machine.places.runtime)]

@@ -178,6 +178,19 @@ def make_folder(folder: str) -> None:
     sync_folder(parent)
 
 
+def make_private(folder: str | os.PathLike[str]) -> None:
+    """Make a folder and its parents for this user alone, whatever the umask is. Those that exist stay as they are."""
+    path = os.fspath(folder)
+    if not path or os.path.isdir(path):
+        return
+    make_private(os.path.dirname(path))
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+
+
 def sync_file(path: str | os.PathLike[str]) -> None:
     """Put a file's content on disk."""
     fd = open_to_read(path)

@@ -6,6 +6,7 @@ import os
 import stat
 import zlib
 
+from rekindle.adapters import files
 from rekindle.ports.errors import UsageError
 from rekindle.settings import Settings
 
@@ -42,7 +43,7 @@ class Places:
     def make(self) -> None:
         """Make the folders, for this user alone."""
         for folder in (self.state, self.sessions, os.path.dirname(self.runtime), self.runtime, self.sockets):
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+            files.make_private(folder)
             found = os.lstat(folder)
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
                 raise UsageError(f"{folder} is not a folder of yours", "set XDG_RUNTIME_DIR, or XDG_STATE_HOME, to one")

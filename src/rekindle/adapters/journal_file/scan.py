@@ -78,7 +78,7 @@ class FeatureScan:
         if self._cache is None:
             return
         try:
-            self._cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            files.make_private(self._cache.parent)
             files.replace(self._cache, msgspec.msgpack.encode(found), mode=0o600)
         except (OSError, UnicodeEncodeError):
             return

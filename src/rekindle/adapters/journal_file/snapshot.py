@@ -64,7 +64,7 @@ class SnapshotCache:
                 run.pack()
             kept = _Snapshot(_FORMAT, os.fstat(fd).st_ino, offset, _probe(fd, offset), state)
             body = msgspec.msgpack.encode(kept)
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            files.make_private(self._folder)
             files.replace(self._file(path), _hash(body) + body, mode=0o600)
         except (OSError, UnicodeEncodeError, OverflowError):
             return

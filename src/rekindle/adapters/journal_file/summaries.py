@@ -90,7 +90,7 @@ def _known(cache: str, progress: str) -> dict[str, list[Any]]:
 
 def _store(path: str, document: dict[str, Any]) -> None:
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        files.make_private(os.path.dirname(path))
         files.replace(path, json.dumps(document).encode(), mode=0o600)
     except OSError:
         return

@@ -15,6 +15,7 @@ from typing import IO
 
 import msgspec
 
+from rekindle.adapters import files
 from rekindle.core.moving import FORMAT, LARGEST_MANIFEST, MANIFEST, VERSION, Manifest, Member, why_not_manifest
 from rekindle.ports.errors import RekindleError, UsageError
 
@@ -143,7 +144,7 @@ def _manifest(tar: tarfile.TarFile, info: tarfile.TarInfo, path: str) -> Manifes
 
 def _extract(content: IO[bytes], target: str) -> str:
     """Write a file and return its hash. Empty blocks stay holes: a spool gives its old ones back."""
-    os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    files.make_private(os.path.dirname(target))
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     hashed = hashlib.sha256()
     with os.fdopen(fd, "wb") as file:

@@ -93,7 +93,7 @@ def export(
 
 def _put(stage: str, path: str, data: bytes) -> None:
     target = os.path.join(stage, path)
-    os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    files.make_private(os.path.dirname(target))
     with open(target, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(data)
 

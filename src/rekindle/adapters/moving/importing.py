@@ -65,7 +65,7 @@ def put_in_place(
 
     Raises RekindleError and OSError; then nothing of it is left here.
     """
-    os.makedirs(staging, mode=0o700, exist_ok=True)
+    files.make_private(staging)
     notes: list[str] = []
     with ExitStack() as undo:
         undo.enter_context(_alone(staging))
@@ -75,7 +75,7 @@ def put_in_place(
         manifest = archive.unpack(path, stage)
         place = choose(manifest)
         folder = os.path.join(stage, FOLDER.rstrip("/"))
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        files.make_private(folder)
         _check_facts(stage, manifest)
         if place.token is not None and manifest.token is not None:
             _rename_conversation(stage, folder, manifest.token, place.token)
@@ -203,7 +203,7 @@ def _record(stage: str, place: Place, session: Session, notes: list[str], taken_
     try:
         there = files.read(target)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        files.make_private(os.path.dirname(target))
         files.replace(target, data, mode=0o600, durable=True)
         taken_back.callback(os.unlink, target)
         return
