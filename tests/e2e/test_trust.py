@@ -48,7 +48,7 @@ def test_a_yes_is_remembered_until_it_is_taken_back_or_the_definition_changes(fi
 
 def test_an_agent_cannot_say_yes(filtered: Scratch) -> None:
     done = filtered.run("trust", "filters", "--yes", env={"REKINDLE_STAMP": "x"})
-    assert done.returncode == 3
+    assert done.returncode == 4
     assert not filtered.json("trust", "filters")["filters"][0]["approved"]
 
 

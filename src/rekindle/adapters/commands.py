@@ -36,7 +36,7 @@ async def run(words: Sequence[str], cwd: str, env: Mapping[str, str], seconds: f
         process = await asyncio.create_subprocess_exec(
             *words,
             cwd=cwd,
-            env={**env, "PWD": cwd},
+            env={**env, "PWD": cwd, "REKINDLE_CHECK": "1"},  # what it runs may be an agent's work
             stdin=DEVNULL,
             stdout=said,
             stderr=STDOUT,

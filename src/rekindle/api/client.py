@@ -183,10 +183,9 @@ def start_daemon(places: Places) -> None:
     import subprocess
     import time
 
-    if os.environ.get("REKINDLE_STAMP"):
-        raise RekindleError(
-            "an agent cannot start the daemon: it would end with the agent", "start `rekindle serve` outside of it"
-        )
+    from rekindle.adapters import ancestry
+
+    ancestry.refuse_inside("start the daemon, which would end with it", "rekindle serve")
     places.make()
     listens, says = os.pipe()
     log = os.open(places.daemon_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -16,8 +16,11 @@ from typing import Any
 
 import msgspec
 
+from rekindle.adapters import ancestry
+from rekindle.adapters.process_identity import start_time
 from rekindle.api.operations import Operation
 from rekindle.api.service import Service
+from rekindle.core import inside
 from rekindle.ports.errors import RekindleError, UsageError
 
 log = logging.getLogger(__name__)
@@ -55,7 +58,8 @@ class Server:
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.clients += 1
         try:
-            if _peer_uid(writer) != os.getuid():
+            peer = _peer(writer)
+            if peer is None:
                 return
             while True:
                 try:
@@ -65,7 +69,7 @@ class Server:
                     return
                 if not line:
                     return
-                request, answer = await self._handle(line)
+                request, answer = await self._handle(line, peer)
                 writer.write(_encoded(request, answer))
                 await writer.drain()
                 if request is not None and request.get("op") == "follow_feed":
@@ -76,23 +80,30 @@ class Server:
             self.clients -= 1
             writer.close()
 
-    async def _handle(self, line: bytes) -> tuple[dict[str, Any] | None, Answer]:
+    async def _handle(self, line: bytes, peer: Peer) -> tuple[dict[str, Any] | None, Answer]:
         request: dict[str, Any] | None = None
         try:
             request = json.loads(line)
             if not isinstance(request, dict):
                 request = None
                 raise UsageError("a request is a JSON object", 'for example {"op": "ping"}')
-            if request.get("op") == "follow_feed":
-                return request, {"ok": True}
-            operation = self._operations.get(str(request.get("op")))
-            if operation is None:
+            op = str(request.get("op"))
+            if op != "follow_feed" and op not in self._operations:
                 raise UsageError(
                     f"there is no operation {request.get('op')!r}", f"there are: {', '.join(self._operations)}"
                 )
+            is_inside = peer.is_inside()
+            if is_inside and not inside.may_ask(op, request.get("type")):
+                raise ancestry.refusal(f"ask the daemon for `{op}`")
+            if op == "follow_feed":
+                return request, {"ok": True}
+            operation = self._operations[op]
             values = {key: value for key, value in request.items() if key not in ("op", "seq")}
             checked = _checked(operation, values)
-            return request, {"ok": True, **await operation(**checked)}
+            answer = await operation(**checked)
+            if is_inside and op == "list":
+                answer = {"sessions": [inside.harmless(one) for one in answer["sessions"]]}
+            return request, {"ok": True, **answer}
         except RekindleError as error:
             return request, _failed(error)
         except (msgspec.ValidationError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -152,8 +163,25 @@ def _encoded(request: dict[str, Any] | None, answer: Answer) -> bytes:
     return json.dumps({"re": seq, **answer}).encode() + b"\n"
 
 
-def _peer_uid(writer: asyncio.StreamWriter) -> int:
+class Peer:
+    """The process that connected. Whoever hands its connection on does not change who that was."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._started = start_time(pid)
+        self._standing: inside.Standing | None = None
+
+    def is_inside(self) -> bool:
+        """Whether it lives inside an agent. One that is gone, or was when it was first looked at, may have been."""
+        if self._standing is None:
+            known = self._started is not None
+            self._standing = ancestry.standing_of(self._pid, self._started, daemon=os.getpid()) if known else "unknown"
+        return self._standing != "outside"
+
+
+def _peer(writer: asyncio.StreamWriter) -> Peer | None:
+    """Who has connected; None: another user."""
     connection: socket.socket = writer.get_extra_info("socket")
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    _, uid, _ = struct.unpack("3i", credentials)
-    return int(uid)
+    pid, uid, _ = struct.unpack("3i", credentials)
+    return Peer(pid) if uid == os.getuid() else None

@@ -95,10 +95,25 @@ def app(ctx: click.Context, as_json: bool) -> None:
     """
     if as_json and ctx.invoked_subcommand is not None:
         raise click.UsageError("--json goes behind the command.", ctx)
+    if ctx.invoked_subcommand is not None:
+        _refuse_inside(ctx.invoked_subcommand)
     if ctx.invoked_subcommand is None:
         from rekindle.cli.commands.status import print_status
 
         print_status(as_json=as_json)
+
+
+def _refuse_inside(command: str) -> None:
+    """What only a person may do is refused inside an agent, also where no daemon is asked. Help is for everybody."""
+    from rekindle.core.inside import COMMANDS
+
+    if command in COMMANDS or command not in _COMMANDS or {"--help", "-h"} & set(sys.argv):
+        return
+    import shlex
+
+    from rekindle.adapters.ancestry import refuse_inside
+
+    refuse_inside(f"use `rekindle {command}`", shlex.join(["rekindle", *sys.argv[1:]]))
 
 
 def run() -> int:

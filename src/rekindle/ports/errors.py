@@ -17,6 +17,7 @@ RekindleError                  1   it failed
 ├── QuestionError              3   a question must be answered and nobody can be asked
 ├── OwnedError                 4   somebody else owns it
 │   ├── AnsweredAlready            somebody else answered the question first
+│   ├── InsideAgent                an agent asks for what only a person may do
 │   └── InTheWay                   files that no snapshot has would be lost
 ├── GitFailed                  1   git could not do what it was asked
 ├── WorktreeLost               1   the folder of a session is gone and cannot be built again
@@ -140,6 +141,12 @@ class AnsweredAlready(OwnedError):
     """Somebody else answered the question first."""
 
     code = "answered_already"
+
+
+class InsideAgent(OwnedError):
+    """An agent asks for what only a person may do."""
+
+    code = "inside_agent"
 
 
 class InTheWay(OwnedError):

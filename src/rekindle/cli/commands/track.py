@@ -12,9 +12,11 @@ from typing import Any
 import click
 
 from rekindle.adapters import run_owner
+from rekindle.adapters.ancestry import refuse_inside
 from rekindle.cli.options import feature_option, json_option, print_json, workspace
 from rekindle.cli.outcome import printable
 from rekindle.cli.status import quoted
+from rekindle.core.inside import may_track
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.analysis import analyse
 from rekindle.core.journal.draft import SHORT, CannotDraft, Draft, draft, names_in
@@ -61,6 +63,8 @@ def track(
     the summary, error, description or reason that the type has.
     """
     made = _drafted(type_, task, message, files, _parsed(data), agent)
+    if not may_track(made.type):
+        refuse_inside(f"write {made.type}", f"rekindle resume {feature or ''}".rstrip())
     here = workspace()
     name = here.feature(feature)
     done = _write(here, name, made, agent, sid, event_id, Sync(sync) if sync else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -14,7 +13,6 @@ from rekindle.adapters.git_config import Policy
 from rekindle.cli.options import json_option, print_json, workspace
 from rekindle.cli.outcome import printable
 from rekindle.core.git_trust import Definition
-from rekindle.keeper.spec import STAMP_VARIABLE
 from rekindle.ports.errors import QuestionError
 
 
@@ -53,10 +51,6 @@ def _is_approved(found: Policy, *, yes: bool, may_ask: bool) -> bool:
     """Whether a person says yes to what they see."""
     if not yes and not may_ask:
         return False
-    if os.environ.get(STAMP_VARIABLE):
-        raise QuestionError(
-            "an agent cannot approve the filters of a repository", "type `rekindle trust filters` in your own terminal"
-        )
     if yes:
         return True
     _print(found)

@@ -1,0 +1,77 @@
+"""The line of a process's ancestors in /proc, up to the first process. Light standard library only.
+
+Children of an agent that detach themselves are taken in by its keeper (a child subreaper), so that the line finds them
+also without their environment. The walk is not atomic: it counts only if a second one finds the same.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rekindle.core.inside import ALLOWED, MARKS, Ancestor, Standing, standing
+from rekindle.ports.errors import InsideAgent
+
+_TRIES = 20
+_LONGEST = 500
+_MARKS = tuple(f"{name}=".encode() for name in MARKS)
+
+
+def line(pid: int, started: int | None = None) -> list[Ancestor] | None:
+    """The process and its ancestors. None if it is gone, is not the one that began at `started`, or keeps changing."""
+    before = _walk(pid)
+    for _ in range(_TRIES):
+        now = _walk(pid)
+        if now is not None and now == before:
+            return now if started in (None, now[0].started) else None
+        before = now
+    return None
+
+
+def standing_of(pid: int, started: int | None = None, *, daemon: int | None = None) -> Standing:
+    """Where a process stands; `daemon` is the pid of the one who wants to know, if that is the daemon."""
+    return standing(line(pid, started), daemon)
+
+
+def refuse_inside(what: str, again: str) -> None:
+    """Raise InsideAgent if this process lives inside an agent. `what` it cannot do, `again` what a person types."""
+    if standing_of(os.getpid()) != "outside":
+        raise refusal(what, f"ask the person to run it: {again}")
+
+
+def refusal(what: str, hint: str = "ask the person to do it in a terminal of their own") -> InsideAgent:
+    """What is said to whoever asks from inside an agent."""
+    return InsideAgent(f"this runs inside an agent, and an agent cannot {what}", f"{hint}; {ALLOWED}")
+
+
+def _walk(pid: int) -> list[Ancestor] | None:
+    found: list[Ancestor] = []
+    while pid > 0 and len(found) < _LONGEST:
+        seen = _look(pid)
+        if seen is None:  # one that is hidden from us (hidepid) is another user's: no agent of ours is above it
+            return found or None
+        ancestor, parent = seen
+        if found and ancestor.started > found[-1].started:
+            return None  # nobody is younger than his child: the number was used again
+        found.append(ancestor)
+        pid = parent
+    return found
+
+
+def _look(pid: int) -> tuple[Ancestor, int] | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            before, _, after = file.read().rpartition(b")")
+    except OSError:
+        return None
+    fields = after.split()  # a zombie counts: one whose first thread has ended may go on in others, with its children
+    name = before.partition(b"(")[2].decode(errors="replace")
+    return Ancestor(pid, int(fields[19]), name, _is_marked(pid)), int(fields[1])
+
+
+def _is_marked(pid: int) -> bool:
+    """Whether its environment has a mark. That of another user's process cannot be read, and is none of ours."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return any(variable.startswith(_MARKS) for variable in file.read().split(b"\0"))
+    except OSError:
+        return False

@@ -1,0 +1,77 @@
+"""What may be asked from inside an agent: it may report and ask, and decides nothing. Pure, standard library only.
+
+An agent that could answer its own questions, raise its own limits or have another agent do it would not be asked at
+all. Whatever is not named here is a person's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+#: Operations of the daemon. `list` tells states only, see `harmless`.
+OPERATIONS: Final = frozenset({"ping", "list", "journal_append", "feature_state"})
+#: Commands. Those that ask the daemon are held to the operations as well.
+COMMANDS: Final = frozenset(
+    {
+        *("status", "ps", "doctor", "agent", "completion"),
+        *("track", "checkpoint", "features", "history", "follow", "analyze"),
+        *("snapshots", "diff"),
+    }
+)
+#: Events that settle what a person was asked.
+_DECISIONS: Final = frozenset({"resume.decided"})
+#: The names under which guards and keepers run. Nobody else's process can change them.
+KEEPERS: Final = frozenset({"rekindle-guard", "rekindle-keeper"})
+#: Variables that are given to agents, and to the checks that run what agents wrote.
+MARKS: Final = ("REKINDLE_STAMP", "REKINDLE_CHECK")
+#: What is told of a session to an agent, its own or another: how it stands, not what was said in it.
+_HARMLESS: Final = frozenset(
+    {
+        *("id", "agent", "terminal", "feature", "state", "task_state", "status", "is_running", "needs_resume"),
+        *("is_resumable", "attempt", "queued", "waits_until", "created_at", "changed_at", "generation"),
+    }
+)
+Standing = Literal["inside", "outside", "unknown"]
+ALLOWED: Final = "an agent may track, checkpoint and read what is going on (ps, status, analyze, history)"
+
+
+@dataclass(frozen=True)
+class Ancestor:
+    """A process on the way from the asker up to the first process. `marked`: its environment has one of MARKS."""
+
+    pid: int
+    started: int
+    name: str
+    marked: bool
+
+
+def standing(line: Sequence[Ancestor] | None, daemon: int | None = None) -> Standing:
+    """Where a process stands by its line of ancestors, itself first. None: it is gone, or nobody can tell.
+
+    What the daemon runs itself (checks, terminals) is what agents wrote or asked for.
+    """
+    if not line:
+        return "unknown"
+    inside = any(one.marked or one.name in KEEPERS or one.pid == daemon for one in line)
+    return "inside" if inside else "outside"
+
+
+def may_ask(operation: str, type_: object = None) -> bool:
+    """Whether an agent may ask the daemon for that. `type_` is the type of the event, where it is about one."""
+    return operation in OPERATIONS and type_ not in _DECISIONS
+
+
+def may_track(type_: str) -> bool:
+    """Whether an agent may write an event of this type."""
+    return type_ not in _DECISIONS
+
+
+def harmless(shown: dict[str, object]) -> dict[str, object]:
+    """A session as an agent may see it. Every field stays; what tells of its conversation is empty."""
+    return {name: value if name in _HARMLESS else _empty(value) for name, value in shown.items()}
+
+
+def _empty(value: object) -> object:
+    return type(value)() if isinstance(value, str | list) else None

@@ -1,0 +1,117 @@
+"""Who is inside an agent: by real processes, and by any line of ancestors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rekindle.adapters.ancestry import line, standing_of
+from rekindle.core.inside import Ancestor, harmless, may_ask, standing
+
+#: Its first thread ends, so that it looks like a zombie; another one starts a child and stays.
+HEADLESS = """
+import ctypes, subprocess, sys, threading, time
+def stay():
+    time.sleep(0.3)
+    child = subprocess.Popen(["sleep", "60"])
+    print(child.pid, flush=True)
+    child.wait()
+threading.Thread(target=stay).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+@pytest.fixture
+def marked() -> Iterator[subprocess.Popen[bytes]]:
+    """A process with the mark, whose child has an empty environment."""
+    words = ["sh", "-c", "env -i sleep 60 & echo $!; wait"]
+    with subprocess.Popen(words, env={"REKINDLE_STAMP": "x", "PATH": os.environ["PATH"]}, stdout=subprocess.PIPE) as it:
+        yield it
+        it.kill()
+
+
+def _child(process: subprocess.Popen[bytes]) -> int:
+    assert process.stdout is not None
+    return int(process.stdout.readline())
+
+
+def test_a_child_without_the_mark_is_found_by_its_parent(marked: subprocess.Popen[bytes]) -> None:
+    child = _child(marked)
+    try:
+        assert standing_of(child) == "inside"
+    finally:
+        os.kill(child, 9)
+
+
+def test_a_parent_that_goes_on_without_its_first_thread_is_still_a_parent() -> None:
+    env = {"REKINDLE_STAMP": "x", "PATH": os.environ["PATH"]}
+    outer = ["sh", "-c", f'{sys.executable} -c "$0"; true', HEADLESS]
+    with subprocess.Popen(outer, env=env, stdout=subprocess.PIPE) as process:
+        child = _child(process)
+        try:
+            assert standing_of(child) == "inside"
+        finally:
+            os.kill(child, 9)
+            process.wait()
+
+
+def test_this_test_is_outside_and_knows_the_daemon_among_its_ancestors() -> None:
+    assert standing_of(os.getpid()) == "outside"
+    assert standing_of(os.getpid(), daemon=os.getppid()) == "inside"
+
+
+def test_a_process_that_is_gone_or_another_one_is_not_vouched_for() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    assert standing_of(process.pid) == "unknown"
+    found = line(os.getpid())
+    assert found is not None
+    assert standing_of(os.getpid(), found[0].started) == "outside"
+    assert standing_of(os.getpid(), found[0].started + 1) == "unknown"
+
+
+def test_a_line_that_keeps_changing_comes_to_an_end() -> None:
+    began = time.monotonic()
+    assert standing_of(1 << 22) == "unknown"
+    assert time.monotonic() - began < 5
+
+
+ANCESTORS = st.lists(
+    st.builds(
+        Ancestor,
+        st.integers(1, 99),
+        st.integers(0, 9),
+        st.sampled_from(["sh", "claude", "rekindle-keeper", "rekindle-guard"]),
+        st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+@given(ANCESTORS, st.integers(1, 99))
+def test_whoever_has_an_agent_above_is_inside_and_nobody_is_outside_without_a_line(
+    found: list[Ancestor], daemon: int
+) -> None:
+    agent = any(one.marked or one.name.startswith("rekindle-") or one.pid == daemon for one in found)
+    assert standing(found, daemon) == ("unknown" if not found else "inside" if agent else "outside")
+
+
+@pytest.mark.parametrize(
+    "operation", ["answer", "send", "run", "fork", "resume", "stop", "show", "feed", "follow_feed"]
+)
+def test_what_only_a_person_may_do(operation: str) -> None:
+    assert not may_ask(operation)
+    assert may_ask("journal_append", "task.started")
+    assert not may_ask("journal_append", "resume.decided")
+
+
+def test_a_session_keeps_its_fields_and_tells_nothing() -> None:
+    told = harmless({"id": "a", "title": "secret", "asks": {"title": "secret"}, "notices": ["secret"], "pid": 7})
+    assert told == {"id": "a", "title": "", "asks": None, "notices": [], "pid": None}
