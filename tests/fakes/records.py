@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from rekindle.agents.acknowledged import Lacking
 from rekindle.agents.preflight import decide
 from rekindle.agents.transcript import Record, TranscriptDialect, extends
 from rekindle.core.session.state import Session
@@ -77,6 +78,9 @@ class FakeRecords:
 
     async def read(self, session: Session, token: str) -> Record | None:
         return self.dialect.read(self.lying.get(token, b"")) if self.dialect is not None else None
+
+    async def lacking(self, session: Session, token: str) -> Lacking:
+        return Lacking()
 
     def difference(self, session: Session, token: str) -> str:
         if token not in self.replaced:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.history import Turn
-from rekindle.core.session.memory import lost_answers, lost_prompts
+from rekindle.core.session.memory import lost_answers, lost_prompts, misplaced_prompts
 from rekindle.core.session.state import Session
 from tests.sessions import created, folded
 
@@ -83,6 +83,30 @@ def test_an_answer_with_anything_left_out_is_noticed(pairs: Pairs, data: st.Data
     session = resumed(pairs)
     assert lost_prompts(session, texts(shown), turns(shown)) == ""
     assert "lacks 1 of" in lost_answers(session, turns(shown), turns(pairs))
+
+
+@given(_pairs, st.data())
+def test_an_answer_in_other_words_is_noticed_where_the_agent_shows_it_word_for_word(
+    pairs: Pairs, data: st.DataObject
+) -> None:
+    changed = data.draw(st.integers(0, len(pairs) - 1))
+    text, answer = pairs[changed]
+    shown = [*pairs[:changed], (text, f"{answer}, or not"), *pairs[changed + 1 :]]
+    session = resumed(pairs)
+    assert "not as they were" in lost_answers(session, turns(shown), turns(pairs), verbatim=True)
+    assert lost_answers(session, turns(pairs), turns(pairs), verbatim=True) == ""
+    altered = [*pairs[:changed], (f"{text}!", answer), *pairs[changed + 1 :]]
+    if f"{text}!" not in texts(pairs):
+        assert "lacks 1 of" in lost_prompts(session, texts(altered), turns(altered), verbatim=True)
+
+
+@given(_pairs, st.data())
+def test_prompts_out_of_their_order_are_noticed(pairs: Pairs, data: st.DataObject) -> None:
+    session, read = resumed(pairs), texts(pairs)
+    assert misplaced_prompts(session, read) == ""
+    assert misplaced_prompts(session, ["the agent's own words", *read]) == ""
+    order = data.draw(st.permutations(read))
+    assert bool(misplaced_prompts(session, order)) is (order != read)
 
 
 def test_a_prompt_that_is_shown_again_behind_a_summary_is_no_loss() -> None:

@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from rekindle.adapters import agent_database, record_files
+from rekindle.adapters import agent_database, files, record_files
 from rekindle.adapters.vault import kept, preflight
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
+from rekindle.adapters.vault.spools import open_spool
 from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
+from rekindle.agents.acknowledged import Lacking
 from rekindle.agents.kind import DatabaseDialect
 from rekindle.agents.transcript import NoPlace, Record, TranscriptDialect
 from rekindle.core.session.state import Session
@@ -129,6 +131,10 @@ class VaultRecords:
             asyncio.to_thread(record_files.read, *found) if found else asyncio.to_thread(self._rows, session, token)
         )
 
+    async def lacking(self, session: Session, token: str) -> Lacking:
+        """What the record lacks of what was said."""
+        return await asyncio.to_thread(self._lacking, session, token)
+
     def difference(self, session: Session, token: str) -> str:
         """What the last replacement changed."""
         return kept.difference(self.folder(session.id), token)
@@ -195,6 +201,18 @@ class VaultRecords:
                 if session not in self._paths:
                     self._open.pop(session).close()
 
+    def _lacking(self, session: Session, token: str) -> Lacking:
+        found = self._understood(session, token, thorough=True)
+        if found is None:
+            return Lacking()
+        dialect, path = found
+        numbers = [str(one.number) for one in session.attempts if one.token == token]
+        expected = dialect.acknowledged(_heard(os.path.join(self._sessions, session.id, one)) for one in numbers)
+        try:
+            return dialect.lacks(files.read(path), expected, frozenset()) if expected else Lacking()
+        except OSError as error:
+            raise RecordsError(f"{path}: cannot be read ({error.strerror})", "check its permissions") from error
+
     def _rows(self, session: Session, token: str) -> Record | None:
         """The record of an agent that keeps it in a database. Raises RecordsError."""
         dialect = self._databases.get(session.agent)
@@ -236,3 +254,12 @@ class VaultRecords:
         pattern = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
         found = glob.glob(pattern) if "*" in pattern else []
         return [os.path.realpath(one) for one in found if not record_files.is_spoken(dialect, one)]
+
+
+def _heard(attempt: str) -> bytes:
+    """What the agent of an attempt wrote to us, as far as anybody has it."""
+    try:
+        with open_spool(attempt, "out") as file:
+            return file.read()
+    except OSError:
+        return b""

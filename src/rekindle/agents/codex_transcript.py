@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from msgspec import structs
+
 from rekindle.agents import fields
-from rekindle.agents.json_lines import Reading, home
+from rekindle.agents.acknowledged import Lacking, Spoken, lacking
+from rekindle.agents.acp.told import answers
+from rekindle.agents.json_lines import JsonLines, Reading, home
 from rekindle.agents.lenient import parse
 
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
 _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 #: What a dying Codex writes down for a command that ran: nobody knows what the command has done.
 _ABORTED: Final = "aborted by user"
+#: How a citation of a file begins, in the model's words.
+_CITATION: Final = "\u3010"
 _BEGAN: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)", re.ASCII)
 
 
@@ -36,11 +42,13 @@ class CodexMeaning:
         payload = fields.mapping(record.get("payload"))
         match record.get("type"), payload:
             case "event_msg", {"type": "item_completed", "item": {"type": "UserMessage", "content": content}}:
-                reading.prompt("".join(map(fields.text, (one.get("text") for one in fields.mappings(content)))))
+                reading.confirm(_text(content))
+            case "response_item", {"type": "message", "role": "user", "content": content}:
+                reading.give(_text(content))
             case "compacted", _:
                 reading.compacted()
             case "response_item", {"type": "message", "role": "assistant", "content": content}:
-                reading.say("".join(map(fields.text, (one.get("text") for one in fields.mappings(content)))))
+                reading.say(_text(content), fields.text(payload.get("id")))
             case "response_item", {"type": kind, "call_id": str(call)} if kind in _CALLS:
                 given = payload.get("arguments") or payload.get("input") or payload.get("action")
                 name = fields.text(payload.get("name"), "shell")
@@ -48,6 +56,28 @@ class CodexMeaning:
             case "response_item", {"type": kind, "call_id": str(call)} if kind in _RESULTS:
                 if not fields.text(payload.get("output")).rstrip().endswith(_ABORTED):
                     reading.finish(call)
+
+
+class CodexTranscript(JsonLines):
+    """See `rekindle.agents.transcript.TranscriptDialect`."""
+
+    def __init__(self) -> None:
+        super().__init__(CodexMeaning())
+
+    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+        """Codex names its answers alike in what it says and in its file."""
+        return answers(spools)
+
+    def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
+        """The adapter shows citations of files in another form: an answer with one is only looked for."""
+        there = self.read(data).turns
+        cited = {one.id: one.text for one in there if one.id and _CITATION in one.text}
+        asked = [structs.replace(one, text=cited[one.id]) if one.id in cited else one for one in expected]
+        return lacking(asked, there, written)
+
+
+def _text(content: object) -> str:
+    return "".join(fields.text(one.get("text")) for one in fields.mappings(content))
 
 
 def new_place(pattern: str, data: bytes) -> str | None:

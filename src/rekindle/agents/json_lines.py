@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
+from rekindle.agents.acknowledged import Spoken
 from rekindle.agents.dialect import OpenTool
 from rekindle.agents.transcript import NoPlace, OneBranch, Record, Repaired
 from rekindle.agents.transcript_lines import lines, repaired
@@ -23,6 +24,8 @@ class Reading:
         self._said = ""
         self._tools: dict[str, OpenTool] = {}
         self._compactions = 0
+        self._turns: list[Spoken] = []
+        self._given: list[str] = []
 
     def entry(self, name: str) -> None:
         """A record was read."""
@@ -31,12 +34,25 @@ class Reading:
     def prompt(self, text: str) -> None:
         """A person, or rekindle, has said something."""
         self._prompts.append(text)
+        self._turns.append(Spoken("user", text))
         self._said = ""
         self._tools.clear()
+
+    def give(self, text: str) -> None:
+        """The model gets something in the user's name, which may be the agent's own words."""
+        self._given.append(text)
+
+    def confirm(self, text: str) -> None:
+        """A person, or rekindle, has said something: it counts if the model gets it."""
+        if text in self._given:
+            self._given.remove(text)
+            self.prompt(text)
 
     def forget(self) -> None:
         """What was said so far is said anew."""
         self._prompts.clear()
+        self._turns.clear()
+        self._given.clear()
         self._said = ""
         self._tools.clear()
 
@@ -44,9 +60,11 @@ class Reading:
         """The agent has shortened the conversation: its model does not get all of what was said so far any more."""
         self._compactions += 1
 
-    def say(self, text: str) -> None:
-        """The agent has said something."""
+    def say(self, text: str, name: str = "") -> None:
+        """The agent has said something; `name` is its own for the message."""
         self._said += text
+        if text:
+            self._turns.append(Spoken("assistant", text, name))
 
     def start(self, tool_id: str, title: str, kind: str = "other") -> None:
         """The agent has asked for a tool."""
@@ -64,6 +82,7 @@ class Reading:
             said=self._said,
             open_tools=tuple(self._tools.values()),
             problems=tuple(problems),
+            turns=tuple(self._turns),
             compactions=self._compactions,
         )
 

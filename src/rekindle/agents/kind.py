@@ -55,10 +55,11 @@ class AgentKind:
     `program` is looked for on the PATH (empty: built in), and `version` makes it tell its version. `variables` are
     added to the environment of a start. `resumes` says in words how the agent takes up a conversation, and `native`
     whether that is trusted: if not, a new conversation is told the history unless somebody asks for the agent's own
-    way. `load_span`: a conversation may be loaded once in so many seconds of the clock (60: in each minute), and not in
-    those in which it was begun; 0: at any time. `faults` are known ones, in sentences, `untested` is what nobody could
-    try, and `obstacle` why rekindle does not drive the agent at all. `missing` says what to do where the program is not
-    installed, and `node` is the oldest Node that its package asks for (0: none, or one that everybody has).
+    way. `verbatim`: a load shows prompts and answers word for word as the model gets them. `load_span`: a conversation
+    may be loaded once in so many seconds of the clock (60: in each minute), and not in those in which it was begun; 0:
+    at any time. `faults` are known ones, in sentences, `untested` is what nobody could try, and `obstacle` why rekindle
+    does not drive the agent at all. `missing` says what to do where the program is not installed, and `node` is the
+    oldest Node that its package asks for (0: none, or one that everybody has).
     """
 
     name: str
@@ -82,6 +83,7 @@ class AgentKind:
     variables: Callable[[Start, Mapping[str, str]], dict[str, str]] = lambda _start, _environment: {}
     resumes: str = "session/load"
     native: bool = True
+    verbatim: bool = False
     load_span: float = 0.0
     faults: tuple[str, ...] = ()
     untested: str = ""

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from rekindle.agents.acknowledged import Lacking
 from rekindle.agents.transcript import Record
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
@@ -75,6 +76,10 @@ class Records(Protocol):
 
     async def read(self, session: Session, token: str) -> Record | None:
         """The record as it lies there now; None for an agent whose record nobody understands."""
+        ...
+
+    async def lacking(self, session: Session, token: str) -> Lacking:
+        """What the record as it lies there now lacks of what the agent has told us; nothing, where nobody can tell."""
         ...
 
     def difference(self, session: Session, token: str) -> str:

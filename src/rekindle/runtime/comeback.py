@@ -9,7 +9,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import PROMPT
 from rekindle.core.session.history import Turn, with_history
 from rekindle.core.session.marks import in_both, marks
-from rekindle.core.session.memory import lost_answers, lost_prompts
+from rekindle.core.session.memory import lost_answers, lost_prompts, misplaced_prompts
 from rekindle.core.session.state import Session, nothing_ever_ran
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
 from rekindle.ports.errors import RekindleError
@@ -55,13 +55,26 @@ class Comeback:
         if opened.how == "new" or opened.known is None:
             return opened
         read = session.attempts[-1].known
-        missing = lost_prompts(session, in_both(opened.known, read), shown)
-        heard = await self._workplace.history(session) if missing or read is None else []
-        if not missing and read is None:
-            missing = lost_answers(session, shown, heard)
+        kind = self._kinds.get(session.agent)
+        verbatim = kind is not None and kind.verbatim and not session.attempts[-1].compacted_before
+        missing = lost_prompts(session, in_both(opened.known, read), shown, verbatim=verbatim)
+        missing = missing or misplaced_prompts(session, opened.known if read is None else read)
+        if not missing and read is not None:
+            missing = await self._lost_answers(session, opened.token)
+        heard = await self._workplace.history(session) if missing or read is None or verbatim else []
+        if not missing and (read is None or verbatim):
+            missing = lost_answers(session, shown, heard, verbatim=verbatim)
         if not missing or not heard:
             return opened
         return f.OpenRefused(at=now, attempt=opened.attempt, how="load", problem="incomplete", message=missing)
+
+    async def _lost_answers(self, session: Session, token: str) -> str:
+        """What the agent's own record lacks, or has in other words than the agent told us."""
+        try:
+            found = await self._records.lacking(session, token)
+        except RekindleError:
+            return ""  # what was read of the record before the start counts
+        return f"the agent's record lacks {found.words}, or has them in other words" if found.any else ""
 
     async def _gathered(self, session: Session) -> list[Evidence]:
         """Records are looked at until one is there: an older one is neither read nor mended for nothing."""

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 
 from rekindle.agents.codex_dialect import CodexDialect
-from rekindle.agents.codex_transcript import CodexMeaning, new_place
-from rekindle.agents.json_lines import JsonLines
+from rekindle.agents.codex_transcript import CodexTranscript, new_place
 from rekindle.agents.kind import AgentKind, Start
 from rekindle.agents.lenient import parse
 
@@ -35,7 +34,7 @@ KIND = AgentKind(
     title="Codex",
     argv=_argv,
     dialect=CodexDialect,
-    transcript=JsonLines(CodexMeaning()),
+    transcript=CodexTranscript(),
     new_place=new_place,
     compact="/compact",
     program="codex-acp",

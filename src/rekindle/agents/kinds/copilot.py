@@ -20,6 +20,7 @@ KIND = AgentKind(
     dialect=CopilotDialect,
     transcript=JsonLines(CopilotMeaning()),
     compact="/compact",
+    verbatim=True,
     program="copilot",
     refused=refusing("--acp", "-r", "--resume", "--continue", "--session-id", "--connect", "-p", "--prompt"),
     faults=(

@@ -20,6 +20,7 @@ KIND = AgentKind(
     dialect=AcpDialect,
     transcript=JsonLines(QwenMeaning()),
     compact="/compress",
+    verbatim=True,
     program="qwen",
     refused=refusing("--acp", "-c", "--continue", "-r", "--resume", "--session-id", "--fork-session", "-p"),
     faults=(

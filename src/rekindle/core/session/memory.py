@@ -8,28 +8,47 @@ nothing else explains what is seen: agents put words into another form, and leav
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from rekindle.core.session.history import Turn
-from rekindle.core.session.marks import mark
+from rekindle.core.session.marks import mark, marks
 from rekindle.core.session.state import Prompt, Session, conversation_begun, prompts_in
 
 
-def lost_prompts(session: Session, known: Sequence[str], shown: Sequence[Turn]) -> str:
-    """Which prompts are lost, in words; empty: none. `known` are those that the agent has, `shown` is its past."""
+def lost_prompts(session: Session, known: Sequence[str], shown: Sequence[Turn], *, verbatim: bool = False) -> str:
+    """Which prompts are lost, in words; empty: none. `known` are those that the agent has, `shown` is its past.
+
+    `verbatim`: the agent shows every prompt in the words that it was given in, so that other words are another prompt.
+    """
     prompts = _answered(session)
     there = prompts_in(session, known)
     missing = sum(one.id not in there for one in prompts)
     messages = sum(one.role == "user" for one in shown)
-    if not missing or min(len(known), messages) >= len(prompts):
+    if not missing or (not verbatim and min(len(known), messages) >= len(prompts)):
         return ""
     return f"the agent's record lacks {missing} of {len(prompts)} earlier prompts"
 
 
-def lost_answers(session: Session, shown: Sequence[Turn], heard: Sequence[Turn]) -> str:
-    """Which answers are lost, in words; empty: none. `shown` is the past as the agent has it, `heard` as we have it."""
+def misplaced_prompts(session: Session, read: Sequence[str]) -> str:
+    """Which prompts are out of their order, in words; empty: none. `read` are those in the agent's own record."""
+    wanted = [mark(one.text) for one in sorted(_answered(session), key=lambda one: one.sent_at)]
+    there = [one for one in marks(read) if one in set(wanted)]
+    rest = iter(there)
+    found = sum(one in rest for one in wanted)
+    return (
+        "" if found == len(wanted) or len(there) < len(wanted) else "the agent's record has prompts out of their order"
+    )
+
+
+def lost_answers(session: Session, shown: Sequence[Turn], heard: Sequence[Turn], *, verbatim: bool = False) -> str:
+    """Which answers are lost, in words; empty: none. `shown` is the past as the agent has it, `heard` as we have it.
+
+    `verbatim`: the agent shows every answer in the words that it gave it in, so that other words are a loss too.
+    """
     prompts = _answered(session)
-    torn = _torn(prompts, shown, heard)
+    if verbatim and (changed := _torn(prompts, shown, heard, _differs)):
+        return f"the agent's record has {changed} of {len(prompts)} earlier answers not as they were"
+    torn = _torn(prompts, shown, heard, _is_part)
     return f"the agent's record lacks {torn} of {len(prompts)} earlier answers, or a part of them" if torn else ""
 
 
@@ -45,8 +64,10 @@ def _answered(session: Session) -> list[Prompt]:
     return [one for one in earlier if one.state == "done" and not one.text.startswith("/")]
 
 
-def _torn(prompts: Sequence[Prompt], shown: Sequence[Turn], heard: Sequence[Turn]) -> int:
-    """How many prompts are shown with less behind them than was heard, and with nothing else.
+def _torn(
+    prompts: Sequence[Prompt], shown: Sequence[Turn], heard: Sequence[Turn], is_torn: Callable[[str, str], bool]
+) -> int:
+    """How many prompts are shown with something else behind them than was heard.
 
     An agent that has summed its conversation up may show a prompt twice, so what was said to the same words is joined.
     """
@@ -54,7 +75,7 @@ def _torn(prompts: Sequence[Prompt], shown: Sequence[Turn], heard: Sequence[Turn
     before, now = _answers(heard, ours), _answers(shown, ours)
     asked = Counter(mark(one.text) for one in prompts)
     return sum(
-        _is_part(_joined(now[text]), _joined(before[text][-number:])) for text, number in asked.items() if text in now
+        is_torn(_joined(now[text]), _joined(before[text][-number:])) for text, number in asked.items() if text in now
     )
 
 
@@ -77,6 +98,10 @@ def _answers(turns: Sequence[Turn], ours: Collection[str]) -> defaultdict[str, l
 def _joined(answers: Sequence[Sequence[str]]) -> str:
     """All of it without spaces: agents trim them."""
     return "".join("".join(piece.split()) for pieces in answers for piece in pieces)
+
+
+def _differs(shown: str, heard: str) -> bool:
+    return shown != heard
 
 
 def _is_part(less: str, more: str) -> bool:

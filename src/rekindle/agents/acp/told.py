@@ -1,0 +1,35 @@
+"""What an agent has said over ACP, message by message, by the names that it gave them. Sans-IO."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rekindle.agents import fields
+from rekindle.agents.acknowledged import Spoken
+from rekindle.agents.acp.decoding import Notification, Response, decode
+
+
+def answers(spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+    """The answers in all that the agent wrote to us, the oldest attempt first.
+
+    What has no name is not the model's but its adapter's. A message that an earlier attempt told is replayed here.
+    """
+    texts: dict[str, str] = {}
+    sure: set[str] = set()
+    for spool in spools:
+        earlier = frozenset(texts)
+        turn: list[str] = []
+        for line in spool.split(b"\n"):
+            match decode(line):
+                case Notification(method="session/update", params=params):
+                    update = fields.mapping(params.get("update"))
+                    name = fields.text(update.get("messageId"))
+                    if update.get("sessionUpdate") != "agent_message_chunk" or not name or name in earlier:
+                        continue
+                    texts[name] = texts.get(name, "") + fields.block_text(update.get("content"))
+                    turn.append(name)
+                case Response(result=result, failure=failure):
+                    ended = fields.mapping(result).get("stopReason")
+                    sure.update(turn if ended == "end_turn" and failure is None else ())
+                    turn.clear()
+    return tuple(Spoken("assistant", text, name, name in sure) for name, text in texts.items() if text)
