@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.daemon import Machine
-from tests.hostile import repositories
+from tests.hostile import git_repositories, repositories
 from tests.hostile.commands import type_all
 from tests.hostile.stage import HOSTILE, Stage
 
 #: The modules that fill the corpus.
-SOURCES = (repositories,)
+SOURCES = (repositories, git_repositories)
 #: What still springs: it is named here until it is repaired.
 NOT_YET = frozenset(
     {
@@ -46,6 +46,8 @@ def machine() -> Iterator[Machine]:
             (made.home / name).mkdir(parents=True)
         (made.home / ".bashrc").write_text("# the user's own\n")
         (made.home / ".ssh").mkdir(mode=0o700)
+        for ours in (".cache", os.path.join(".local", "state")):
+            (made.home / ours).mkdir(parents=True)
         (made.home / ".ssh" / "authorized_keys").write_text("ssh-ed25519 AAAA the user's own\n")
         yield made
         made.clean_up()
