@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -201,3 +203,57 @@ def test_a_question_cannot_steer_the_terminal(machine: Machine) -> None:
         assert b"\x1b]0" not in person.raw
         assert b"\x1b[2J" not in person.raw
     assert open_question(machine)["id"] == asked["id"]
+
+
+def _asked(machine: Machine, *lines: bytes) -> list[Any]:
+    with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
+        connection.connect(machine.places.socket)
+        connection.settimeout(60)
+        found = []
+        for line in lines:
+            connection.sendall(line + b"\n")
+            found.append(json.loads(answers.readline()))
+        return found
+
+
+def test_every_bad_request_is_answered_and_spoils_nothing_for_the_next_one(machine: Machine) -> None:
+    env = {"GIT_CONFIG_GLOBAL": "/dev/null", **machine.environment()}
+    subprocess.run(["git", "init", "-q", "-b", "feature/shop"], cwd=machine.work, env=env, check=True)
+    machine.ok("track", "session.start")
+    machine.ok("run", "say x")
+
+    def append(**changed: Any) -> bytes:
+        event = {"op": "journal_append", "cwd": str(machine.work), "feature": "shop", "type": "warning.logged"}
+        return json.dumps({**event, "data": {"message": "fine"}, **changed}).encode()
+
+    bad = [
+        append(cwd=f"{machine.work}\0x"),
+        append(cwd=f"{machine.work}/\ud800"),
+        append(cwd="/no/such/folder"),
+        append(cwd=""),
+        append(feature="a\0b"),
+        append(feature="\ud800"),
+        append(feature="../up"),
+        append(type="a\0b"),
+        append(sid="\0"),
+        append(sid="\ud800"),
+        append(agent={"no": "text"}),
+        append(data=[1]),
+        b'{"op": "journal_append"}',
+        b'{"op": "feed", "after": 1000000000000000000000000000000}',
+        b'{"op": "show", "session": "\\ud800\\u0000"}',
+        b'{"op": "answer", "question": "q\\ud800", "option": "\\u0000", "by": "x"}',
+        b'{"op": ["\\ud800"]}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"nonsense",
+    ]
+    for line, told in zip(bad, _asked(machine, *bad), strict=True):
+        assert told["ok"] is False, (line[:200], told)
+        assert told["error"]["code"] != "internal", (line[:200], told)
+    odd = [append(data={"message": "\ud800\0"}), append(event_id="\ud800"), append(agent="\0"), append()]
+    assert [told["ok"] in (True, False) for told in _asked(machine, *odd)] == [True] * len(odd), "each is answered"
+    assert _asked(machine, append())[0]["ok"] is True
+    follow = b'{"op": "follow_feed", "after": 1000000000000000000000000000000}'
+    assert _asked(machine, follow)[0]["ok"] is True
+    assert machine.json("ps")["sessions"], "the daemon goes on"

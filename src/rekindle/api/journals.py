@@ -7,13 +7,16 @@ is used by two threads.
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from rekindle.ports.errors import RekindleError
+from rekindle.ports.errors import BadEvent, RekindleError, UsageError
 from rekindle.ports.journal import Appended, Journal, NewEvent, Sync
 
+log = logging.getLogger(__name__)
 _MOST_OPEN = 64
 _Key = tuple[str, str]
 _Order = tuple[NewEvent, str | None]
@@ -43,6 +46,7 @@ class JournalWriters:
         event_id: str | None = None,
     ) -> dict[str, Any]:
         """Append an event; answers when it is on disk."""
+        _check(cwd, type, {"sid": sid, "agent": agent, "pane_id": pane_id, "event_id": event_id})
         key = (cwd, feature)
         event = NewEvent(type, data or {}, agent=agent, pane_id=pane_id, event_id=event_id)
         future: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
@@ -63,7 +67,7 @@ class JournalWriters:
         await asyncio.sleep(0)  # whoever asks in the same moment comes along
         while batch := self._waiting.pop(key, []):
             orders = [order for order, _ in batch]
-            outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._write_all, key, orders)
+            outcomes = await self._outcomes(key, orders)
             for (_, future), outcome in zip(batch, outcomes, strict=True):
                 if future.done():
                     continue
@@ -72,6 +76,15 @@ class JournalWriters:
                 else:
                     future.set_result(outcome)
         del self._writing[key]
+
+    async def _outcomes(self, key: _Key, orders: list[_Order]) -> list[_Outcome]:
+        """What came of each append. Whatever goes wrong, whoever waits is told, and the next one is not held up."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._write_all, key, orders)
+        except Exception as error:
+            log.exception("appends to the journal of %r failed", key)
+            told = RekindleError(f"{type(error).__name__}: {error}", "see the daemon's log", code="internal")
+            return [told] * len(orders)
 
     def _write_all(self, key: _Key, orders: list[_Order]) -> list[_Outcome]:
         outcomes: list[_Outcome] = []
@@ -82,6 +95,8 @@ class JournalWriters:
                     outcomes.append(journal.append(event, sid=sid, sync=Sync.BATCHED))
                 except RekindleError as error:
                     outcomes.append(error)
+                except ValueError as error:
+                    outcomes.append(BadEvent(f"the event cannot be written: {error}", "use text that UTF-8 can hold"))
             journal.flush()
         except (RekindleError, OSError) as error:
             failed = error if isinstance(error, RekindleError) else RekindleError(str(error), "check the disk")
@@ -96,3 +111,18 @@ class JournalWriters:
                 self._journals.pop(next(iter(self._journals))).close()
         self._journals[key] = journal
         return journal
+
+
+def _check(cwd: str, type_: str, names: dict[str, str | None]) -> None:
+    """Refuse what can be neither a folder nor a type of events nor a name."""
+    try:
+        is_path = b"\0" not in os.fsencode(cwd) and os.path.isabs(cwd)
+    except UnicodeEncodeError:
+        is_path = False
+    if not is_path:
+        raise UsageError(f"{cwd!r} is not a valid folder", "give the absolute path of a folder in the repository")
+    if not type_ or not type_.isprintable():
+        raise BadEvent(f"{type_!r} is not a valid type of event", "use words joined by dots, such as task.started")
+    for what, name in names.items():
+        if name is not None and not (name and name.isprintable()):
+            raise BadEvent(f"{name!r} is not a valid {what}", "use letters, digits and dashes")

@@ -10,7 +10,10 @@ from rekindle.api.features import Features
 from rekindle.api.journals import JournalWriters
 from rekindle.api.questions import Questions
 from rekindle.api.service import Service
+from rekindle.ports.errors import UsageError
 
+#: A sequence number in the store is no higher.
+MOST_FACTS = 2**63 - 1
 Operation = Callable[..., Awaitable[dict[str, Any]]]
 
 
@@ -26,6 +29,8 @@ def operations(
         return service.show(session)
 
     async def feed(after: int = 0, limit: int = 1000) -> dict[str, Any]:
+        if not 0 <= after <= MOST_FACTS or limit < 0:
+            raise UsageError("a place in the feed is a number from 0 on", "give the `seq` of the last fact you know")
         return service.feed(after, min(limit, 10_000))
 
     return {

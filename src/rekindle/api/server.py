@@ -18,7 +18,7 @@ import msgspec
 
 from rekindle.adapters import ancestry
 from rekindle.adapters.process_identity import start_time
-from rekindle.api.operations import Operation
+from rekindle.api.operations import MOST_FACTS, Operation
 from rekindle.api.service import Service
 from rekindle.core import inside
 from rekindle.ports.errors import RekindleError, UsageError
@@ -118,7 +118,7 @@ class Server:
         self, request: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         given = request.get("after")
-        after = given if isinstance(given, int) else 0
+        after = max(0, min(given, MOST_FACTS)) if isinstance(given, int) else 0
         while not reader.at_eof():
             facts = self._service.feed(after, 500)["facts"]
             for fact in facts:
