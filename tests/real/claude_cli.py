@@ -64,6 +64,11 @@ class ClaudeCli:
             text=True,
         )
 
+    def version(self) -> str:
+        """What the program says of itself."""
+        words = [str(self.program), "--version"]
+        return subprocess.run(words, env=self.environment(), check=True, capture_output=True, text=True).stdout
+
     def talk(self, *flags: str) -> Talk:
         return Talk(self, *flags)
 

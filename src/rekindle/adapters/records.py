@@ -16,7 +16,7 @@ from rekindle.adapters.vault import kept, preflight
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
 from rekindle.adapters.vault.spools import open_spool
 from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
-from rekindle.agents.acknowledged import Lacking
+from rekindle.agents.acknowledged import Lacking, Spoken
 from rekindle.agents.kind import DatabaseDialect
 from rekindle.agents.transcript import NoPlace, Record, TranscriptDialect
 from rekindle.core.session.state import Session
@@ -106,9 +106,10 @@ class VaultRecords:
         dialect, path = found
 
         def check() -> Checked:
+            expected = self._acknowledged(session, token, dialect)
             with self._vault(session.id) as vault:
                 preflight.put_aside(vault.folder, [one for one in self._shells(session, token) if one != path])
-                return preflight.check(vault, dialect, path, token, self._clock)
+                return preflight.check(vault, dialect, path, token, self._clock, expected)
 
         return await asyncio.to_thread(check)
 
@@ -122,7 +123,13 @@ class VaultRecords:
         if found is None:
             return Compared(None, (), f"the record of {session.agent} cannot be read")
         dialect, path = found
-        return await asyncio.to_thread(preflight.compare, self.folder(session.id), dialect, path, before)
+        newest = session.attempt.number if session.attempt is not None else 0
+
+        def compare() -> Compared:
+            expected = self._acknowledged(session, token, dialect, until=newest)
+            return preflight.compare(self.folder(session.id), dialect, path, before, expected)
+
+        return await asyncio.to_thread(compare)
 
     async def read(self, session: Session, token: str) -> Record | None:
         """The record as it lies there now."""
@@ -206,8 +213,7 @@ class VaultRecords:
         if found is None:
             return Lacking()
         dialect, path = found
-        numbers = [str(one.number) for one in session.attempts if one.token == token]
-        expected = dialect.acknowledged(_heard(os.path.join(self._sessions, session.id, one)) for one in numbers)
+        expected = self._acknowledged(session, token, dialect)
         try:
             return dialect.lacks(files.read(path), expected, frozenset()) if expected else Lacking()
         except OSError as error:
@@ -223,6 +229,14 @@ class VaultRecords:
         except NoPlace as error:
             raise RecordsError(f"the record of {session.agent} has no place: {error}", "check its settings") from error
         return agent_database.read(dialect, place, token)
+
+    def _acknowledged(
+        self, session: Session, token: str, dialect: TranscriptDialect, *, until: int | None = None
+    ) -> tuple[Spoken, ...]:
+        """What the agent told of this conversation, in the attempts before `until`; those of other agents left out."""
+        own = [one for one in session.attempts if one.token == token and one.agent in ("", session.agent)]
+        numbers = [str(one.number) for one in own if until is None or one.number < until]
+        return dialect.acknowledged(_heard(os.path.join(self._sessions, session.id, one)) for one in numbers)
 
     def _understood(
         self, session: Session, token: str, *, thorough: bool = False

@@ -1,27 +1,51 @@
-"""What an agent's record should be before a resume: as it is, repaired, or joined with kept copies. Sans-IO."""
+"""What an agent's record should be before a resume: as it is, repaired, led to another branch, or put back. Sans-IO.
+
+First the lines: whole ones, and none lost that a kept copy has. Then what they amount to: the conversation that a
+resume would load has to have everything that was acknowledged. What cannot be brought to that is said to lack it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from rekindle.agents.acknowledged import Spoken
 from rekindle.agents.transcript import Record, TranscriptDialect
 from rekindle.core.vault.joining import join
 
 
 @dataclass(frozen=True)
 class Decision:
-    """`data` is what should lie there; None where there is nothing to put there, or nothing to change."""
+    """`data` is what should lie there; None where there is nothing to put there, or nothing to change.
+
+    `lacks` says in words what a resume would go on without; empty: nothing that is known.
+    """
 
     state: Literal["intact", "repaired", "restored", "missing"]
     record: Record
     data: bytes | None = None
     notes: tuple[str, ...] = ()
+    lacks: str = ""
 
 
-def decide(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[bytes]) -> Decision:
-    """`current` is the record as it lies there (None: it does not), `copies` are kept ones, the newest first."""
+def decide(
+    dialect: TranscriptDialect, current: bytes | None, copies: Iterable[bytes], expected: tuple[Spoken, ...] = ()
+) -> Decision:
+    """`current` is the record as it lies there (None: it does not), `copies` are kept ones, the newest first.
+
+    `expected` is what was acknowledged in this conversation.
+    """
+    kept = list(copies)
+    found = _whole(dialect, current, kept)
+    if not expected or found.state == "missing":
+        return found
+    lies = found.data if found.data is not None else current or b""
+    return _complete(dialect, found, lies, kept, expected)
+
+
+def _whole(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[bytes]) -> Decision:
+    """Every line that can be read, here or in a copy of the same record."""
     mended = dialect.repair(current or b"")
     record = dialect.read(mended.data)
     here = _lines(mended.data) if record.entries else []
@@ -53,7 +77,53 @@ def decide(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[b
     return Decision("restored", restored, data, (_what_was_wrong(current, here, lost), *mended.changes, *notes))
 
 
+def _complete(
+    dialect: TranscriptDialect, found: Decision, lies: bytes, copies: list[bytes], expected: tuple[Spoken, ...]
+) -> Decision:
+    """The first of the ways to a complete conversation that leads there."""
+    whole = [dialect.repair(copy).data for copy in copies]
+    written = frozenset[str]().union(*(dialect.written(one) for one in (lies, *whole)))
+    lacks = dialect.lacks(lies, expected, written)
+    if not lacks.any:
+        return found
+    if _went_back(dialect, found.record, lies, expected):
+        return replace(found, notes=(*found.notes, _WENT_BACK))
+    led = dialect.redirected(lies, expected, written)
+    if led is not None:
+        state = "repaired" if found.state == "intact" else found.state
+        return Decision(state, dialect.read(led.data), led.data, (*found.notes, *led.changes))
+    for copy in whole:
+        for data in _put_back(dialect, lies, copy):
+            better = data if not dialect.lacks(data, expected, written).any else None
+            if better is None and (led := dialect.redirected(data, expected, written)) is not None:
+                better = led.data
+            if better is not None:
+                note = f"what lay there lacked {lacks.words}; the record was put back from the vault"
+                return Decision("restored", dialect.read(better), better, (note,))
+    return replace(found, lacks=f"the agent's record lacks {lacks.words}")
+
+
+def _put_back(dialect: TranscriptDialect, lies: bytes, copy: bytes) -> Iterator[bytes]:
+    """A copy with what has come since; the copy alone where what lies there is not the same conversation."""
+    here, there = dialect.read(lies).entries, set(dialect.read(copy).entries)
+    lines = _lines(lies)
+    if there & dialect.written(lies) and len(lines) == len(here):
+        since = [line for name, line in zip(here, lines, strict=True) if name not in there]
+        yield b"".join(line + b"\n" for line in [*_lines(copy), *since])
+    yield copy
+
+
+def _went_back(dialect: TranscriptDialect, record: Record, lies: bytes, expected: tuple[Spoken, ...]) -> bool:
+    """Whether somebody used the agent without us, went back in this conversation and on from there: on purpose."""
+    ours = {one.id for one in expected}
+    loaded = {one.id for one in record.turns}
+    is_used = any(one.role == "user" and one.id not in ours for one in record.turns)
+    sure = {one.id for one in expected if one.sure}
+    return is_used and bool(ours & loaded) and sure <= dialect.written(lies)
+
+
 _ONE = "one kept copy tells another story and was left alone"
+_WENT_BACK = "somebody has gone back in this conversation and on from there; it is left as it is"
 
 
 def _what_was_wrong(current: bytes | None, here: list[bytes], lost: int) -> str:

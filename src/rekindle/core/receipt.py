@@ -89,6 +89,8 @@ def _compared(session: Session, attempt: Attempt, fact: Compared) -> Receipt:
     if not fact.extends:
         reason = f"the agent's own record does not go on from what it was: {fact.why}"
         return _not_same(session, attempt, "unproven", reason)
+    if fact.lacks:
+        return _not_same(session, attempt, "unproven", f"the agent has gone on without {fact.lacks}")
     return _shown(
         session, attempt, fact.known, "the agent's own record goes on from what it was, with every earlier prompt"
     )

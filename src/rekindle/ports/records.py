@@ -24,6 +24,7 @@ class Checked(msgspec.Struct, frozen=True):
     `prompts` and `entries` are of the record as it now lies there, `notes` say what was found and done, and `kept` is
     where the original is, if it was replaced. `size` and `digest` name the bytes, for `Records.compare`. `compactions`
     is how often the agent has shortened the conversation, which is also told of a record that cannot be mended.
+    `lacks` says what a resume would go on without, although it was acknowledged, and could not be mended.
     """
 
     state: Literal["intact", "repaired", "restored", "missing", "unsupported"]
@@ -34,14 +35,20 @@ class Checked(msgspec.Struct, frozen=True):
     size: int = 0
     digest: str = ""
     compactions: int = 0
+    lacks: str = ""
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """Whether the agent goes on with what its record was; None if nothing can be said. `why` tells a person."""
+    """Whether the agent goes on with what its record was; None if nothing can be said. `why` tells a person.
+
+    `prompts` are those of the conversation that it goes on with, and `lacks` says what that one lacks of what was
+    acknowledged before; empty: nothing.
+    """
 
     extends: bool | None
     prompts: tuple[str, ...] = ()
     why: str = ""
+    lacks: str = ""
 
 
 class Records(Protocol):

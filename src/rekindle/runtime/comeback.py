@@ -94,7 +94,7 @@ class Comeback:
             return Evidence(token, "unsupported", None, (f"the agent's own record was not checked: {error.message}",))
         if found.state == "unsupported":
             return Evidence(token, "unsupported", compactions=found.compactions)
-        return Evidence(token, found.state, found.prompts, found.notes, found.compactions)
+        return Evidence(token, found.state, found.prompts, found.notes, found.compactions, found.lacks)
 
     async def _history(self, session: Session, choice: Choice) -> str:
         if choice.how != "new" or session.attempt is None or nothing_ever_ran(session):

@@ -46,6 +46,7 @@ async def compared(records: Records, session: Session, talk: Talk, now: float) -
         extends=found.extends,
         known=marks(found.prompts),
         why=found.why,
+        lacks=found.lacks,
     )
 
 

@@ -12,6 +12,7 @@ import msgspec
 from rekindle.adapters import files
 from rekindle.adapters.vault import kept
 from rekindle.adapters.vault.vault import Vault, copies, transcript
+from rekindle.agents.acknowledged import Spoken, lacking
 from rekindle.agents.preflight import decide
 from rekindle.agents.transcript import TranscriptDialect, extends
 from rekindle.ports.records import Checked, Compared, RecordsError
@@ -19,8 +20,15 @@ from rekindle.ports.records import Checked, Compared, RecordsError
 _CHECKED = "checked.json"
 
 
-def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock: Callable[[], float]) -> Checked:
-    """See `rekindle.ports.records.Records.check`."""
+def check(
+    vault: Vault,
+    dialect: TranscriptDialect,
+    path: str,
+    token: str,
+    clock: Callable[[], float],
+    expected: tuple[Spoken, ...] = (),
+) -> Checked:
+    """See `rekindle.ports.records.Records.check`. `expected` is what was acknowledged in the conversation."""
     path = os.path.realpath(path)
     source = transcript(path)
     try:
@@ -28,7 +36,7 @@ def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock
         vault.copy(source, thorough=True)
         vault.sync()
         current = _current(path)
-        decision = decide(dialect, current, copies(vault.folder, source.name))
+        decision = decide(dialect, current, copies(vault.folder, source.name), expected)
         original: str | None = None
         lies = current or b""
         if decision.data is not None:
@@ -49,6 +57,7 @@ def check(vault: Vault, dialect: TranscriptDialect, path: str, token: str, clock
             size=len(lies),
             digest=hashlib.sha256(lies).hexdigest(),
             compactions=record.compactions,
+            lacks=decision.lacks,
         )
         _remember(vault.folder, token, found)
     except OSError as error:
@@ -71,8 +80,10 @@ def put_aside(folder: str, paths: Iterable[str]) -> None:
             raise RecordsError(f"{path}: could not be put aside ({error.strerror})", "check its permissions") from error
 
 
-def compare(folder: str, dialect: TranscriptDialect, path: str, before: Checked) -> Compared:
-    """See `rekindle.ports.records.Records.compare`."""
+def compare(
+    folder: str, dialect: TranscriptDialect, path: str, before: Checked, expected: tuple[Spoken, ...] = ()
+) -> Compared:
+    """See `rekindle.ports.records.Records.compare`. `expected` is what was acknowledged before the start."""
     path = os.path.realpath(path)
     try:
         current = _current(path)
@@ -85,14 +96,18 @@ def compare(folder: str, dialect: TranscriptDialect, path: str, before: Checked)
         return Compared(False, (), "the agent's record is gone")
     prompts = _texts(dialect.read(current).prompts)
     if hashlib.sha256(current[: before.size]).hexdigest() == before.digest:
-        if len(current) == before.size:
+        record = dialect.went_on(current, before.size)
+        if record is None:
             return Compared(None, prompts, "the agent has added nothing to its record yet")
-        return Compared(True, prompts, f"the agent's record goes on behind the {before.entries} entries that it had")
+        lacks = lacking(expected, record.turns, dialect.written(current[: before.size])).words
+        why = f"the agent's record goes on behind the {before.entries} entries that it had"
+        return Compared(True, _texts(record.prompts), why, lacks)
     older = _as_it_was(folder, path, before)
     if older is None:
         return Compared(None, prompts, "the agent's record was rewritten, and what it was is not kept")
     if extends(dialect.read(older), dialect.read(current)):
-        return Compared(True, prompts, "the agent's record was rewritten and has everything that it had")
+        lacks = dialect.lacks(current, expected, dialect.written(older)).words
+        return Compared(True, prompts, "the agent's record was rewritten and has everything that it had", lacks)
     return Compared(False, prompts, "the agent's record lacks something that it had")
 
 

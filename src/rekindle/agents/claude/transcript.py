@@ -76,7 +76,7 @@ class ClaudeTranscript:
     def went_on(self, data: bytes, size: int) -> Record | None:
         """The branch above the first row behind `size` bytes. A gap in it counts as one if the version is unknown."""
         added, _ = _parsed(data[size:])
-        first = next((one.record for one in added if is_row(one.record) and _is_main(one.record)), None)
+        first = next((one.record for one in added if _begins(one.record)), None)
         if first is None:
             return None
         kept, problems = _parsed(data)
@@ -173,8 +173,10 @@ def _rule(records: list[Row]) -> Rule:
     return MEASURED.get(version, _NEWEST)
 
 
-def _is_main(row: Row) -> bool:
-    return row.get("isSidechain") is not True
+def _begins(record: Row) -> bool:
+    """Whether the agent's first new record shows what it goes on with: a message, or the end of what it summed up."""
+    is_message = record.get("type") in ("user", "assistant") or record.get("subtype") == "compact_boundary"
+    return is_row(record) and is_message and record.get("isSidechain") is not True
 
 
 def _open_tool(tool_id: str, block: dict[str, Any]) -> OpenTool:

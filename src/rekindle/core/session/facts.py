@@ -212,12 +212,16 @@ class Named(Fact, frozen=True, kw_only=True, tag="named"):
 
 
 class Compared(Fact, frozen=True, kw_only=True, tag="compared"):
-    """The agent's own record after a resume, against what it was before. `extends` None: nothing can be said."""
+    """The agent's own record after a resume, against what it was before. `extends` None: nothing can be said.
+
+    `known` marks the prompts of the conversation that the agent goes on with; `lacks` says what that one is without.
+    """
 
     attempt: int
     extends: bool | None
     known: list[str]
     why: str = ""
+    lacks: str = ""
 
 
 class OpenRefused(Fact, frozen=True, kw_only=True, tag="open_refused"):

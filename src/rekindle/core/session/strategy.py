@@ -19,13 +19,17 @@ RecordState = Literal["intact", "repaired", "restored", "missing", "unsupported"
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """The record of one conversation, as it lies there now. `prompts` None: it could not be read."""
+    """The record of one conversation, as it lies there now. `prompts` None: it could not be read.
+
+    `lacks` says what a resume from it would go on without, although it was acknowledged; empty: nothing.
+    """
 
     token: str
     state: RecordState
     prompts: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     compactions: int = 0
+    lacks: str = ""
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -62,6 +66,8 @@ def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice
     usable = next((one for one in evidence if one.state != "missing"), None)
     if usable is None:
         return Choice("load", tokens[0], notes=evidence[0].notes)  # only the agent's own word gives a conversation up
+    if usable.lacks:  # the agent would not notice; the history that a new conversation is told has all of it
+        return Choice("new", why=usable.lacks, notes=usable.notes)
     notes = usable.notes
     if usable.token != tokens[0]:
         notes = (
