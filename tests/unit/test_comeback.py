@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
@@ -76,6 +77,12 @@ def test_an_intact_record_is_resumed_with_what_it_shows() -> None:
     assert chosen == Choice("load", TOKEN, ("one", "two"), ("put back",))
 
 
+def test_a_record_that_lacks_what_was_acknowledged_is_not_resumed_but_told() -> None:
+    lacks = "the agent's record lacks 1 of 2 earlier answers"
+    chosen = choose(folded(worked()), [Evidence(TOKEN, "intact", ("one", "two"), ("looked",), lacks=lacks)], 20)
+    assert chosen == Choice("new", why=lacks, notes=("looked",))
+
+
 def test_a_missing_record_is_still_asked_for_because_only_the_agent_can_give_it_up() -> None:
     assert choose(folded(worked()), [Evidence(TOKEN, "missing")], 20).how == "load"
 
@@ -132,6 +139,8 @@ def test_a_record_that_goes_on_with_every_prompt_is_the_same_and_nothing_less_is
     assert written([*before, compared(True, "two")]).kind == "unproven"
     assert written([*before, compared(False, "one", "two")]).kind == "unproven"
     assert written([*before, compared(None)]).kind == "unproven"
+    lacking = replace(compared(True, "one", "two"), lacks="1 of 2 earlier answers")
+    assert (written([*before, lacking]).kind, lacking.lacks in written([*before, lacking]).reason) == ("unproven", True)
 
 
 def test_another_name_of_the_conversation_is_a_fresh_start_whatever_the_record_says() -> None:

@@ -81,7 +81,7 @@ def _complete(
     dialect: TranscriptDialect, found: Decision, lies: bytes, copies: list[bytes], expected: tuple[Spoken, ...]
 ) -> Decision:
     """The first of the ways to a complete conversation that leads there."""
-    whole = [dialect.repair(copy).data for copy in copies]
+    whole = [dialect.repair(copy).data for copy in copies if not lies.startswith(copy)]
     written = frozenset[str]().union(*(dialect.written(one) for one in (lies, *whole)))
     lacks = dialect.lacks(lies, expected, written)
     if not lacks.any:
@@ -116,10 +116,9 @@ def _put_back(dialect: TranscriptDialect, lies: bytes, copy: bytes) -> Iterator[
 def _went_back(dialect: TranscriptDialect, record: Record, lies: bytes, expected: tuple[Spoken, ...]) -> bool:
     """Whether somebody used the agent without us, went back in this conversation and on from there: on purpose."""
     ours = {one.id for one in expected}
-    loaded = {one.id for one in record.turns}
-    is_used = any(one.role == "user" and one.id not in ours for one in record.turns)
-    sure = {one.id for one in expected if one.sure}
-    return is_used and bool(ours & loaded) and sure <= dialect.written(lies)
+    last = max((at for at, one in enumerate(record.turns) if one.id in ours), default=-1)
+    is_used = last >= 0 and any(one.role == "user" for one in record.turns[last + 1 :])
+    return is_used and {one.id for one in expected if one.sure} <= dialect.written(lies)
 
 
 _ONE = "one kept copy tells another story and was left alone"
