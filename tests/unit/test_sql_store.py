@@ -13,6 +13,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
@@ -24,7 +25,7 @@ from rekindle.adapters.sql_store.open import OpenedStore, open_store, rebuild_do
 from rekindle.adapters.sql_store.store import SqlStore, make_engine
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.status import word
+from rekindle.core.session.listing import Listing, listing
 from rekindle.ports.store import DamagedStore, NewerSchema, OutboxEntry, StoreError
 from tests.sessions import a_life, created, folded
 
@@ -437,10 +438,12 @@ def test_the_quick_reader_lists_what_is_committed_next_to_a_writer(tmp_path: Pat
         "cwd": "/work",
         "feature": "search",
         "changed_at": 23.0,
-        "if_alive": word(folded(life), alive=True),
+        "if_alive": found[1]["if_alive"],
         "if_dead": found[1]["if_dead"],
     }
-    assert found[1]["if_dead"] == word(folded(life), alive=False)
+    for name, alive in (("if_alive", True), ("if_dead", False)):
+        kept = msgspec.json.decode(found[1][name], type=Listing)
+        assert kept == listing(folded(life), 23.0, alive=alive, served=False)
 
 
 def test_the_quick_reader_reads_what_a_killed_writer_left_in_its_log(tmp_path: Path) -> None:

@@ -15,7 +15,17 @@ from rekindle.api import session_view
 from rekindle.core.session import facts as f
 from rekindle.core.session.limits import reached
 from rekindle.core.session.prompt_ids import why_not_id
-from rekindle.core.session.standing import has_come_up, is_proved, is_sent, rests, who_has_it, why_skipped, works
+from rekindle.core.session.standing import (
+    has_come_by_itself,
+    has_come_up,
+    is_proved,
+    is_sent,
+    rests,
+    who_has_it,
+    why_skipped,
+    works,
+)
+from rekindle.core.session.starting import has_stalled
 from rekindle.core.session.state import TERMINAL, Session, State
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.store import Store
@@ -34,12 +44,6 @@ PERMISSIONS = ("edits", "ask", "deny", "all")
 
 
 Ending = Literal["asleep", "cancelled", "completed"]
-
-
-class NoSuchSession(UsageError):
-    """There is no session of that id."""
-
-    code = "no_such_session"
 
 
 class Service:
@@ -87,7 +91,9 @@ class Service:
         await asyncio.shield(work)
         await self.until(
             found.id,
-            lambda now: is_sent(now, prompt.prompt) or rests(now) or works(now) or self._stopped(now) is not None,
+            lambda now: (
+                is_sent(now, prompt.prompt) or self._has_settled(now) or works(now) or self._stopped(now) is not None
+            ),
             DELIVERY_SECONDS,
         )
         now = self._engine.session(found.id)
@@ -109,7 +115,7 @@ class Service:
         model: str | None = None,
         env: dict[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Bring an agent back. Refused, with who has it, if it is up already.
+        """Bring an agent back. One that has come back by itself is there; another one's is refused, with who has it.
 
         With `agent` another one goes on with the session, told its history; `model` and `env` are then the new one's.
         """
@@ -126,6 +132,8 @@ class Service:
         elif found.is_up and kill:
             await self._end(found, "asleep", by)
         found = self._engine.session(found.id)
+        if has_come_by_itself(found) and handover is None and native is None and not limits:
+            return await self._brought_back(found.id, by_itself=True)
         if found.is_up or found.id in self._resuming or found.resume_asked is not None:
             raise OwnedError(f"session {found.id} has an agent: {who_has_it(found)}", "attach to it, or --kill it")
         if handover is not None:
@@ -139,14 +147,20 @@ class Service:
         work = asyncio.ensure_future(self._supervisor.record(found.id, asked))
         work.add_done_callback(lambda _: self._resuming.discard(found.id))
         await asyncio.shield(work)
-        await self.until(found.id, lambda now: has_come_up(now) or now.load_at is not None, DELIVERY_SECONDS)
-        await self.until(found.id, is_proved, PROOF_SECONDS)
-        return self.shown(self._engine.session(found.id))
+        return await self._brought_back(found.id, by_itself=False)
+
+    async def _brought_back(self, session: str, *, by_itself: bool) -> dict[str, Any]:
+        """What has become of a start, once it has become something."""
+        clock = self._engine.clock
+        await self.until(session, lambda now: has_come_up(now, clock()) or now.load_at is not None, DELIVERY_SECONDS)
+        await self.until(session, is_proved, PROOF_SECONDS)
+        return {**self.shown(self._engine.session(session)), "by_itself": by_itself}
 
     async def resume_all(self, *, by: str, kill: bool = False, apart: Sequence[str] = ()) -> dict[str, Any]:
         """Bring back every agent that ended without being asked to, but for those that work in a folder of `apart`."""
         resumed: list[str] = []
         skipped: list[dict[str, str]] = []
+        failed: list[dict[str, str]] = []
         for session in self._engine.sessions():
             alive = self._supervisor.is_alive(session.id)
             taken = session.feature is not None and any(_is_inside(session.worktree, folder) for folder in apart)
@@ -155,11 +169,17 @@ class Service:
                 skipped.append({"id": session.id, "reason": reason})
                 continue
             try:
-                await self.resume(session.id, by=by, kill=kill)
-                resumed.append(session.id)
-            except RekindleError as error:
+                told = await self.resume(session.id, by=by, kill=kill)
+            except OwnedError as error:
                 skipped.append({"id": session.id, "reason": error.message})
-        return {"resumed": resumed, "skipped": skipped}
+            except RekindleError as error:
+                failed.append({"id": session.id, "reason": error.message})
+            else:
+                if told["is_back"]:
+                    resumed.append(session.id)
+                else:
+                    failed.append({"id": session.id, "reason": told["why"] or told["status"]})
+        return {"resumed": resumed, "skipped": skipped, "failed": failed}
 
     async def stop(self, session: str, *, to: Ending, by: str) -> dict[str, Any]:
         """End a session's agent and its whole tree."""
@@ -194,8 +214,12 @@ class Service:
     async def wait(self, session: str, seconds: float) -> dict[str, Any]:
         """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone."""
         found = self.find(session)
-        rested = await self.until(found.id, rests, seconds)
+        rested = await self.until(found.id, self._has_settled, seconds)
         return {**self.shown(self._engine.session(found.id)), "rested": rested}
+
+    def _has_settled(self, session: Session) -> bool:
+        """Whether nobody should wait for it any longer."""
+        return rests(session) or has_stalled(session, self._engine.clock())
 
     def feed(self, after: int, limit: int) -> dict[str, Any]:
         """Facts behind a sequence number, of all sessions."""
@@ -210,14 +234,7 @@ class Service:
 
     def find(self, prefix: str) -> Session:
         """The session that an id, or the beginning of one, means."""
-        known = [session for session in self._engine.sessions() if session.id.startswith(prefix)] if prefix else []
-        exact = [session for session in known if session.id == prefix]
-        if exact or len(known) == 1:
-            return (exact or known)[0]
-        if not known:
-            raise NoSuchSession(f"there is no session {prefix!r}", "`rekindle ps --all` lists them")
-        names = ", ".join(session.id for session in known[:5])
-        raise NoSuchSession(f"{prefix!r} can mean {len(known)} sessions: {names}", "give more of the id")
+        return session_view.find(self._engine.sessions(), prefix)
 
     def shown(self, session: Session) -> dict[str, Any]:
         """A session as every answer shows it."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+import time
 from typing import Any
 
 from rekindle.adapters import files
@@ -17,12 +19,36 @@ def offline(places: Places) -> list[dict[str, Any]]:
     try:
         rows = quick.rows(places.store)
     except sqlite3.Error as error:
-        raise RekindleError(
-            f"{places.store}: {error}", "`rekindle serve` sets a damaged store aside and rebuilds it"
-        ) from error
+        raise _damaged(places, error) from error
     found = []
     for row in rows:
         alive = files.is_locked(os.path.join(places.sessions, row["id"], "lock"))
         shown = {key: row[key] for key in ("id", "agent", "state", "title", "cwd", "feature", "changed_at")}
-        found.append({**shown, "status": row["if_alive"] if alive else row["if_dead"], "is_running": alive})
+        listed = json.loads(row["if_alive"] if alive else row["if_dead"])
+        until = listed["waits_until"]
+        listed["waits_until"] = until if alive and until is not None and until > time.time() else None
+        found.append({**shown, **listed})
     return found
+
+
+def offline_show(places: Places, prefix: str) -> dict[str, Any]:
+    """One session with everything, as the daemon would show it."""
+    import msgspec
+
+    from rekindle.api.session_view import find, shown
+    from rekindle.core.session.state import Session
+    from rekindle.core.session.status import presumed_dead
+
+    try:
+        bodies = quick.bodies(places.store)
+    except sqlite3.Error as error:
+        raise _damaged(places, error) from error
+    session = find((msgspec.json.decode(body, type=Session) for body in bodies), prefix)
+    alive = files.is_locked(os.path.join(places.sessions, session.id, "lock"))
+    session = session if alive else presumed_dead(session)
+    about = shown(session, time.time(), alive=alive, seen_seconds_ago=None, served=False)
+    return {**about, "session": msgspec.to_builtins(session)}
+
+
+def _damaged(places: Places, error: sqlite3.Error) -> RekindleError:
+    return RekindleError(f"{places.store}: {error}", "`rekindle serve` sets a damaged store aside and rebuilds it")

@@ -14,6 +14,9 @@ from rekindle.cli.outcome import printable
 from rekindle.ports.errors import NoRepository
 from rekindle.settings import Settings, load
 
+#: The words for sessions that a list may leave out; see rekindle.core.session.listing.
+OVER = ("completed", "cancelled")
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +40,7 @@ def show_status() -> None:
         for line in lines(status, time.time()):
             print(line)
         found = [one for one in found if not _comes_with_its_feature(one, status["features"], repo.root)]
-    for line in session_lines(found):
+    for line in session_lines(found, time.time()):
         print(line)
 
 
@@ -57,19 +60,52 @@ def known_sessions(settings: Settings) -> list[dict[str, Any]]:
     return offline(Places(settings))
 
 
-def session_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
-    """The sessions that somebody has to know of."""
-    cut = [one for one in sessions if one["status"] in ("interrupted", "dead", "queued")]
-    alive = [one for one in sessions if one["is_running"]]
-    if cut:
-        yield ""
-        yield "Sessions without their agent (in any folder):"
-        for one in cut:
+def session_lines(sessions: list[dict[str, Any]], now: float) -> Iterator[str]:
+    """The sessions that somebody has to know of. None that is not over is missing: it has a line, or is counted."""
+    needy = [one for one in sessions if one["needs_you"]]
+    cut = [one for one in sessions if one["status"] in ("interrupted", "dead", "queued") and not one["needs_you"]]
+    paused = [one for one in sessions if one["why"] and one["status"] not in OVER and one not in [*needy, *cut]]
+    named = [*needy, *cut, *paused]
+    alive = [one for one in sessions if one["is_running"] and one not in named]
+    asleep = [one for one in sessions if one["status"] == "asleep" and one not in named]
+    for title, some in (
+        ("Sessions that need you (in any folder):", needy),
+        ("Sessions without their agent (in any folder):", cut),
+        ("Sessions that wait for their time (in any folder):", paused),
+    ):
+        if some:
+            yield ""
+            yield title
+        for one in some:
             yield f"  {one['id']}  {one['status']:<12} {one['agent']:<10} {printable(one['title'])[:60]}"
+            for line in needs(one, now):
+                yield f"              {line}"
+    if any(one["needs_resume"] for one in [*needy, *cut]):
         yield "      next: rekindle resume --all   (or one of them: rekindle resume ID)"
+    if asleep:
+        yield ""
+        yield f"{_count(len(asleep), 'session')} asleep (rekindle ps lists them)."
     if alive:
         yield ""
         yield f"{_count(len(alive), 'session')} with a live agent (rekindle ps lists them)."
+
+
+def needs(session: dict[str, Any], now: float) -> Iterator[str]:
+    """What there is to say about a session in a list: why it stands where it stands, and what to type."""
+    until = session.get("waits_until")
+    when = f"; it goes on by itself in {duration(until - now)}" if until is not None and until > now else ""
+    if session["why"] or when:
+        yield f"{printable(session['why'])[:300]}{when}".removeprefix("; ")
+    if session["needs_you"] and session["next"]:
+        yield f"next: {session['next']}"
+
+
+def duration(seconds: float) -> str:
+    """A span of time in its largest units."""
+    minutes, left = divmod(max(1, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes, "min"), (left if not hours else 0, "s")]
+    return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
 def collect(repo: repository.Repository, settings: Settings) -> dict[str, Any]:

@@ -45,11 +45,12 @@ def watch(client: DaemonClient, session: str, *, put_to_sleep: bool, known: dict
     except KeyboardInterrupt:
         view.rest()
         return _interrupted(client, session)
+    if told["status"] in ("interrupted", "failed"):
+        print(f"rekindle: {told['status']}: {printable(told['why'])}", file=sys.stderr)
+        print(f"Bring it back with: rekindle resume {session}", file=sys.stderr)
+        return 1
     if told["message"]:
         print(f"rekindle: {printable(told['message'])}", file=sys.stderr)
-    if told["status"] == "interrupted":
-        print(f"The agent died. Bring it back with: rekindle resume {session}", file=sys.stderr)
-        return 1
     if told["state"] == "FAILED" or told["message"]:
         return 1
     if put_to_sleep:

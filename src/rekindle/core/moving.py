@@ -114,8 +114,6 @@ def at_rest(session: Session, now: float, cut: Cut) -> list[AnyFact]:
     if attempt is None or attempt.status == "gone":
         return []
     how = "it was left behind on another machine"
-    if attempt.status == "launching" and session.queued:  # a prompt that waits does not start it unasked
-        return [f.Exited(at=now, attempt=attempt.number, how_ended=how, by_us=True)]
     if attempt.status == "launching":
         return [f.LaunchFailed(at=now, attempt=attempt.number, message=how)]
     if session.turn is not None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from rekindle.adapters.sql_store.codec import encode, shown
 from rekindle.core.session.facts import AnyFact, Exited, Launched, LaunchFailed
+from rekindle.core.session.listing import listing
 from rekindle.core.session.state import Attempt, Prompt, Session
-from rekindle.core.session.status import word
 
 Row = dict[str, Any]
 
@@ -28,10 +28,15 @@ def session_row(session: Session, generation: int) -> Row:
         "generation": generation,
         "created_at": session.created_at,
         "changed_at": session.changed_at,
-        "if_alive": word(session, alive=True),
-        "if_dead": word(session, alive=False),
+        "if_alive": _listed(session, alive=True),
+        "if_dead": _listed(session, alive=False),
         "body": encode(session),
     }
+
+
+def _listed(session: Session, *, alive: bool) -> str:
+    """How a list shows it while no daemon is there to be asked."""
+    return encode(listing(session, session.changed_at, alive=alive, served=False))
 
 
 def attempt_row(session: Session, attempt: Attempt, facts: Sequence[AnyFact]) -> Row:

@@ -9,9 +9,10 @@ import click
 
 from rekindle.api.client import DaemonClient, DaemonSilent, NoDaemon, is_served
 from rekindle.api.places import Places
-from rekindle.cli.offline import offline
+from rekindle.cli.offline import offline, offline_show
 from rekindle.cli.options import json_option, places, print_json
 from rekindle.cli.outcome import printable
+from rekindle.cli.status import OVER, needs
 
 
 @click.command()
@@ -20,19 +21,22 @@ from rekindle.cli.outcome import printable
 def ps(every: bool, as_json: bool) -> None:
     """List sessions: what works, what waits, what was interrupted."""
     rows, unasked = listed(places())
-    shown = [row for row in rows if every or row["status"] not in ("completed", "cancelled", "failed")]
+    shown = [row for row in rows if every or row["status"] not in OVER]
     if as_json:
         print_json({"sessions": shown, **({"unasked": unasked} if unasked else {})})
         return
     if unasked:
         click.echo(f"rekindle: {unasked}", err=True)
     if not shown:
-        print('No sessions. Begin one with: rekindle run "what to do"')
+        over = " but finished ones (rekindle ps --all lists them)" if rows else ""
+        print(f'No sessions{over}. Begin one with: rekindle run "what to do"')
         return
     now = time.time()
     for row in shown:
         age = _age(now - row["changed_at"])
         print(f"{row['id']}  {row['status']:<12} {row['agent']:<10} {age:>5}  {printable(row['title'])[:60]}")
+        for line in needs(row, now):
+            print(f"            {line}")
 
 
 def sessions(places: Places) -> list[dict[str, Any]]:
@@ -54,6 +58,16 @@ def listed(places: Places) -> tuple[list[dict[str, Any]], str]:
             told = f"{error.message}. This list is from the store, as it was last written ({error.hint})"
             return offline(places), told
     return offline(places), ""
+
+
+def shown_without_a_start(places: Places, session: str) -> dict[str, Any]:
+    """One session with everything, from the daemon or, while none runs, from the store. Starts nothing."""
+    if is_served(places):
+        try:
+            return DaemonClient(places).ask("show", start=False, session=session)
+        except NoDaemon:
+            pass  # it is about to come or to go
+    return offline_show(places, session)
 
 
 def _age(seconds: float) -> str:

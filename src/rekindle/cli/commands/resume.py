@@ -10,6 +10,7 @@ import click
 from rekindle.agents.registry import AGENTS
 from rekindle.api.client import DaemonClient
 from rekindle.api.service import PERMISSIONS
+from rekindle.cli.commands.ps import sessions, shown_without_a_start
 from rekindle.cli.explain import explain
 from rekindle.cli.fork import fork
 from rekindle.cli.limits import limit_options
@@ -17,7 +18,7 @@ from rekindle.cli.options import complete_resumable, json_option, places, print_
 from rekindle.cli.outcome import printable
 from rekindle.cli.receipts import print_receipt
 from rekindle.cli.watching import watch
-from rekindle.ports.errors import UsageError
+from rekindle.ports.errors import RekindleError, UsageError
 
 
 @click.command()
@@ -82,7 +83,7 @@ def resume(
     if (every and (agent or native is not None)) or (model and not agent):
         raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
     if every and only_explain:
-        each = [explain(client.ask("show", session=one["id"]), places().sessions) for one in _interrupted_ones(client)]
+        each = [explain(shown_without_a_start(places(), one["id"]), places().sessions) for one in _interrupted_ones()]
         print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
         return 0
     if every:
@@ -92,12 +93,12 @@ def resume(
             print_json(told)
         else:
             _print_resumed(client, told)
-        return 0
-    chosen = session if session is not None else _only_interrupted(client)
+        return 1 if told["failed"] else 0
+    chosen = session if session is not None else _only_interrupted()
     if at is not None:
         return fork(client, chosen, at, prompt, as_json=as_json)
     if only_explain:
-        shown = explain(client.ask("show", session=chosen), places().sessions)
+        shown = explain(shown_without_a_start(places(), chosen), places().sessions)
         print_json(shown) if as_json else print("\n".join(shown["text"]))
         return 0
     told = client.ask(
@@ -113,16 +114,19 @@ def resume(
     )
     if as_json:
         print_json(told)
+    elif not told["is_back"]:
+        raise RekindleError(f"{told['id']} did not come back: {told['why'] or told['status']}", told["next"])
     else:
+        if told["by_itself"]:
+            print(f"{told['id']}: it has come back by itself.")
         print_receipt(told)
-    if follow:
+    if follow and told["is_back"]:
         return watch(client, told["id"], put_to_sleep=False, known=told)
-    is_on_its_way = told.get("waits_until") is not None  # a daemon from before an upgrade does not tell
-    return 1 if told["status"] in ("failed", "interrupted", "asleep") and not is_on_its_way else 0
+    return 0 if told["is_back"] else 1
 
 
-def _only_interrupted(client: DaemonClient) -> str:
-    found = _interrupted_ones(client)
+def _only_interrupted() -> str:
+    found = _interrupted_ones()
     if len(found) == 1:
         return str(found[0]["id"])
     if not found:
@@ -131,8 +135,9 @@ def _only_interrupted(client: DaemonClient) -> str:
     raise UsageError(f"{len(found)} sessions can be resumed: {names}", "name one, or use --all")
 
 
-def _interrupted_ones(client: DaemonClient) -> list[dict[str, Any]]:
-    return [one for one in client.ask("list")["sessions"] if one["status"] in ("interrupted", "dead", "queued")]
+def _interrupted_ones() -> list[dict[str, Any]]:
+    """Looked up without starting a daemon: that would bring some of them back."""
+    return [one for one in sessions(places()) if one["status"] in ("interrupted", "dead", "queued")]
 
 
 def _print_resumed(client: DaemonClient, told: dict[str, Any]) -> None:
@@ -140,5 +145,7 @@ def _print_resumed(client: DaemonClient, told: dict[str, Any]) -> None:
         print_receipt(client.ask("show", session=name))
     for one in told["skipped"]:
         print(f"{one['id']}: skipped, {printable(one['reason'])}")
+    for one in told["failed"]:
+        print(f"{one['id']}: did not come back: {printable(one['reason'])}")
     if not told["resumed"]:
         print("Nothing was brought back.")

@@ -42,7 +42,7 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
     elif told["status"] == "working":
         print(f"{told['id']}: queued; it is delivered when the agent has finished its turn.")
     else:
-        why = f" ({printable(told['message'])})" if told["message"] else ""
+        why = f" ({printable(told['why'])})" if told["why"] else ""
         print(f"{told['id']}: not delivered yet; it stays in the queue{why}.")
     on_its_way = told["delivered"] or (told["status"] == "working" and not told["stopped_keeper"])
     if follow and on_its_way:

@@ -16,7 +16,7 @@ from rekindle.adapters import files, restoring
 from rekindle.adapters import snapshots as kept
 from rekindle.adapters.sql_store.rebuild import SESSION_FILE
 from rekindle.api.places import Places
-from rekindle.api.service import NoSuchSession
+from rekindle.api.session_view import NoSuchSession
 from rekindle.cli.commands.ps import sessions
 from rekindle.cli.options import complete_sessions, json_option, places, print_json
 from rekindle.cli.outcome import printable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rekindle.core.effects import Wait
 from rekindle.core.session.plan import plan, wants_agent
+from rekindle.core.session.starting import has_stalled
 from rekindle.core.session.state import TERMINAL, Session, State
 
 
@@ -31,10 +32,28 @@ def is_sent(session: Session, prompt: str) -> bool:
     return any(one.id == prompt and one.state not in ("queued", "cancelled") for one in session.prompts)
 
 
-def has_come_up(session: Session) -> bool:
-    """Whether a start that was asked for has come to something."""
+def has_come_up(session: Session, now: float) -> bool:
+    """Whether a start that was asked for has come to something: it is not about to be tried once more."""
     attempt = session.attempt
-    return attempt is not None and attempt.status in ("ready", "gone") and session.resume_asked is None
+    if attempt is None or session.resume_asked is not None:
+        return False
+    if attempt.status == "gone":
+        return rests(session) or has_stalled(session, now)
+    return attempt.status == "ready"
+
+
+def is_back(session: Session) -> bool:
+    """Whether the agent that was asked for is there, is certain to be there in a moment, or was and had its turn."""
+    attempt = session.attempt
+    if session.is_up or session.load_at is not None:
+        return True
+    return attempt is not None and attempt.opened and attempt.by_us and session.state not in TERMINAL
+
+
+def has_come_by_itself(session: Session) -> bool:
+    """Whether the agent that is there was brought back without anybody's asking."""
+    attempt = session.attempt
+    return session.is_up and attempt is not None and attempt.number > 1 and not attempt.asked_by
 
 
 def is_proved(session: Session) -> bool:
@@ -52,7 +71,8 @@ def why_skipped(session: Session, *, alive: bool, kill: bool, of_a_run: bool) ->
     if session.is_up and alive and not kill:
         return "its agent is alive"
     if session.state in TERMINAL:
-        return f"it is {session.state.lower()}"
+        why = f": {session.message}" if session.state is State.FAILED and session.message else ""
+        return f"it is {session.state.lower()}{why}"
     if session.is_foreign:
         return f"it came in an archive: look at it (rekindle show {session.id}), then resume it by its id"
     attempt = session.attempt

@@ -1,0 +1,123 @@
+"""A session as every list shows it: a word, whether a person has to act, why, and what to type next. Pure.
+
+Every list is made from this, so that no two of them tell different things, and what is not at an end is in all of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from rekindle.core.session.plan import is_cut, wants_agent
+from rekindle.core.session.standing import rests, waits_until
+from rekindle.core.session.starting import FULL_BUDGET, has_failed_to_start
+from rekindle.core.session.state import Session, State
+from rekindle.core.session.status import presumed_dead, status, word
+
+#: What a list may leave out: the session is over, and nobody has to do anything about it.
+OVER = frozenset({"completed", "cancelled"})
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """One line of a list. `why` is empty where there is nothing to say, `next` where there is nothing to type."""
+
+    status: str
+    is_running: bool
+    needs_resume: bool
+    is_resumable: bool
+    reason: str
+    needs_you: bool
+    why: str
+    next: str
+    waits_until: float | None
+
+
+class _Need(NamedTuple):
+    needs_you: bool = False
+    why: str = ""
+    next: str = ""
+
+
+def listing(
+    session: Session, now: float, *, alive: bool, seen_seconds_ago: float | None = None, served: bool = True
+) -> Listing:
+    """`alive`: its agent is followed, or its lock is held. `served`: a daemon is there that brings it back."""
+    found = status(session, alive=alive, seen_seconds_ago=seen_seconds_ago)
+    lives = alive or seen_seconds_ago is not None
+    need = _end(session) or (_alive(session, now) if lives else _gone(session, served=served))
+    return Listing(
+        # An agent that lives is not interrupted, also while we cannot follow it: on a full disk, for example.
+        word(session, alive=lives),
+        found.is_running,
+        found.needs_resume,
+        found.is_resumable,
+        found.reason,
+        *need,
+        waits_until(session, now),
+    )
+
+
+def _end(session: Session) -> _Need | None:
+    """A session that is at an end, or at a limit of its own."""
+    if session.state in (State.COMPLETED, State.CANCELLED):
+        return _Need()
+    if session.state is State.FAILED:
+        return _Need(True, session.message or "it has failed", f"rekindle resume {session.id}")
+    if session.over:
+        return _Need(
+            True,
+            f"it has reached its limit: {session.over}",
+            f"rekindle resume {session.id} --max-cost or --max-tokens",
+        )
+    return None
+
+
+def _alive(session: Session, now: float) -> _Need:
+    asked = next((one for one in session.permissions if not one.answered), None)
+    if asked is not None:
+        return _Need(True, f"it asks: {asked.title}", f"rekindle show {session.id}")
+    if waits_until(session, now) is not None:
+        return _Need(False, _last_failure(session) or session.message)
+    if session.message and rests(session):
+        return _Need(True, session.message, f'rekindle send {session.id} "how to go on"')
+    return _Need()
+
+
+def _gone(session: Session, *, served: bool) -> _Need:
+    session = presumed_dead(session)
+    resume = f"rekindle resume {session.id}"
+    attempt = session.attempt
+    reason = session.message or _how_it_ended(session)
+    if wants_agent(session):
+        by_itself = f"policy {session.policy}: it" if session.policy == "continue" else "it"
+        if not served:
+            told = (
+                f"{reason}; {by_itself} goes on when the daemon runs" if reason else "it goes on when the daemon runs"
+            )
+            return _Need(True, told, f"rekindle serve, or {resume}")
+        if attempt is not None and has_failed_to_start(session):
+            when = " when that is there" if attempt.blocked else ""
+            return _Need(attempt.blocked, f"{reason}; {by_itself} is tried again{when}", resume)
+        return _Need(False, f"{reason}; {by_itself} goes on by itself" if reason else "it is about to be started")
+    if is_cut(session):
+        tried = f"; it was brought back {FULL_BUDGET} times" if session.budget <= 0 else ""
+        return _Need(True, f"{reason}{tried}", resume)
+    if session.queued:
+        return _Need(True, reason or "a prompt waits, and no agent is there", resume)
+    if session.message:
+        return _Need(True, session.message, f'rekindle send {session.id} "how to go on"')
+    if attempt is not None and not attempt.by_us:
+        return _Need(False, f"{reason}; a prompt wakes it")
+    return _Need()
+
+
+def _how_it_ended(session: Session) -> str:
+    attempt = session.attempt
+    if attempt is None:
+        return ""
+    return f"its agent ended: {attempt.how_ended}" if attempt.how_ended else "its agent is gone"
+
+
+def _last_failure(session: Session) -> str:
+    return next((one.outcome for one in reversed(session.prompts) if one.state == "failed"), "")

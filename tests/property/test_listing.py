@@ -1,0 +1,115 @@
+"""Lists of sessions under any facts: none that is not over gets lost, and none needs a person without a reason."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rekindle.cli.status import session_lines
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import Limits, Usage
+from rekindle.core.session.listing import OVER, Listing, listing
+from rekindle.core.session.machine import evolve
+from rekindle.core.session.plan import plan, wants_agent
+from rekindle.core.session.starting import has_failed_to_start
+from rekindle.core.session.state import Session, State
+from tests.property.test_session_machine import FACTS, begun, folded
+
+POLICIES = st.sampled_from(["ask", "continue", "never"])
+
+
+def row(session: Session, listed: Listing) -> dict[str, object]:
+    about = {"id": "the-session", "agent": "a", "title": "t", "feature": None, "cwd": "/", "state": session.state.value}
+    return {**about, **{name: getattr(listed, name) for name in Listing.__struct_fields__}}
+
+
+@given(st.lists(FACTS, max_size=25), POLICIES, st.booleans(), st.booleans())
+def test_a_session_that_is_not_over_is_in_every_list(
+    facts: list[f.AnyFact], policy: str, alive: bool, served: bool
+) -> None:
+    session = folded(facts, policy)
+    listed = listing(session, 5.0, alive=alive and session.is_up, served=served)
+    assert (listed.status in OVER) == (session.state in (State.COMPLETED, State.CANCELLED))
+    said = "\n".join(session_lines([row(session, listed)], 5.0))
+    if listed.status not in OVER:
+        assert "the-session" in said or "1 session" in said
+    if listed.needs_you:
+        assert listed.why
+        assert listed.next.startswith("rekindle ")
+        assert "the-session" in said
+
+
+@given(st.lists(FACTS, max_size=25), POLICIES)
+def test_one_that_nobody_brings_back_needs_a_person_and_one_that_comes_back_by_itself_says_so(
+    facts: list[f.AnyFact], policy: str
+) -> None:
+    session = folded(facts, policy)
+    if session.is_up or session.state in (State.COMPLETED, State.CANCELLED):
+        return
+    listed = listing(session, 5.0, alive=False)
+    if listed.status in ("interrupted", "failed", "queued") and not wants_agent(session):
+        assert listed.needs_you
+    alone = listing(session, 5.0, alive=False, served=False)
+    if plan(session, 5000.0):
+        assert alone.needs_you, "without a daemon nobody brings it back"
+        assert "when the daemon runs" in alone.why
+
+
+def opened(policy: str = "ask", limits: Limits | None = None) -> Session:
+    session = begun(policy)
+    for fact in (
+        f.PromptQueued(at=1, prompt="p", text="do it"),
+        f.ResumeAsked(at=1, by="me", limits=limits),
+        f.LaunchIntended(at=2, attempt=1, generation=1, how="new"),
+        f.Launched(at=3, attempt=1, folder="x", pid=1),
+        f.Opened(at=4, attempt=1, how="new", token="t"),
+        f.PromptSent(at=5, attempt=1, prompt="p", message=1, text="do it"),
+    ):
+        session = evolve(session, fact)
+    return session
+
+
+def test_a_refused_key_needs_a_person() -> None:
+    failed = f.TurnFailed(at=6, attempt=1, prompt="p", error="unauthorized", message="the key is refused")
+    listed = listing(evolve(opened(), failed), 7.0, alive=True)
+    assert (listed.needs_you, "the key is refused" in listed.why) == (True, True)
+
+
+def test_a_rate_limit_says_until_when_and_needs_nobody() -> None:
+    failed = f.TurnFailed(
+        at=6, attempt=1, prompt="p", error="rate_limited", message="the limit is reached", retry_at=500.0
+    )
+    session = evolve(opened(), failed)
+    listed = listing(session, 7.0, alive=True)
+    assert (listed.needs_you, listed.waits_until) == (False, 500.5)
+    assert "the limit is reached" in listed.why
+    assert "goes on by itself in 8 min" in "\n".join(session_lines([row(session, listed)], 7.0))
+
+
+def test_a_limit_of_tokens_is_named() -> None:
+    done = f.TurnFinished(at=6, attempt=1, prompt="p", stop_reason="end_turn", usage=Usage(60, 60))
+    session = evolve(opened(limits=Limits(tokens=100)), done)
+    session = evolve(session, f.Exited(at=7, attempt=1, how_ended="stopped (asleep)", by_us=True))
+    listed = listing(session, 8.0, alive=False)
+    assert (listed.status, listed.needs_you) == ("asleep", True)
+    assert "120 tokens" in listed.why
+
+
+def test_an_open_question_is_shown_with_its_words() -> None:
+    asked = f.PermissionAsked(at=6, attempt=1, request="r", title="May I?", kind="execute", options=[], prompt="p")
+    listed = listing(evolve(opened(), asked), 7.0, alive=True)
+    assert (listed.status, listed.needs_you, "May I?" in listed.why) == ("asking", True, True)
+
+
+def test_a_missing_program_needs_a_person_also_while_it_is_looked_for() -> None:
+    session = begun("continue")
+    for fact in (
+        f.LaunchIntended(at=2, attempt=1, generation=1, how="new"),
+        f.LaunchFailed(at=3, attempt=1, message="it is not installed", blocked=True),
+    ):
+        session = evolve(session, fact)
+    listed = listing(session, 4.0, alive=False)
+    assert has_failed_to_start(session)
+    assert (listed.status, listed.needs_you) == ("interrupted", True)
+    assert "it is not installed" in listed.why
+    assert "tried again" in listed.why
