@@ -25,7 +25,7 @@ from rekindle.core.session.standing import (
     why_skipped,
     works,
 )
-from rekindle.core.session.starting import has_stalled
+from rekindle.core.session.starting import has_failed_to_start, has_stalled
 from rekindle.core.session.state import TERMINAL, Session, State
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.store import Store
@@ -97,7 +97,9 @@ class Service:
             DELIVERY_SECONDS,
         )
         now = self._engine.session(found.id)
-        woken = found.attempt is not None and now.attempts[-1].number > found.attempt.number
+        newest = now.attempt
+        is_new = newest is not None and found.attempt is not None and newest.number > found.attempt.number
+        woken = is_new and not has_failed_to_start(now)
         delivered = is_sent(now, prompt.prompt)
         stopped = None if delivered else self._stopped(now)
         about = {"prompt": prompt.prompt, "delivered": delivered, "woken": woken, "stopped_keeper": stopped}

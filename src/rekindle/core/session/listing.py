@@ -76,7 +76,7 @@ def _end(session: Session) -> _Need | None:
 def _alive(session: Session, now: float) -> _Need:
     asked = next((one for one in session.permissions if not one.answered), None)
     if asked is not None:
-        return _Need(True, f"it asks: {asked.title}", f"rekindle show {session.id}")
+        return _Need(True, f"it asks: {asked.title}", f"rekindle answer {session.id}")
     if waits_until(session, now) is not None:
         return _Need(False, _last_failure(session) or session.message)
     if session.message and rests(session):
