@@ -82,3 +82,24 @@ def test_a_failed_resume_shows_no_receipt_of_an_earlier_attempt(machine: Machine
     done = machine.run("resume", session)
     assert "same conversation" not in done.stdout + done.stderr
     assert machine.show(session)["receipt"] is None
+
+
+def told_to_go_on(machine: Machine, session: str) -> list[str]:
+    return [one["text"] for one in machine.json("logs", session)["entries"] if one["kind"] == "told"]
+
+
+def test_an_agent_that_was_cut_off_twice_gets_its_task_and_all_its_words_back_once(machine: Machine) -> None:
+    session = machine.begin("stream 2000 0.002 alpha", "stream 2000 0.002 beta", "say the end", "sleep 600")
+    for attempt, word in ((1, "alpha900"), (2, "beta900")):
+        machine.until_said(session, word)
+        machine.kill(machine.pids(session, attempt)["agent"])
+        machine.until_status(session, "interrupted")
+        machine.ok("resume", session)
+    machine.until_said(session, "the end")
+    once, twice = told_to_go_on(machine, session)
+    assert all(f" alpha{number} " in once for number in range(2, 900)), "a long answer comes back whole"
+    for words in ([f" alpha{number} " for number in range(2, 900)], [f" beta{number} " for number in range(2, 900)]):
+        assert [word for word in words if twice.count(word) != 1] == []
+    assert twice.index(" alpha900 ") < twice.index(" beta2 ")
+    assert twice.count("You were working on") == twice.count("Your process was interrupted") == 1
+    assert "You were working on: stream 2000 0.002 alpha" in twice

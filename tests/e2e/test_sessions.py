@@ -51,7 +51,7 @@ def test_an_agent_killed_in_mid_stream_goes_on_and_is_told_what_it_had_said(mach
     assert "Decision: start attempt 2 and load the conversation" in machine.ok("resume", session, "--explain")
     assert "the same conversation" in machine.ok("resume", session)
     machine.until_said(session, "was started, its outcome is unknown")
-    assert "The last thing you said before you were cut off was: " in machine.said(session)
+    assert "What you had said before you were cut off was: " in machine.said(session)
     assert "word3" in machine.said(session).split("cut off was:")[1]
 
 

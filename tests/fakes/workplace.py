@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from rekindle.agents.acp import messages
 from rekindle.agents.dialect import Outgoing
@@ -31,6 +31,9 @@ class FakeWorkplace:
 
     async def history(self, session: Session) -> list[Turn]:
         return [Turn("user", prompt.text) for prompt in session.prompts if prompt.attempt]
+
+    async def last_turns(self, session: Session, attempts: Collection[int]) -> dict[int, str]:
+        return {}
 
     async def end_terminals(self, session: Session) -> None:
         pass

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from rekindle.core.session.continuation import continuation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rekindle.core.session.continuation import MOST_OF_ITS_WORDS, continuation, handed_back
 from rekindle.core.session.diagram import mermaid
 from rekindle.core.session.facts import Cut
 
@@ -25,3 +29,36 @@ def test_the_same_cut_is_told_in_the_same_bytes() -> None:
     assert "outcome is unknown" in told
     assert "make, cc1" in told
     assert all(not line.startswith("run ") for line in told.splitlines()), "a quotation is no instruction"
+
+
+def test_every_answer_that_was_cut_off_comes_back_once_and_in_order() -> None:
+    told = continuation("fix it", Cut(said="the end of two"), said=["one", "", "two"])
+    assert told.index("cut off was: one") < told.index("cut off again, was: two")
+    assert "the end of two" not in told
+    assert told.count("fix it") == 1
+
+
+@given(st.lists(st.text(max_size=300), max_size=5), st.integers(0, 600))
+def test_words_share_their_room_and_whatever_is_left_out_is_counted(said: list[str], room: int) -> None:
+    told = handed_back(said, room)
+    assert len(told) == len(said)
+    kept = 0
+    for before, after in zip(said, told, strict=True):
+        if before == after:
+            kept += len(before)
+            continue
+        [missing] = [int(number) for number in re.findall(r"\n\[(\d+) characters are left out here\]\n", after)][:1]
+        note = f"\n[{missing} characters are left out here]\n"
+        head, _, tail = after.partition(note)
+        assert before.startswith(head)
+        assert before.endswith(tail)
+        assert len(head) + len(tail) + missing == len(before)
+        kept += len(before) - missing
+    assert kept <= max(room, 0) or told == said
+    if sum(map(len, said)) <= room:
+        assert told == said
+
+
+def test_the_share_of_the_context_is_the_one_that_the_documents_state() -> None:
+    text = (ROOT / "docs" / "sessions.md").read_text("utf-8")
+    assert f"{MOST_OF_ITS_WORDS:,} characters" in text

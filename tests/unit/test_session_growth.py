@@ -10,7 +10,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.marks import mark
-from rekindle.core.session.state import Session
+from rekindle.core.session.state import Session, prompts_in
 from tests.sessions import created, folded
 
 
@@ -88,3 +88,21 @@ def test_a_long_prompt_is_found_in_a_record_by_its_mark_and_in_older_facts_by_it
         assert session.attempts[-1].known == known
         opened = evolve(session, f.Opened(at=10, attempt=2, how="load", token="t", known=known))
         assert opened.attempts[-1].known is None
+
+
+def test_what_an_agent_is_handed_back_is_not_kept_when_its_turn_is_over() -> None:
+    facts = life(1, ["one"])
+    cut = [*facts[:-2], facts[-1], f.ResumeAsked(at=8, by="user")]
+    launch = f.LaunchIntended(at=9, attempt=2, generation=2, how="load", token="t", known=["one"], said=["w" * 60_000])
+    up: list[AnyFact] = [
+        f.Launched(at=9, attempt=2, folder="/k", pid=1),
+        f.Opened(at=10, attempt=2, how="load", token="t"),
+    ]
+    session = folded([created(), *cut, launch, *up])
+    [told] = session.queued
+    assert "w" * 60_000 in told.text
+    sent = f.PromptSent(at=11, attempt=2, prompt=told.id, message=1, text=told.text)
+    done = f.TurnFinished(at=12, attempt=2, prompt=told.id, stop_reason="end_turn")
+    session = evolve(evolve(session, sent), done)
+    assert size(session) < 10_000
+    assert prompts_in(session, [told.text]) == {told.id}, "a record that has it is still recognised"

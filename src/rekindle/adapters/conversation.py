@@ -19,6 +19,7 @@ from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.agents.terminal import in_terminal
 from rekindle.core.session.history import Turn
 from rekindle.core.session.prompt_ids import task_in
+from rekindle.core.session.state import OURS
 from rekindle.keeper import launch
 from rekindle.keeper.input_records import InputReader, InputRecord
 
@@ -75,6 +76,17 @@ class Conversation:
 def turns(folder: str) -> list[Turn]:
     """A session's conversation as it is told to an agent that does not remember it."""
     return as_turns(Conversation(folder).poll())
+
+
+def last_turns(folder: str, attempts: Collection[int]) -> dict[int, str]:
+    """What was said in the last turn of each of these attempts."""
+    found: dict[int, str] = {}
+    for entry in Conversation(folder, skip=set(attempts_in(folder)) - set(attempts)).poll():
+        if entry.kind in ("prompt", "told"):
+            found[entry.attempt] = ""
+        elif entry.kind == "said":
+            found[entry.attempt] = found.get(entry.attempt, "") + entry.text
+    return found
 
 
 def agent_of(folder: str) -> str:
@@ -234,8 +246,10 @@ def as_turns(entries: Iterable[Entry]) -> list[Turn]:
             continue
         speaking = entry.attempt if entry.kind == "said" else 0
         match entry.kind:
-            case "prompt" | "told":
+            case "prompt":
                 found.append(Turn("user", entry.text))
+            case "told":
+                found.append(Turn("user", entry.text, OURS))
             case "said":
                 found.append(Turn("assistant", entry.text))
             case "tool":

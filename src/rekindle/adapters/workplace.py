@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from rekindle.adapters import files, handovers, kept_environment
 from rekindle.adapters.callbacks import Callbacks, Refusal
 from rekindle.adapters.changes import changed_since, conflict
-from rekindle.adapters.conversation import agent_of, turns
+from rekindle.adapters.conversation import agent_of, last_turns, turns
 from rekindle.adapters.keeper_process import stamp
 from rekindle.adapters.rebuilding import Wanted, is_missing, rebuild
 from rekindle.adapters.recent import recently_written
@@ -123,6 +123,10 @@ class LocalWorkplace:
     async def history(self, session: Session) -> list[Turn]:
         """What was said and done, from the spools."""
         return await asyncio.to_thread(turns, os.path.join(self._sessions, session.id))
+
+    async def last_turns(self, session: Session, attempts: Collection[int]) -> dict[int, str]:
+        """What the agent said in the last turn of each of these attempts, from the spools."""
+        return await asyncio.to_thread(last_turns, os.path.join(self._sessions, session.id), attempts)
 
     async def end_terminals(self, session: Session) -> None:
         """End the commands that the session's agent has had us run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from rekindle.agents.dialect import Outgoing
@@ -39,6 +39,10 @@ class Workplace(Protocol):
 
     async def history(self, session: Session) -> list[Turn]:
         """What was said and done in the session so far, as rekindle itself has kept it."""
+        ...
+
+    async def last_turns(self, session: Session, attempts: Collection[int]) -> dict[int, str]:
+        """What the agent said in the last turn of each of these attempts, whole, as far as rekindle has kept it."""
         ...
 
     async def end_terminals(self, session: Session) -> None:

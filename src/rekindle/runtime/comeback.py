@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
+from rekindle.core.session.continuation import handed_back
 from rekindle.core.session.facts import PROMPT
 from rekindle.core.session.history import Turn, with_history
 from rekindle.core.session.marks import in_both, marks
 from rekindle.core.session.memory import lost_answers, lost_prompts, misplaced_prompts
+from rekindle.core.session.settling import cut_attempts
 from rekindle.core.session.state import Session, nothing_ever_ran
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
 from rekindle.ports.errors import RekindleError
@@ -46,6 +48,7 @@ class Comeback:
             why=choice.why,
             compactions=choice.compactions,
             agent=session.agent,
+            said=await self._said(session),
         )
 
     async def verdict(
@@ -95,6 +98,13 @@ class Comeback:
         if found.state == "unsupported":
             return Evidence(token, "unsupported", compactions=found.compactions)
         return Evidence(token, found.state, found.prompts, found.notes, found.compactions, found.lacks)
+
+    async def _said(self, session: Session) -> list[str]:
+        """What the agent said in each turn that is to go on. Where that was not kept, its last words are."""
+        attempts = cut_attempts(session)
+        found = await self._workplace.last_turns(session, attempts) if attempts else {}
+        short = {one.number: one.cut.said for one in session.attempts if one.cut is not None}
+        return handed_back([found.get(number) or short.get(number, "") for number in attempts])
 
     async def _history(self, session: Session, choice: Choice) -> str:
         if choice.how != "new" or session.attempt is None or nothing_ever_ran(session):

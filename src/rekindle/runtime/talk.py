@@ -23,7 +23,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.asking import POLICY
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.history import Turn
-from rekindle.core.session.marks import marks
+from rekindle.core.session.marks import mark, marks
 from rekindle.core.session.permission import Allow, Ask, Deny, Mode, decide
 from rekindle.core.session.state import Prompt, Session
 from rekindle.ports.keepers import Ended, Sent
@@ -153,7 +153,7 @@ class Talk:
         done = [one for one in session.prompts if one.attempt in same and one.state == "done"]
         found = turn(
             silent=now - max(self._heard_at, running.sent_at),
-            earlier=sum(one.text == running.text for one in done),
+            earlier=sum(mark(one.text) == mark(running.text) for one in done),
             text=running.text,
             record=record,
         )

@@ -13,19 +13,29 @@ from rekindle.core.session.history import request_of
 from rekindle.core.session.quoting import quoted
 
 _MOST_FILES: Final = 50
+_MOST_OF_THE_TASK: Final = 4000
+#: What an agent gets back of its own words, in characters: an eighth of a context of 128,000 tokens, at four a token.
+#: Several answers share it, so that the conversation has room to go on.
+MOST_OF_ITS_WORDS: Final = 128_000 * 4 // 8
 
 
-def continuation(prompt: str, cut: Cut, changed: Sequence[str] = (), *, same: bool = True) -> str:
-    """The truth about the cut. `same` is False where the agent is in a new conversation that was told the old one."""
+def continuation(
+    prompt: str, cut: Cut, changed: Sequence[str] = (), *, same: bool = True, said: Sequence[str] = ()
+) -> str:
+    """The truth about the cut. `same` is False where the agent is in a new conversation that was told the old one.
+
+    `prompt` is what a person asked for. `said` is what the agent has said about it each time before it was cut off,
+    oldest first and shortened already (`handed_back`); without it the last words that `cut` has must do.
+    """
     which = (
         "this is the same conversation" if same else "this is a new conversation, and what is above is all of the old"
     )
     lines = [
         f"Your process was interrupted in the middle of your turn and was started again; {which}.",
-        f"You were working on: {quoted(request_of(prompt), 500)}",
+        f"You were working on: {quoted(request_of(prompt), _MOST_OF_THE_TASK)}",
     ]
-    if cut.said:
-        lines.append(f"The last thing you said before you were cut off was: {quoted(cut.said, 2000, tail=True)}")
+    words = [one for one in said if one.strip()] or [cut.said] * bool(cut.said)
+    lines += [f"{_before(number)}: {quoted(one, len(one))}" for number, one in enumerate(words)]
     lines += [
         f"This was started, and its outcome is unknown (it was stopped with you): {quoted(tool, 500)}"
         for tool in cut.tools
@@ -38,3 +48,27 @@ def continuation(prompt: str, cut: Cut, changed: Sequence[str] = (), *, same: bo
         lines.append(f"Files that differ from how they were when your last turn ended: {names}{more}")
     lines.append("Check the state of the files before you repeat anything, then go on with your task.")
     return "\n".join(lines)
+
+
+def handed_back(said: Sequence[str], room: int = MOST_OF_ITS_WORDS) -> list[str]:
+    """Words within a room that they share: what is short stays whole, what is long loses its middle, with a count."""
+    shares: dict[int, int] = {}
+    by_length = sorted(range(len(said)), key=lambda index: len(said[index]))
+    for rank, index in enumerate(by_length):
+        shares[index] = min(len(said[index]), room // (len(said) - rank))
+        room -= shares[index]
+    return [_without_middle(one, shares[index]) for index, one in enumerate(said)]
+
+
+def _before(number: int) -> str:
+    if number == 0:
+        return "What you had said before you were cut off was"
+    return "What you said after that, before you were cut off again, was"
+
+
+def _without_middle(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    head = most // 4
+    tail = most - head
+    return f"{text[:head]}\n[{len(text) - most} characters are left out here]\n{text[len(text) - tail :]}"

@@ -147,7 +147,8 @@ class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
     What was found out before it: `known` marks the prompts in the agent's own record (None: it could not be read),
     `changed` the files that differ from the end of the last turn, `history` what a new conversation is told of the old
     one, `notes` what was done to the record, `why` the reason for a new conversation. `agent` is empty in old facts.
-    `compactions`: so often the agent had shortened the conversation by then.
+    `compactions`: so often the agent had shortened the conversation by then. `said`: what the agent had said each time
+    before the turn that goes on was cut off, oldest first.
     """
 
     attempt: int
@@ -161,6 +162,7 @@ class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
     why: str = ""
     agent: str = ""
     compactions: int = 0
+    said: list[str] = []
 
 
 class Launched(Fact, frozen=True, kw_only=True, tag="launched"):

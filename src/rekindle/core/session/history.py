@@ -18,7 +18,7 @@ MOST_OF_ALL = 60_000
 
 @dataclass(frozen=True)
 class Turn:
-    """One thing that was said or done. `name` is the tool's."""
+    """One thing that was said or done. `name` is the tool's, or says who asked where no person did."""
 
     role: Literal["user", "assistant", "tool_call", "tool_result"]
     text: str = ""
@@ -57,6 +57,8 @@ def request_of(prompt: str) -> str:
 
 def _told(turn: Turn) -> str:
     match turn.role:
+        case "user" if turn.name:
+            return "[USER]: (you were told to go on here)"  # what that quoted is in the history anyway
         case "user":
             text = quoted(request_of(turn.text), MOST_OF_A_MESSAGE)
             return f"[USER]: {text}" if text else ""

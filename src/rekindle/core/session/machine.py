@@ -16,7 +16,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Usage
 from rekindle.core.session.limits import reached
 from rekindle.core.session.recovery import is_compaction, try_later
-from rekindle.core.session.settling import settled, shortened
+from rekindle.core.session.settling import let_go, settled, shortened
 from rekindle.core.session.staleness import is_stale, progress
 from rekindle.core.session.starting import FULL_BUDGET, after_refusal, pause
 from rekindle.core.session.state import (
@@ -147,6 +147,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 known=fact.known,
                 changed=fact.changed,
                 history=fact.history,
+                said=fact.said,
                 notes=fact.notes,
                 why=fact.why,
                 agent=fact.agent or session.agent,
@@ -180,7 +181,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             ready = with_attempt(ready, lambda a: replace(a, opened_at=fact.at))
             fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
             open_again = settled(replace(fresh, compact=fact.compact), fact)
-            return with_attempt(open_again, lambda a: replace(a, known=None, changed=[]))
+            return with_attempt(open_again, lambda a: replace(a, known=None, changed=[], said=[]))
         case f.OpenRefused():
             refused = after_refusal(session, fact)
             return replace(refused, state=REFUSALS[fact.problem]) if session.state is S else refused
@@ -221,6 +222,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
         case f.TurnFinished():
             usage = _taken(session, fact)
             done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=usage)
+            done = let_go(done, fact.prompt)
             done = replace(asking.turn_over(done, fact.at), message="", cancel_asked=None, retry_at=None)
             if not is_compaction(session, fact.prompt):
                 done = replace(done, budget=FULL_BUDGET, patience=PATIENCE, fresh_starts=0)
@@ -230,7 +232,7 @@ def _book(session: Session, fact: AnyFact) -> Session:
             told = f"{fact.error}: {fact.message}"
             failed = with_prompt(session, fact.prompt, state="failed", outcome=told, usage=usage)
             failed = replace(asking.turn_over(failed, fact.at), message=told, retry_at=fact.retry_at, cancel_asked=None)
-            return _limited(_used(try_later(failed, fact), usage))
+            return _limited(_used(let_go(try_later(failed, fact), fact.prompt), usage))
         case f.CancelAsked():
             if fact.prompt in {prompt.id for prompt in session.queued}:
                 return with_prompt(session, fact.prompt, state="cancelled")
@@ -327,4 +329,4 @@ def _stopped(session: Session) -> Session:
 
 def _used_up(session: Session) -> Session:
     """What was found out for an attempt goes with it."""
-    return with_attempt(session, lambda a: replace(a, known=None, changed=[], history=""))
+    return with_attempt(session, lambda a: replace(a, known=None, changed=[], history="", said=[]))

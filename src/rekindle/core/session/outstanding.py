@@ -45,8 +45,15 @@ def outstanding(session: Session, attempt: int) -> Outstanding:
 
 def untold_tools(session: Session, attempt: int) -> list[Tool]:
     """The tools that the model has to be told of when this attempt goes on: since a turn last ended well."""
-    worked = [one.number for one in session.attempts if one.number < attempt and _has_worked(session, one)]
-    return _open_tools([one for one in session.attempts if max(worked, default=0) <= one.number < attempt])
+    since = last_worked(session, attempt)
+    return _open_tools([one for one in session.attempts if since <= one.number < attempt])
+
+
+def last_worked(session: Session, attempt: int) -> int:
+    """The last attempt before this one in which a turn ended well; 0: none."""
+    return max(
+        (one.number for one in session.attempts if one.number < attempt and _has_worked(session, one)), default=0
+    )
 
 
 def not_in(session: Session, there: set[str], begun: int, attempt: int) -> list[Prompt]:

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
-from rekindle.core.session.outstanding import untold_tools
+from rekindle.core.session.marks import mark
+from rekindle.core.session.outstanding import last_worked, untold_tools
 from rekindle.core.session.prompt_ids import derived
 from rekindle.core.session.state import (
     OURS,
@@ -41,17 +42,36 @@ def settled(session: Session, fact: f.Opened) -> Session:
     if same or (attempt.history and (cut.said or cut.tools) and not session.queued):
         task = task_of(session, turn)
         every = [tool.words for tool in untold_tools(session, fact.attempt)]
-        text = continuation(task.text, replace(cut, tools=every), attempt.changed, same=same)
+        text = continuation(task.text, replace(cut, tools=every), attempt.changed, same=same, said=attempt.said)
         told = Prompt(derived(task.id, str(fact.attempt)), text, fact.at, by=OURS, of=task.id)
         outcome = "cut off; the agent was told to go on"
-        return queued_first(
-            with_prompt(session, turn.id, state="failed", outcome=outcome, cut="known" if same else "lost"), told
-        )
+        over = with_prompt(session, turn.id, state="failed", outcome=outcome, cut="known" if same else "lost")
+        return queued_first(let_go(over, turn.id), told)
     if not cut.said and not cut.tools:
         return with_prompt(session, turn.id, state="queued")
     outcome = "cut off; the agent's record does not have it"
-    lost = with_prompt(session, turn.id, state="failed", outcome=outcome, cut="lost")
+    lost = let_go(with_prompt(session, turn.id, state="failed", outcome=outcome, cut="lost"), turn.id)
     return replace(lost, message="the last prompt was cut off, and the agent does not remember it: say how to go on")
+
+
+def cut_attempts(session: Session) -> list[int]:
+    """The attempts in which the turn that is to go on, or one that it goes on with, was cut off; oldest first.
+
+    Only those since a turn last ended well: what was said before that, the agent has answered for.
+    """
+    turn = session.turn
+    if turn is None or turn.state != "cut":
+        return []
+    task = task_of(session, turn)
+    since = last_worked(session, session.attempts[-1].number + 1)
+    same = (one for one in session.prompts if task.id in (one.id, one.of) and one.cut != "no")
+    return sorted({one.attempt for one in same if one.attempt >= since})
+
+
+def let_go(session: Session, prompt: str) -> Session:
+    """Keep no more of a prompt of our own that is over than it takes to find it in a record: it may quote very much."""
+    one = next(one for one in session.prompts if one.id == prompt)
+    return with_prompt(session, prompt, text=mark(one.text)) if one.by == OURS else session
 
 
 def shortened(session: Session) -> list[Attempt]:

@@ -85,8 +85,8 @@ class Attempt(msgspec.Struct, frozen=True):
 
     `opened`: its conversation was open once, since `opened_at` (or, if nobody knows, until it ended). `lacks` is what
     the agent had lost of it, if it was given up for that. `named` is the conversation as the agent itself named it.
-    `compared`: its record was looked at after it had come back. `known`, `changed` and `history` are there until they
-    have been used: a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
+    `compared`: its record was looked at after it had come back. `known`, `changed`, `history` and `said` stay until
+    they have been used: a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
     `truncated`: so many bytes of its output may be lost.
     `compactions`: how often the agent has shortened its conversation in this attempt, and `compacted_before` before it.
     `blocked`: it could not be started because something is missing. `asked_by`: who asked for it; empty: nobody did, it
@@ -112,6 +112,7 @@ class Attempt(msgspec.Struct, frozen=True):
     known: list[str] | None = None
     changed: list[str] = []
     history: str = ""
+    said: list[str] = []
     notes: list[str] = []
     why: str = ""
     usage: Usage = Usage()
