@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rekindle import settings as settings_
@@ -11,6 +11,7 @@ from rekindle.adapters import exclude, repository, run_owner
 from rekindle.adapters.feature_git.git_feature import Worktrees
 from rekindle.adapters.files import EVENTS
 from rekindle.adapters.journal_file.journal import FileJournal
+from rekindle.adapters.journal_file.ledger import Ledger
 from rekindle.adapters.journal_file.scan import FeatureScan
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.analysis import Analysis, analyse
@@ -60,8 +61,9 @@ class Workspace:
     def journal(self, feature: str, sync: Sync | None = None) -> FileJournal:
         """The feature's journal, which need not exist."""
         chosen = sync or (Sync(self.settings.journal_sync) if self.settings.journal_sync else None)
-        root = Path(self.repository.root)
-        return FileJournal(self.folder(feature) / EVENTS, feature, sync=chosen, snapshots=self._snapshots, root=root)
+        root, path = Path(self.repository.root), self.folder(feature) / EVENTS
+        ledger = Ledger(self.settings.state_dir, str(path))
+        return FileJournal(path, feature, sync=chosen, snapshots=self._snapshots, root=root, ledger=ledger)
 
     def existing(self, feature: str) -> FileJournal:
         """The feature's journal; NoSuchFeature with the nearest names where there is none."""
@@ -79,6 +81,14 @@ class Workspace:
         """The feature's journal for writing: never one that git tracks."""
         exclude.keep_untracked(self.repository, self.progress)
         return self.journal(feature, sync)
+
+    def unapproved(self, feature: str, lineage: Collection[str]) -> str | None:
+        """A fingerprint of what decides about a resume of these runs and that nobody here has ordered, or None."""
+        return self.existing(feature).unapproved(lineage)
+
+    def approve(self, feature: str, fingerprint: str) -> None:
+        """Remember the user's yes to it."""
+        self.existing(feature).approve(fingerprint)
 
     def owner(self, feature: str) -> run_owner.Owner | None:
         """Who holds the feature's run."""

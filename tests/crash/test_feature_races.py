@@ -53,7 +53,7 @@ class Daemon:
 
     def __init__(self, repo: Repo, home: Path) -> None:
         self.home = home
-        self.env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+        self.env = {"HOME": str(home), "PATH": os.environ["PATH"], **_state(repo.root)}
         self.root = str(repo.root)
         self.around: dict[str, Callable[[], None]] = {}
         engine = Engine(FakeStore(), itertools.count(1.0).__next__)
@@ -80,6 +80,11 @@ class Daemon:
         await self.features.stop(cwd=self.root, feature=FEATURE)
 
 
+def _state(root: Path) -> dict[str, str]:
+    """All daemons are the same user's."""
+    return {"XDG_STATE_HOME": str(root.parent / "state")}
+
+
 def _begin(_created: object, _env: dict[str, str]) -> None:
     raise RekindleError("no agent here", "none is needed")
 
@@ -97,6 +102,8 @@ def repo(tmp_path: Path) -> Repo:
     ]
     lines = [line(type_, FIRST, seq, **data) for seq, (type_, data) in enumerate(events)]
     (folder / "events.jsonl").write_bytes(b"".join(one + b"\n" for one in lines))
+    here = open_workspace({"HOME": str(tmp_path), **_state(made.root)}, str(made.root))
+    here.approve(FEATURE, here.unapproved(FEATURE, [FIRST]) or "")
     return made
 
 

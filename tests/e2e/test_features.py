@@ -79,7 +79,7 @@ def test_the_screen_of_a_cut_run_names_its_agents_with_task_and_branch(shop: Sho
         ("error.encountered", {"file": "service.ts", "line": 42, "error": "TypeError", "resolved": False}),
     ]
     shop.put_journal(*(line(type_, "f4e3d2c1", seq, **data) for seq, (type_, data) in enumerate(events)))
-    asked = shop.machine.run("resume", FEATURE)
+    asked = shop.machine.run("resume", FEATURE, *shop.yes())
     assert asked.returncode == 3
     assert 'Last checkpoint: "wave-1-complete" (seq 2)' in asked.stdout
     assert "1. [error.encountered] service.ts:42: TypeError" in asked.stdout
@@ -147,7 +147,7 @@ def early(shop: Shop) -> None:
 @pytest.mark.parametrize("choice", ["A", "B", "C"])
 def test_a_run_without_a_checkpoint_asks_and_can_start_over(shop: Shop, choice: str) -> None:
     early(shop)
-    asked = shop.machine.run("resume", FEATURE)
+    asked = shop.machine.run("resume", FEATURE, *shop.yes())
     assert asked.returncode == 3 and "No checkpoint found" in asked.stdout
     if choice == "B":
         assert shop.machine.run("resume", FEATURE, "--choose", "B").returncode == 2
@@ -189,7 +189,7 @@ def test_the_work_of_another_orchestrator_is_checked_and_merged_and_not_done_aga
     explained = shop.machine.ok("resume", FEATURE, "--explain")
     assert "delete: it is merged" in explained and "check: it has work that nobody has checked yet" in explained
     assert "warn: the journal does not know it" in explained
-    shop.machine.ok("resume", FEATURE)
+    shop.machine.ok("resume", FEATURE, *shop.yes())
     assert shop.events("agent.spawned")[-1]["data"]["name"] == "two", "no agent was started"
     assert shop.git("show", f"feature/{FEATURE}:2.txt") == "2"
     assert shop.git("branch", "--list", "work/*") == f"work/{FEATURE}/stray"

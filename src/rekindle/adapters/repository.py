@@ -114,6 +114,7 @@ def find(start: str) -> Repository | None:
     top = found.top or found.git_dir
     ownership.check(top, (top, os.path.join(top, ".git"), found.git_dir))
     ownership.check(found.root, (found.root, found.common, os.path.join(found.root, ".rekindle.toml")))
+    _refuse_pipes(found)
     if found.git_dir != found.common and os.path.dirname(found.git_dir) != os.path.join(found.common, "worktrees"):
         raise ForeignRepository(
             f"{os.path.join(top, '.git')} leads to {found.common}, which does not know it as a worktree",
@@ -125,6 +126,15 @@ def find(start: str) -> Repository | None:
             "look at core.worktree with `git config --local --list`; to use it all the same, set GIT_WORK_TREE",
         )
     return found
+
+
+def _refuse_pipes(found: Repository) -> None:
+    """git would wait for ever for somebody to write to a pipe in the place of one of its files."""
+    for folder in dict.fromkeys((found.git_dir, found.common)):
+        for name in ("HEAD", "config", "index", "packed-refs", os.path.join("info", "exclude")):
+            path = os.path.join(folder, name)
+            if os.path.exists(path) and not os.path.isfile(path):
+                raise ForeignRepository(f"{path} is not a regular file; git would hang", "move it away")
 
 
 def _find(start: str) -> Repository | None:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
 from rekindle.adapters import run_owner, team
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.adapters.repository import Repository
+from rekindle.agents.registry import AGENTS
 from rekindle.core.feature.naming import session_id
+from rekindle.core.feature.orders import orders
 from rekindle.core.feature.outlook import Outlook, outlook
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import from_event
+from rekindle.core.feature.plan_file import MODES, Mode
 from rekindle.core.feature.progress import Progress, progress
 from rekindle.core.journal.analysis import Analysis
 from rekindle.ports.errors import NoOpenRun, OwnedError, QuestionError, UsageError
 from rekindle.ports.journal import Journal
 
 Choice = Literal["A", "B", "C"]
+#: A yes names what it is about by so many characters at least.
+SHORTEST_YES = 8
 #: What is done: on without a question, one of the three options, or a restart with the old or a new plan.
 Answer = Literal["auto", "A", "B", "C", "restart A", "restart B"]
 
@@ -36,6 +42,10 @@ class Here(Protocol):
 
     def existing(self, feature: str) -> Journal: ...
 
+    def unapproved(self, feature: str, lineage: Collection[str]) -> str | None: ...
+
+    def approve(self, feature: str, fingerprint: str) -> None: ...
+
     def writable(self, feature: str) -> Journal: ...
 
     def analysis(self, feature: str, *, lock_is_ours: bool = False) -> tuple[Analysis, run_owner.Owner | None]: ...
@@ -43,7 +53,7 @@ class Here(Protocol):
 
 @dataclass(frozen=True)
 class Found:
-    """A feature that could be resumed."""
+    """A feature that could be resumed. `unapproved` is a fingerprint of orders that nobody here has given yet."""
 
     feature: str
     analysis: Analysis
@@ -52,6 +62,7 @@ class Found:
     progress: dict[str, Progress]
     outlook: Outlook
     elsewhere: str | None
+    unapproved: str | None
 
 
 def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
@@ -75,7 +86,8 @@ def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
         name for name, one in known.items() if git.has_snapshot(_session(root, feature, name, one), one.branch)
     )
     found = outlook(feature, analysis, plan, known, seen, kept)
-    return Found(feature, analysis, git, plan, known, found, seen.elsewhere)
+    unapproved = here.unapproved(feature, analysis.lineage)
+    return Found(feature, analysis, git, plan, known, found, seen.elsewhere, unapproved)
 
 
 def _session(root: str, feature: str, task: str, one: Progress) -> str:
@@ -87,7 +99,42 @@ def explain(here: Here, feature: str, home: str, default_agent: str) -> dict[str
     found = look(here, feature)
     needed = [task.agent or default_agent for task in found.plan.tasks] if found.plan is not None else []
     stands = team.look(home, feature, needed) if home else "missing"
-    return {**told(found), "team": stands, "has_plan": found.plan is not None}
+    return {**told(found), "team": stands, "has_plan": found.plan is not None, **_orders(found, default_agent)}
+
+
+def _orders(found: Found, default_agent: str) -> dict[str, Any]:
+    """What would be run and said, and which yes it needs first (`None`: the user's rekindle wrote it here)."""
+    given = None
+    if found.plan is not None:
+        given = orders(found.plan, found.progress, mode_of(found), AGENTS, default_agent)
+    return {"orders": given, "unapproved": found.unapproved}
+
+
+def mode_of(found: Found) -> Mode:
+    """How strictly the interrupted run checked."""
+    start = found.analysis.run.start if found.analysis.run is not None else None
+    given = start.mode if start is not None else None
+    return next((mode for mode in MODES if mode == given), "standard")
+
+
+def ensure_approved(here: Here, found: Found, yes: str) -> None:
+    """Let nothing be worked that nobody here has ordered. `yes` is (the beginning of) the fingerprint that was seen."""
+    if found.unapproved is not None:
+        check_yes(found.feature, found.unapproved, yes)
+        here.approve(found.feature, found.unapproved)
+
+
+def check_yes(feature: str, unapproved: str, yes: str) -> None:
+    """Raises QuestionError unless somebody said yes to exactly these orders."""
+    if len(yes) >= SHORTEST_YES and unapproved.startswith(yes):
+        return
+    changed = "; what you said yes to is not what it says now" if yes else ""
+    raise QuestionError(
+        f"the journal of {feature} was not written by your rekindle on this machine{changed}: "
+        "may its commands and prompts be run?",
+        f"see them: rekindle resume {feature} --explain; say yes: rekindle resume {feature} --trust {unapproved[:12]}",
+        code="not_approved",
+    )
 
 
 def told(found: Found) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from rekindle.api.feature_refusals import (
     refuse_open_run,
     refuse_outdated,
 )
-from rekindle.api.feature_resume import Choice, Here, answer, look, told
+from rekindle.api.feature_resume import Choice, Here, answer, ensure_approved, look, mode_of, told
 from rekindle.api.feature_view import view
 from rekindle.api.journals import JournalWriters
 from rekindle.core.feature.plan import BadPlan, Plan
@@ -128,8 +128,12 @@ class Features:
         jobs: int | None = None,
         permission: str = "edits",
         seen: str | None = None,
+        trust: str = "",
     ) -> dict[str, Any]:
-        """Resume a feature's run: decide, reconcile, go on. `seen` is the run that the answer was given about."""
+        """Resume a feature's run: decide, reconcile, go on. `seen` is the run that the answer was given about.
+
+        `trust` is the yes to a journal that was written elsewhere.
+        """
         here = self._means.open_here(cwd)
         self._refuse_live(here, feature)
         here.existing(feature).close()
@@ -139,6 +143,7 @@ class Features:
         try:
             found = await asyncio.to_thread(look, here, feature, lock_is_ours=True)
             refuse_outdated(found, seen)
+            ensure_approved(here, found, trust)
             given = _parsed(plan, name).plan if plan is not None else None
             chosen = answer(found.outlook, choice, instructions, new_plan=given is not None)
             refuse_checked_out(feature, found.elsewhere)
@@ -146,8 +151,7 @@ class Features:
             if work is None:
                 raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")
             start = found.analysis.run.start if found.analysis.run is not None else None
-            mode = _mode(start.mode if start is not None else None, strict=False) or "standard"
-            order = self._order(here, feature, sid, work, mode, jobs or JOBS, env, permission, "")
+            order = self._order(here, feature, sid, work, mode_of(found), jobs or JOBS, env, permission, "")
             held.claim()
             await self._end_agents(order, given_up(found, chosen))
             order, warnings = await carry_out(order, found, chosen, instructions, self._teller(order))
@@ -271,8 +275,8 @@ def _parsed(text: str, name: str) -> PlanFile:
         raise UsageError(error.message, error.hint, code="bad_plan") from error
 
 
-def _mode(given: str | None, *, strict: bool = True) -> Mode | None:
+def _mode(given: str | None) -> Mode | None:
     found = next((mode for mode in MODES if mode == given), None)
-    if found is None and given is not None and strict:
+    if found is None and given is not None:
         raise UsageError(f"{given!r} is no mode", f"it is one of: {', '.join(MODES)}")
     return found

@@ -44,11 +44,12 @@ class JournalWriters:
         agent: str | None = None,
         pane_id: str | None = None,
         event_id: str | None = None,
+        by_agent: bool = False,
     ) -> dict[str, Any]:
-        """Append an event; answers when it is on disk."""
+        """Append an event; answers when it is on disk. The server says whether an agent has asked for it."""
         _check(cwd, type, {"sid": sid, "agent": agent, "pane_id": pane_id, "event_id": event_id})
         key = (cwd, feature)
-        event = NewEvent(type, data or {}, agent=agent, pane_id=pane_id, event_id=event_id)
+        event = NewEvent(type, data or {}, agent=agent, pane_id=pane_id, event_id=event_id, by_agent=by_agent)
         future: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(((event, sid), future))
         if key not in self._writing:

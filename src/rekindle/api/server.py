@@ -100,6 +100,8 @@ class Server:
             operation = self._operations[op]
             values = {key: value for key, value in request.items() if key not in ("op", "seq")}
             checked = _checked(operation, values)
+            if is_inside and op == "journal_append":
+                checked["by_agent"] = True
             answer = await operation(**checked)
             if is_inside and op == "list":
                 answer = {"sessions": [inside.harmless(one) for one in answer["sessions"]]}

@@ -67,6 +67,32 @@ def _issue(issue: Told) -> str:
     return f"[{issue['type']}] {where}{printable(issue['message'])}{tried}"
 
 
+def foreign(told: Told, permission: str) -> Iterator[str]:
+    """A journal that nobody here wrote: all that it would have run and said."""
+    yield f'The journal of "{printable(told["feature"])}" was not written by your rekindle on this machine.'
+    yield f"A resume would give its agents the permission {permission}, and run and say this:"
+    yield from _orders(told["orders"])
+    yield ""
+
+
+def _orders(given: Told | None) -> Iterator[str]:
+    if given is None:
+        yield "  nothing: it has no plan"
+        return
+    yield f"  mode {given['mode']}"
+    for title in ("lint", "checks"):
+        yield from (f"  behind each wave ({title}): {printable(command)}" for command in given[title])
+    for task in given["tasks"]:
+        yield f"  task {printable(task['id'])}, agent {printable(task['agent'])}, branch {printable(task['branch'])}"
+        for title, text in (("prompt", task["prompt"]), ("added by a person", task["instructions"])):
+            yield from (f"    {title}: {printable(line)}" for line in text.splitlines())
+        yield from (f"    issue to mend: {printable(issue)}" for issue in task["issues"])
+        yield from (f"    about the file: {printable(file)}" for file in task["files"])
+        yield from (f"    check: {printable(command)}" for command in task["checks"])
+        if task["reviewer"]:
+            yield f"    reviewer {printable(task['reviewer'])}: {printable(task['review'])}"
+
+
 def explanation(told: Told) -> Iterator[str]:
     """All that a resume would do: `--explain`."""
     yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: case {told["case"]}'
@@ -83,6 +109,11 @@ def explanation(told: Told) -> Iterator[str]:
             width = max(len(printable(row["name"])) for row in told[key])
             for row in told[key]:
                 yield f"  {printable(row['name']):<{width}}  {row['action']}: {row['why']}"
+    yield "What it would run and say:"
+    yield from _orders(told["orders"])
+    if told["unapproved"] is not None:
+        yield "Its journal was not written by your rekindle on this machine: a resume asks first. To say yes:"
+        yield f"  rekindle resume {quoted(told['feature'])} --trust {told['unapproved'][:12]}"
     yield f"Team: {told['team']}"
     for warning in told["warnings"]:
         yield f"Warning: {printable(warning)}"

@@ -12,7 +12,7 @@ import click
 
 from rekindle.agents.registry import DEFAULT
 from rekindle.api.client import DaemonClient, NoDaemon
-from rekindle.api.feature_resume import explain
+from rekindle.api.feature_resume import check_yes, explain
 from rekindle.cli import feature_screens
 from rekindle.cli.feature_progress import Board
 from rekindle.cli.options import places, print_json, workspace
@@ -20,7 +20,7 @@ from rekindle.cli.outcome import INTERRUPTED, printable
 from rekindle.cli.status import quoted
 from rekindle.core.feature.naming import branch_word
 from rekindle.core.names import why_not
-from rekindle.ports.errors import NoRepository, RekindleError, UsageError
+from rekindle.ports.errors import NoRepository, QuestionError, RekindleError, UsageError
 
 _PAUSE = 0.15
 _LONGEST_PLAN = 1 << 20
@@ -36,6 +36,7 @@ class Resume:
     jobs: int | None = None
     permission: str = "edits"
     detach: bool = False
+    trust: str = ""
 
 
 def run_plan(
@@ -94,6 +95,7 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
     if only_explain:
         print_json(told) if as_json else _print(feature_screens.explanation(told))
         return 0
+    trust = _yes_to_orders(told, asked, as_json=as_json)
     choice, instructions = asked.choice, asked.instructions
     asks = told["case"] in ("B", "C") and choice is None and not instructions
     if not as_json:
@@ -115,6 +117,7 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
         jobs=asked.jobs,
         permission=asked.permission,
         seen=told["run"],
+        trust=trust,
     )
     if not as_json:
         _print(feature_screens.decided(begun))
@@ -122,6 +125,23 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
         print_json(begun) if as_json else print(f"{feature}: run {begun['sid']} is under way.")
         return 0
     return watch(client, cwd, feature, as_json=as_json)
+
+
+def _yes_to_orders(told: dict[str, Any], asked: Resume, *, as_json: bool) -> str:
+    """The yes to a journal that was written elsewhere, after every command and prompt of it was shown."""
+    found = told["unapproved"]
+    if found is None:
+        return ""
+    if not as_json:
+        _print(feature_screens.foreign(told, asked.permission))
+    if not asked.trust and not as_json and sys.stdin.isatty():
+        if not click.confirm("Run all of this?", default=False):
+            raise QuestionError(
+                "nothing was run", f"to look again: rekindle resume {quoted(told['feature'])} --explain"
+            )
+        return str(found)
+    check_yes(told["feature"], found, asked.trust)
+    return asked.trust
 
 
 def resume_all(*, as_json: bool) -> list[str]:
@@ -139,6 +159,10 @@ def resume_all(*, as_json: bool) -> list[str]:
     for feature in found:
         try:
             told = explain(here, feature, "", DEFAULT)
+            if told["unapproved"] is not None:
+                why = "its journal was not written by your rekindle on this machine"
+                say(f"{printable(feature)}: skipped, {why}; see what it would run: rekindle resume {quoted(feature)}")
+                continue
             if told["case"] in ("B", "C"):
                 say(f"{printable(feature)}: skipped, it asks (case {told['case']}): rekindle resume {quoted(feature)}")
                 continue

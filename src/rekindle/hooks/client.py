@@ -60,6 +60,7 @@ def note() -> None:
     if feature is None:
         return
     from rekindle.adapters.journal_file.append import Appender
+    from rekindle.adapters.journal_file.ledger import Ledger
 
     progress = repo.progress_folder(_progress_setting(repo.root))
     if not os.path.isdir(progress):
@@ -67,7 +68,8 @@ def note() -> None:
     folder = os.path.join(progress, feature)
     if os.path.islink(folder):
         raise ValueError(f"{folder}: cannot be opened (it is a symbolic link)")
-    appender = Appender(os.path.join(folder, "events.jsonl"), lock_seconds=_LOCK_SECONDS, root=repo.root)
+    path = os.path.join(folder, "events.jsonl")
+    appender = Appender(path, lock_seconds=_LOCK_SECONDS, root=repo.root, ledger=Ledger(_state_dir(), path))
     name = call.get("hook_event_name")
     if name == "SessionStart":
         _session_start(call, appender, folder, feature, repo.branch)
@@ -211,12 +213,16 @@ def _agent_pid() -> int:
     return os.getppid()
 
 
+def _state_dir() -> str:
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.join(base, "rekindle")
+
+
 def _log(message: str) -> None:
     try:
         import time
 
-        base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-        folder = os.path.join(base, "rekindle")
+        folder = _state_dir()
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, "hook.log")
         if os.path.exists(path) and os.path.getsize(path) > 1 << 20:

@@ -29,13 +29,17 @@ def default_sync(type_: str) -> Sync:
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event that is not in the journal yet. `event_id` makes a second append of it a no-op."""
+    """An event that is not in the journal yet. `event_id` makes a second append of it a no-op.
+
+    `by_agent`: an agent has it written, so that a plan in it is data and nobody's order.
+    """
 
     type: str
     data: dict[str, Any] = field(default_factory=dict)
     agent: str | None = None
     pane_id: str | None = None
     event_id: str | None = None
+    by_agent: bool = False
 
 
 @dataclass(frozen=True)

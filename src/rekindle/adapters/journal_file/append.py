@@ -23,6 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rekindle.adapters.journal_file.ledger import Ledger
+
 MAX_LINE = 1 << 20
 HEAD_NAME = "events.head"
 #: The head beside the log is renewed when it is this far behind, so that a hook never has much to catch up with.
@@ -43,10 +45,17 @@ class Appender:
     """One open log. Not for use by several threads at once; any number of processes may have their own."""
 
     def __init__(
-        self, path: str, *, lock_seconds: float = 30.0, system: System | None = None, root: str | None = None
+        self,
+        path: str,
+        *,
+        lock_seconds: float = 30.0,
+        system: System | None = None,
+        root: str | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.path = path
         self._root = root
+        self._ledger = ledger
         self._head_path = os.path.join(os.path.dirname(path), HEAD_NAME)
         self._lock_seconds = lock_seconds
         self._system = system or System()
@@ -71,6 +80,7 @@ class Appender:
         event_id: str | None = None,
         fresh: bool = False,
         session: str = "",
+        by_agent: bool = False,
     ) -> tuple[str | None, int | None] | None:
         """Append `event` (its envelope without v, sid and seq) and return the (sid, seq) that it got.
 
@@ -95,6 +105,8 @@ class Appender:
                 seq = self._head.next_seq(sid) if sid is not None else None
                 torn = self._head.offset < size
             line = encode(event, sid, seq, event_id)
+            if self._ledger is not None:
+                self._ledger.note(str(event["type"]), line, by_agent=by_agent)
             data = b"\n" + line if torn else line
             self._write(data, size)
             self._own = (sid, seq, size + len(data)) if sid is not None and seq is not None else None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from rekindle.adapters.journal_file import append as low
+from rekindle.adapters.journal_file.ledger import Ledger, lines_of
 from rekindle.adapters.journal_file.lock import AppendError
 from rekindle.adapters.journal_file.read import read_state
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
@@ -29,6 +30,7 @@ class FileJournal:
         system: low.System | None = None,
         lock_seconds: float = 30.0,
         root: Path | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.path = path
         self._feature = feature
@@ -36,7 +38,8 @@ class FileJournal:
         self._snapshots = snapshots
         self._clock = clock
         top = str(root) if root is not None else None
-        self._appender = low.Appender(str(path), system=system, lock_seconds=lock_seconds, root=top)
+        self._ledger = ledger
+        self._appender = low.Appender(str(path), system=system, lock_seconds=lock_seconds, root=top, ledger=ledger)
         self._waiting = False
 
     def append(self, event: NewEvent, *, sid: str | None, fresh: bool = False, sync: Sync | None = None) -> Appended:
@@ -51,7 +54,7 @@ class FileJournal:
             "data": event.data,
         }
         try:
-            place = self._appender.append(line, sid=sid, event_id=event.event_id, fresh=fresh)
+            place = self._appender.append(line, sid=sid, event_id=event.event_id, fresh=fresh, by_agent=event.by_agent)
             if policy is Sync.ALWAYS:
                 self._appender.sync()
                 self._waiting = False
@@ -92,6 +95,23 @@ class FileJournal:
                 "check its permissions",
                 code="journal_unreadable",
             ) from error
+
+    def unapproved(self, lineage: Collection[str]) -> str | None:
+        """A fingerprint of what decides about a resume of these runs and is neither ours nor approved, or None."""
+        if self._ledger is None:
+            return "unknown"  # nothing is on record
+        try:
+            return self._ledger.unapproved(lines_of(str(self.path)), lineage)
+        except OSError as error:
+            raise JournalError(f"{self.path}: cannot be read ({error.strerror})", "check its permissions") from error
+
+    def approve(self, fingerprint: str) -> None:
+        """Remember the user's yes to what has this fingerprint."""
+        if self._ledger is not None:
+            try:
+                self._ledger.approve(fingerprint)
+            except OSError as error:
+                raise JournalError(f"the yes cannot be kept ({error.strerror})", "check your state folder") from error
 
     def close(self) -> None:
         """Put batched events on disk and let go of the file."""

@@ -43,6 +43,7 @@ from rekindle.ports.errors import RekindleError, UsageError
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many tasks of a feature at once.")
 @click.option("--permission", type=click.Choice(PERMISSIONS), default="edits", help="For new sessions of a feature.")
 @click.option("--detach", "-d", is_flag=True, help="Do not wait for the end of a feature's run.")
+@click.option("--trust", default="", metavar="ID", help="Yes to a journal from elsewhere, as --explain has shown it.")
 @json_option
 def resume(
     what: str | None,
@@ -62,6 +63,7 @@ def resume(
     jobs: int | None,
     permission: str,
     detach: bool,
+    trust: str,
     as_json: bool,
 ) -> int:
     """Resume WHAT: a feature, to its end, or a session, in the same conversation if that can be; say what was proved.
@@ -76,10 +78,10 @@ def resume(
         raise UsageError("--all and a name do not go together", "give one of them")
     feature = features.meant(what, every=every)
     if feature is not None:
-        asked = features.Resume(choose, instructions, plan_file, jobs, permission, detach)
+        asked = features.Resume(choose, instructions, plan_file, jobs, permission, detach, trust)
         return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
-    if choose or instructions or plan_file or jobs:
-        raise UsageError("--choose, --instructions, --plan and --jobs are for features", "name the feature")
+    if choose or instructions or plan_file or jobs or trust:
+        raise UsageError("--choose, --instructions, --plan, --jobs and --trust are for features", "name the feature")
     if (every and (agent or native is not None)) or (model and not agent):
         raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
     if every and only_explain:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from rekindle.adapters import run_owner
-from rekindle.adapters.ancestry import refuse_inside
+from rekindle.adapters.ancestry import refuse_inside, standing_of
 from rekindle.cli.options import feature_option, json_option, print_json, workspace
 from rekindle.cli.outcome import printable
 from rekindle.cli.status import quoted
@@ -22,6 +22,7 @@ from rekindle.core.journal.analysis import analyse
 from rekindle.core.journal.draft import SHORT, CannotDraft, Draft, draft, names_in
 from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.lineage import lineages
+from rekindle.core.journal.orders import gives_work
 from rekindle.core.journal.run import COMPLETE
 from rekindle.ports.errors import BadEvent, NoOpenRun, OwnedError
 from rekindle.ports.journal import Appended, NewEvent, Sync
@@ -140,7 +141,8 @@ def _write(
                 raise NoOpenRun(f"run {sid!r} of {name} {problem}", f"`rekindle analyze {quoted(name)}` lists its runs")
             data = _end_data(state, sid, data) if made.type == ev.SESSION_END else data
         pane = next((os.environ[key] for key in _PANES if os.environ.get(key)), None)
-        event = NewEvent(made.type, data, agent=agent, pane_id=pane, event_id=event_id)
+        by_agent = gives_work(made.type) and standing_of(os.getpid()) == "inside"
+        event = NewEvent(made.type, data, agent=agent, pane_id=pane, event_id=event_id, by_agent=by_agent)
         done = journal.append(event, sid=sid, fresh=fresh)
         if made.type == ev.SESSION_END:
             run_owner.forget(str(here.folder(name)), sid)

@@ -1,0 +1,117 @@
+"""What this user's rekindle on this machine wrote into a journal, and what the user said yes to.
+
+A journal lies in the repository, so it may come from anybody: with a clone, an archive, a shared folder. It is data.
+The events of it that decide what a resume does count as the user's orders only if they are on record here, outside of
+the repository: each one written by our own appender, or all of the others together shown to the user and approved.
+Standard library only, and little of it: the appender comes here, and the hook client with it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rekindle.adapters import files
+from rekindle.core.journal.decode import decode_line
+from rekindle.core.journal.event import Event
+from rekindle.core.journal.orders import bears_orders, gives_work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+FOLDER = "journals"
+_WRITTEN, _APPROVED = "written", "approved"
+
+
+class Ledger:
+    """The record of one journal."""
+
+    def __init__(self, state_dir: str, journal: str) -> None:
+        self._folder = os.path.join(state_dir, FOLDER)
+        self._journal = os.path.realpath(journal)
+
+    def note(self, type_: str, line: bytes, *, by_agent: bool = False) -> None:
+        """Put on record that we are about to write this line. Where that fails, its event will be asked about.
+
+        What an agent has us write is on record too, unless it gives work.
+        """
+        if not bears_orders(type_) or (by_agent and gives_work(type_)):
+            return
+        try:
+            self._add(_WRITTEN, _digest(line))
+        except OSError:
+            return
+
+    def approve(self, fingerprint: str) -> None:
+        """Remember a yes to the foreign events of this fingerprint. Raises OSError."""
+        self._add(_APPROVED, fingerprint)
+
+    def unapproved(self, lines: Iterable[bytes], lineage: Collection[str]) -> str | None:
+        """A fingerprint of the events that decide what a resume of these runs does and that are not ours.
+
+        None if there are none, or if the user has said yes to exactly these, in this order. An event without a run
+        belongs to whichever is open, so it counts for all.
+        """
+        known = self._known()
+        foreign = [
+            digest
+            for line in lines
+            if _may_bear_orders(line)
+            and isinstance(event := decode_line(line), Event)
+            and bears_orders(event.type)
+            and (event.sid is None or event.sid in lineage)
+            and f"{_WRITTEN} {(digest := _digest(line))}" not in known
+        ]
+        if not foreign:
+            return None
+        fingerprint = _digest("\n".join(foreign).encode())
+        return fingerprint if f"{_APPROVED} {fingerprint}" not in known else None
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self._folder, _digest(os.fsencode(self._journal)))
+
+    def _known(self) -> frozenset[str]:
+        try:
+            return frozenset(files.read(self._path).decode("ascii", "replace").splitlines())
+        except OSError:
+            return frozenset()
+
+    def _add(self, kind: str, digest: str) -> None:
+        is_new = not os.path.exists(self._path)
+        if is_new:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            os.write(fd, f"{kind} {digest}\n".encode())
+            os.fdatasync(fd)
+        finally:
+            os.close(fd)
+        if is_new:
+            files.sync_folder(self._folder)
+
+
+def lines_of(path: str) -> Iterator[bytes]:
+    """The lines of a journal, without their ends. Raises OSError."""
+    from rekindle.adapters.journal_file import blocks
+
+    fd = files.open_to_read(path, follow=False)
+    try:
+        for block, _ in blocks.forward(fd, 0, os.fstat(fd).st_size):
+            yield from block.removesuffix(b"\n").split(b"\n")
+    finally:
+        os.close(fd)
+
+
+_WORDS = (b"session.start", b"plan.", b"checkpoint", b"resume.", b"task.", b"branch.", b"worktree.", b"qa.", b"\\u")
+
+
+def _may_bear_orders(line: bytes) -> bool:
+    """A quick look: most lines of a long journal say what a tool did. A type may hide behind escapes."""
+    return any(word in line for word in _WORDS)
+
+
+def _digest(data: bytes) -> str:
+    import hashlib  # not for free, and most calls of the hook client need none
+
+    return hashlib.sha256(data.rstrip(b"\n")).hexdigest()[:32]

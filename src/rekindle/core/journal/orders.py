@@ -1,0 +1,21 @@
+"""Which events decide what a resume does: what they say is done, so it matters who wrote them.
+
+Everything else in a journal describes what happened. No imports at all: the hook client reads this on every tool call.
+"""
+
+from __future__ import annotations
+
+#: Runs and how strictly they check, plans, points to resume at, answers, and how far tasks, branches and checks are.
+_PREFIXES = ("session.start", "plan.", "checkpoint", "resume.", "task.", "branch.", "worktree.", "qa.")
+#: Of these, the ones that say what agents are told and which commands are run.
+_WORK = ("plan.", "resume.")
+
+
+def bears_orders(type_: str) -> bool:
+    """Whether an event of this type has a say in what a resume does."""
+    return type_.startswith(_PREFIXES)
+
+
+def gives_work(type_: str) -> bool:
+    """Whether it says what agents are told and which commands are run. From an agent that is data, like all it says."""
+    return type_.startswith(_WORK)
