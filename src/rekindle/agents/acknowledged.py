@@ -27,18 +27,22 @@ class Spoken(msgspec.Struct, frozen=True):
 
 
 class Lacking(msgspec.Struct, frozen=True):
-    """How many of the earlier messages are not there, or are not what they were."""
+    """How many of the earlier messages are not there, or are not what they were.
+
+    `foreign`: so many prompts are there that belong to another conversation.
+    """
 
     prompts: int = 0
     of_prompts: int = 0
     answers: int = 0
     of_answers: int = 0
     summary: bool = False
+    foreign: int = 0
 
     @property
     def any(self) -> bool:
-        """Whether anything is lacking."""
-        return bool(self.prompts or self.answers or self.summary)
+        """Whether anything is lacking, or foreign."""
+        return bool(self.prompts or self.answers or self.summary or self.foreign)
 
     @property
     def words(self) -> str:

@@ -42,7 +42,9 @@ class CodexMeaning:
         payload = fields.mapping(record.get("payload"))
         match record.get("type"), payload:
             case "event_msg", {"type": "item_completed", "item": {"type": "UserMessage", "content": content}}:
-                reading.confirm(_text(content))
+                reading.confirm(_text(content), fields.text(payload.get("thread_id")))
+            case "session_meta", {"id": str(thread)}:
+                reading.begin(thread)
             case "response_item", {"type": "message", "role": "user", "content": content}:
                 reading.give(_text(content))
             case "compacted", _:
@@ -70,10 +72,11 @@ class CodexTranscript(JsonLines):
 
     def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
         """The adapter shows citations of files in another form: an answer with one is only looked for."""
-        there = self.read(data).turns
+        record = self.read(data)
+        there = record.turns
         cited = {one.id: one.text for one in there if one.id and _CITATION in one.text}
         asked = [structs.replace(one, text=cited[one.id]) if one.id in cited else one for one in expected]
-        return lacking(asked, there, written)
+        return structs.replace(lacking(asked, there, written), foreign=record.foreign)
 
 
 def _text(content: object) -> str:

@@ -26,6 +26,8 @@ class Reading:
         self._compactions = 0
         self._turns: list[Spoken] = []
         self._given: list[str] = []
+        self._conversation = ""
+        self._foreign = 0
 
     def entry(self, name: str) -> None:
         """A record was read."""
@@ -42,9 +44,15 @@ class Reading:
         """The model gets something in the user's name, which may be the agent's own words."""
         self._given.append(text)
 
-    def confirm(self, text: str) -> None:
+    def begin(self, conversation: str) -> None:
+        """The record names its conversation; the first name counts."""
+        self._conversation = self._conversation or conversation
+
+    def confirm(self, text: str, conversation: str) -> None:
         """A person, or rekindle, has said something: it counts if the model gets it."""
-        if text in self._given:
+        if conversation and self._conversation and conversation != self._conversation:
+            self._foreign += 1
+        elif text in self._given:
             self._given.remove(text)
             self.prompt(text)
 
@@ -84,6 +92,7 @@ class Reading:
             problems=tuple(problems),
             turns=tuple(self._turns),
             compactions=self._compactions,
+            foreign=self._foreign,
         )
 
 

@@ -23,7 +23,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     (empty for an agent whose record is not read that far). `entries` are the ids of all lines of the file, stable over
     time. `open_tools` are the calls that nothing came after. `points` are the answers after which a copy of the
     conversation can be begun, each with its first words. `compactions` is how often the agent has shortened the
-    conversation: of what came before, its model gets a summary or nothing.
+    conversation: of what came before, its model gets a summary or nothing. `foreign` is how many prompts belong to
+    another conversation, by the name that they carry.
     """
 
     prompts: tuple[str, ...] = ()
@@ -34,6 +35,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[tuple[str, str], ...] = ()
     turns: tuple[Spoken, ...] = ()
     compactions: int = 0
+    foreign: int = 0
 
 
 class Repaired(msgspec.Struct, frozen=True):

@@ -77,7 +77,9 @@ class Comeback:
             found = await self._records.lacking(session, token)
         except RekindleError:
             return ""  # what was read of the record before the start counts
-        return f"the agent's record lacks {found.words}, or has them in other words" if found.any else ""
+        if found.words:
+            return f"the agent's record lacks {found.words}, or has them in other words"
+        return f"the agent's record has {found.foreign} prompts of another conversation" if found.foreign else ""
 
     async def _gathered(self, session: Session) -> list[Evidence]:
         """Records are looked at until one is there: an older one is neither read nor mended for nothing."""
