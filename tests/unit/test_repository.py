@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rekindle.adapters import repository
+from rekindle.ports.errors import ForeignRepository
 
 
 def git(cwd: Path, *words: str) -> str:
@@ -92,3 +93,23 @@ def test_outside_of_a_repository_there_is_none(tmp_path: Path) -> None:
 def test_a_git_file_that_points_nowhere_is_no_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: /no/such/place\n")
     assert repository.find(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "[core]\n\tworktree  = {0}\n",
+        "[core]\n\tWorkTree\t=\t{0}\n",
+        "[core] worktree = {0}\n",
+        "#" * (1 << 20) + "\n[core]\n\tworktree = {0}\n",
+    ],
+)
+def test_a_work_tree_somewhere_else_is_refused_however_it_is_spelled(tmp_path: Path, spelled: str) -> None:
+    repo, outside = tmp_path / "repo", tmp_path / "outside"
+    outside.mkdir()
+    git(tmp_path, "init", "-q", str(repo))
+    with (repo / ".git" / "config").open("a") as config:
+        config.write(spelled.format(outside))
+    assert git(repo, "rev-parse", "--show-toplevel") == str(outside)
+    with pytest.raises(ForeignRepository, match="work tree somewhere else"):
+        repository.find(str(repo))

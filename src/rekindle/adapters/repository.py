@@ -174,8 +174,13 @@ def _linked(folder: str, dot_git: str) -> Repository | None:
 
 
 def _has_worktree_setting(git_dir: str) -> bool:
+    """Whether a repository's settings may say where its work tree is. How it is spelled is git's to judge.
+
+    What cannot be ruled out here is asked of git, which costs time and nothing else.
+    """
     text = _config(git_dir)
-    return b"worktree =" in text or b"worktree=" in text or b"bare = true" in text
+    told = text.replace(b"bare = false", b"")
+    return len(text) >= _LONGEST_CONFIG or b"worktree" in told or b"bare" in told
 
 
 def _config(git_dir: str) -> bytes:
