@@ -208,3 +208,26 @@ def test_whoever_is_outside_is_not_held_back(machine: Machine) -> None:
     bare = {"HOME": str(machine.home), "PATH": os.environ["PATH"]}
     subprocess.run([sys.executable, "-c", code, *words], env=bare, check=True)
     machine.until_said(session, "\nthe end")
+
+
+def test_a_word_that_only_looks_like_a_call_for_help_lets_nobody_through(machine: Machine) -> None:
+    """Behind an option `--help` is the option's value, and the command would run."""
+    session = machine.begin("say the secret word is albatross")
+    machine.until_status(session, "waiting")
+    for words in (("export", session, "--output", "--help"), ("export", session, "--output", "-h")):
+        done = machine.run(*words, REKINDLE_STAMP="inside")
+        assert done.stdout.startswith("Usage: rekindle export"), done.stderr
+        assert not (machine.work / words[-1]).exists()
+    assert "Usage: rekindle trust filters" in machine.ok("trust", "filters", "--help", REKINDLE_STAMP="inside")
+    assert "Usage: rekindle answer" in machine.ok("answer", "-h", REKINDLE_STAMP="inside")
+
+
+def test_an_agent_reads_no_more_while_no_daemon_runs(machine: Machine) -> None:
+    session = machine.begin("say the secret word is albatross")
+    machine.until_status(session, "waiting")
+    machine.kill_daemon()
+    assert "albatross" in machine.ok("ps")
+    for words in (("ps",), ("ps", "--json")):
+        told = machine.ok(*words, REKINDLE_STAMP="inside")
+        assert session in told
+        assert "albatross" not in told

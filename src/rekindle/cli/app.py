@@ -96,24 +96,46 @@ def app(ctx: click.Context, as_json: bool) -> None:
     if as_json and ctx.invoked_subcommand is not None:
         raise click.UsageError("--json goes behind the command.", ctx)
     if ctx.invoked_subcommand is not None:
-        _refuse_inside(ctx.invoked_subcommand)
+        _refuse_inside(ctx, ctx.invoked_subcommand)
     if ctx.invoked_subcommand is None:
         from rekindle.cli.commands.status import print_status
 
         print_status(as_json=as_json)
 
 
-def _refuse_inside(command: str) -> None:
-    """What only a person may do is refused inside an agent, also where no daemon is asked. Help is for everybody."""
+def _refuse_inside(ctx: click.Context, command: str) -> None:
+    """What only a person may do is refused inside an agent, also where no daemon is asked.
+
+    Help is for everybody. Inside an agent it is shown from here: in `--output --help` the word is a file's name, and
+    only the command itself could tell, by running.
+    """
     from rekindle.core.inside import COMMANDS
 
-    if command in COMMANDS or command not in _COMMANDS or {"--help", "-h"} & set(sys.argv):
+    if command in COMMANDS or command not in _COMMANDS:
         return
     import shlex
 
     from rekindle.adapters.ancestry import refuse_inside
+    from rekindle.ports.errors import InsideAgent
 
-    refuse_inside(f"use `rekindle {command}`", shlex.join(["rekindle", *sys.argv[1:]]))
+    try:
+        refuse_inside(f"use `rekindle {command}`", shlex.join(["rekindle", *sys.argv[1:]]))
+    except InsideAgent:
+        if not {"--help", "-h"} & set(sys.argv):
+            raise
+        _print_help(ctx, sys.argv[1:])
+        ctx.exit()
+
+
+def _print_help(ctx: click.Context, words: list[str]) -> None:
+    """Print the help of the command that the words name, however deep it is. Nothing is run."""
+    for word in words:
+        if not isinstance(ctx.command, click.Group):
+            break
+        below = ctx.command.get_command(ctx, word)
+        if below is not None:
+            ctx = click.Context(below, parent=ctx, info_name=word)
+    click.echo(ctx.get_help())
 
 
 def run() -> int:

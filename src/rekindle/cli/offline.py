@@ -1,4 +1,7 @@
-"""Sessions while no daemon runs: from the store, read-only, and from the keepers' locks. Changes nothing."""
+"""Sessions while no daemon runs: from the store, read-only, and from the keepers' locks. Changes nothing.
+
+An agent is told no more here than the daemon would tell it.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ import sqlite3
 import time
 from typing import Any
 
-from rekindle.adapters import files
+from rekindle.adapters import ancestry, files
 from rekindle.adapters.sql_store import quick
 from rekindle.api.places import Places
+from rekindle.core.inside import harmless
 from rekindle.ports.errors import RekindleError
 
 
@@ -28,7 +32,7 @@ def offline(places: Places) -> list[dict[str, Any]]:
         until = listed["waits_until"]
         listed["waits_until"] = until if alive and until is not None and until > time.time() else None
         found.append({**shown, **listed})
-    return found
+    return [harmless(row) for row in found] if found and ancestry.standing_of(os.getpid()) != "outside" else found
 
 
 def offline_show(places: Places, prefix: str) -> dict[str, Any]:
