@@ -491,3 +491,27 @@ def test_a_fact_from_a_later_version_is_read_without_its_new_fields(tmp_path: Pa
     with closing(opened(path).store) as store:
         assert [one.fact for one in store.facts()] == a_life("s0")
         assert isinstance(store.facts()[0].fact, f.Created)
+
+
+def test_what_lies_in_the_place_of_a_lost_store_is_kept_with_its_log(tmp_path: Path) -> None:
+    """A store that was exchanged twice under a running daemon: each time another one, with commits in its log."""
+    path = filled(tmp_path / "store.db", 1)
+    store = opened(path).store
+    for text in ("first", "second"):
+        other = tmp_path / "other.db"
+        with closing(sqlite3.connect(other)) as theirs:
+            theirs.execute("PRAGMA journal_mode=WAL")
+            theirs.execute("CREATE TABLE words (word TEXT)")
+            theirs.execute("INSERT INTO words VALUES (?)", (text,))
+            theirs.commit()
+            for suffix in ("", "-wal"):
+                shutil.copy(f"{other}{suffix}", f"{path}{suffix}.new")
+        other.unlink()
+        for suffix in ("", "-wal"):
+            os.rename(f"{path}{suffix}.new", f"{path}{suffix}")
+        assert store.stay_in_place()
+    found = []
+    for number in (1, 2):
+        with closing(sqlite3.connect(tmp_path / f"store.db.replaced-{number}")) as kept:
+            found += kept.execute("SELECT word FROM words").fetchall()
+    assert found == [("first",), ("second",)]

@@ -16,6 +16,7 @@ from rekindle.adapters import files
 from rekindle.adapters.sql_store import sqlite
 
 Inodes = tuple[int | None, ...]
+_SUFFIXES = ("", *sqlite.COMPANIONS)
 
 
 def inodes(path: Path) -> Inodes:
@@ -29,15 +30,16 @@ def copy_back(source: sqlite3.Connection, path: Path) -> None:
     The connection still writes to the lost file afterwards: open a new one.
     """
     fresh = Path(f"{path}.putting-back")
-    for suffix in ("", *sqlite.COMPANIONS):
+    for suffix in _SUFFIXES:
         Path(f"{fresh}{suffix}").unlink(missing_ok=True)
     os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     with closing(sqlite3.connect(fresh)) as target:
         source.backup(target)
         target.execute("PRAGMA journal_mode=DELETE")  # so that it is one file; who opens it turns the log on again
-    for suffix in ("", *sqlite.COMPANIONS):
+    aside = _aside(path)  # one for all: a database without its log lacks what was committed last
+    for suffix in _SUFFIXES:
         if os.path.lexists(f"{path}{suffix}"):
-            os.rename(f"{path}{suffix}", f"{_aside(path)}{suffix}")
+            os.rename(f"{path}{suffix}", f"{aside}{suffix}")
     files.sync_file(fresh)
     os.rename(fresh, path)
     files.sync_folder(str(path.parent))
@@ -45,9 +47,9 @@ def copy_back(source: sqlite3.Connection, path: Path) -> None:
 
 def _aside(path: Path) -> Path:
     number = 1
-    while os.path.lexists(aside := Path(f"{path}.replaced-{number}")):
+    while any(os.path.lexists(f"{path}.replaced-{number}{suffix}") for suffix in _SUFFIXES):
         number += 1
-    return aside
+    return Path(f"{path}.replaced-{number}")
 
 
 def _inode(path: str) -> int | None:
