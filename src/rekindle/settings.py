@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Mapping
 
+from rekindle.core.git_names import is_git_name
 from rekindle.ports.errors import UsageError
 
 SYNC_POLICIES = ("always", "batched", "none")
@@ -112,7 +113,7 @@ def _why_not_inside(path: str) -> str | None:
     parts = path.split("/")
     if os.path.isabs(path) or ".." in parts:
         return "leads out of the repository"
-    if any(part.rstrip(". ").lower() in (".git", "git~1") for part in parts):
+    if any(is_git_name(part) for part in parts):
         return "leads into git's own folder"
     if all(part in ("", ".") for part in parts):
         return "names the repository itself"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from rekindle.adapters import files, ownership
+from rekindle.core.git_names import is_git_name
 from rekindle.core.names import feature_of_branch
 from rekindle.ports.errors import ForeignRepository
 
@@ -90,7 +91,7 @@ class Repository:
         hint = f"make it a plain folder, or set {setting} in your own config.toml or in REKINDLE_{setting.upper()}"
         for name in os.path.relpath(folder, self.root).split(os.sep):
             way = os.path.join(way, name)
-            if name.lower() == ".git":
+            if is_git_name(name):
                 raise ForeignRepository(f"{way} is git's own folder", hint)
             if os.path.islink(way):
                 raise ForeignRepository(f"{way} is a symbolic link, and may lead anywhere", hint)
