@@ -70,8 +70,8 @@ def _again(over: Settled, option: str, by: str) -> str:
         raise NoSuchQuestion(
             f"question {over.id} is closed: the turn it belonged to has ended", _LIST, code="question_expired"
         )
-    if over.by == by and option == over.option:
-        return option
+    if over.by == by and over.option is not None and asking.is_same_answer(over, option):
+        return over.option
     raise AnsweredAlready(
         f"question {over.id} was answered already: {over.option or 'refused'}, by {over.by}",
         _LIST,

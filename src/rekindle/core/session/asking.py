@@ -110,6 +110,11 @@ def option_meant(question: Permission, given: str) -> str | None:
     return by_name or _first(option[0] for option in question.options if option[2] == given)
 
 
+def is_same_answer(over: Settled, given: str) -> bool:
+    """Whether a word means the option that a question was answered with."""
+    return given == over.option or (bool(over.kind) and _WORDS.get(given, given) == over.kind)
+
+
 def shown(session: Session, question: Permission) -> dict[str, object]:
     """A question as lists and answers show it."""
     return {
@@ -134,7 +139,8 @@ def _expired(session: Session, at: float) -> Session:
 def _over(
     question: Permission, how: Literal["answered", "expired"], at: float, option: str | None = None, by: str = ""
 ) -> Settled:
-    return Settled(question.id, question.title, how, at, option, by)
+    kind = _first(kind for name, _, kind in question.options if name == option) or ""
+    return Settled(question.id, question.title, how, at, option, by, kind)
 
 
 def _remembered(session: Session, over: Sequence[Settled]) -> Session:

@@ -141,7 +141,7 @@ class Permission(msgspec.Struct, frozen=True):
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """A question that is over: somebody answered it, or nobody did before its turn ended."""
+    """A question that is over: somebody answered it, or nobody did before its turn ended. `kind` is the option's."""
 
     id: str
     title: str
@@ -149,6 +149,7 @@ class Settled(msgspec.Struct, frozen=True):
     at: float
     option: str | None = None
     by: str = ""
+    kind: str = ""
 
 
 class Session(msgspec.Struct, frozen=True):
