@@ -349,3 +349,27 @@ def test_a_record_with_nothing_of_what_was_said_here_proves_nothing() -> None:
     cut = [*worked()[:7], f.Exited(at=8, attempt=1, how_ended="killed", by_us=False, cut=f.Cut(said="half"))]
     shown = f.Opened(at=16, attempt=2, how="load", token=TOKEN, known=["somebody else's"])
     assert written([*cut, *back()[:3], shown]).kind == "unproven"
+
+
+class Forgetful(FakeWorkplace):
+    """Nothing of what was said is kept here."""
+
+    async def history(self, session: Session) -> list[Turn]:
+        return []
+
+
+@pytest.mark.parametrize("shown", [["two", "one"], ["one", "two"]])
+def test_a_loss_is_told_also_where_nobody_can_say_what_was_lost(shown: list[str]) -> None:
+    """Prompts out of their order: without a history to tell again the conversation goes on, and is not called same."""
+    done = f.TurnFinished(at=12, attempt=1, prompt="p2", stop_reason="end_turn")
+    facts = [*worked()[:11], done, f.Exited(at=13, attempt=1, how_ended="killed", by_us=False), *back()[:3]]
+    opened = f.Opened(at=16, attempt=2, how="load", token=TOKEN, known=shown)
+    comeback = Comeback(FakeRecords(), Forgetful(), {})
+    turns = [Turn("user", one) for one in shown]
+    found = asyncio.run(comeback.verdict(folded(facts), opened, turns, 17.0))
+    told = written([*facts, found])
+    if shown == ["one", "two"]:
+        assert told.kind == "same"
+    else:
+        assert told.kind == "unproven"
+        assert "out of their order" in told.reason

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from rekindle.agents.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import handed_back
@@ -67,8 +69,10 @@ class Comeback:
         heard = await self._workplace.history(session) if missing or read is None or verbatim else []
         if not missing and (read is None or verbatim):
             missing = lost_answers(session, shown, heard, verbatim=verbatim)
-        if not missing or not heard:
+        if not missing:
             return opened
+        if not heard:  # nobody could tell a new conversation what was said: this one goes on, and the receipt says how
+            return replace(opened, lacks=missing)
         return f.OpenRefused(at=now, attempt=opened.attempt, how="load", problem="incomplete", message=missing)
 
     async def _lost_answers(self, session: Session, token: str) -> str:

@@ -194,7 +194,7 @@ class Opened(Fact, frozen=True, kw_only=True, tag="opened"):
     """Ready: the conversation is open. `known` marks the user texts that the agent's own record showed.
 
     `proof`: whether that shows that the conversation is the same, or only the next turn will. `compact` is the prompt
-    that makes the agent shorten its conversation, where there is one.
+    that makes the agent shorten its conversation, where there is one. `lacks`: what the agent has lost of it, in words.
     """
 
     attempt: int
@@ -204,6 +204,7 @@ class Opened(Fact, frozen=True, kw_only=True, tag="opened"):
     can_load: bool = True
     proof: Literal["replay", "transcript"] = "replay"
     compact: str | None = None
+    lacks: str = ""
 
 
 class Named(Fact, frozen=True, kw_only=True, tag="named"):
