@@ -110,9 +110,9 @@ class Campaign:
             ended = f"{one.key}-ended" in count
             if not one.acknowledged and not begun:
                 continue  # nobody was told that it would happen
-            if not begun and one.key not in named:
+            if not begun and not _names(named, one.key):
                 found.append(f"lost: {one.key} was acknowledged and never ran, and no receipt names it")
-            if begun and not ended and one.key not in named:
+            if begun and not ended and not _names(named, one.key):
                 found.append(f"unnamed: {one.key} was cut in the middle, and no receipt names it")
         first = list(dict.fromkeys(key.rpartition("-")[0] for key in done))
         if first != [one.key for one in mine if one.key in first]:
@@ -212,6 +212,11 @@ class Campaign:
         """Two at once: one may win, and the other be told."""
         words = self._chance.choice([("resume", "--all"), ("resume", self._chance.choice(self.sessions))])
         self._resumes += [self._start(*words), self._start(*words)]
+
+
+def _names(told: str, key: str) -> bool:
+    """Whether a text names this prompt, by its own words or by its command: p1 is not in p12."""
+    return f"say {key} begins" in told or f"echo {key}-begun" in told
 
 
 def _end(pid: int) -> None:

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.timeout(900)]
 SOAK = os.environ.get("REKINDLE_TEST_PROFILE") == "soak"
 #: In soak 40 campaigns of 25 kills each: a thousand.
 SEEDS = range(40) if SOAK else range(2)
-KILLS, SECONDS = (25, 600.0) if SOAK else (12, 120.0)
+KILLS, SECONDS = (25, 600.0) if SOAK else (12, 500.0)
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.soak) if SOAK else seed for seed in SEEDS])
