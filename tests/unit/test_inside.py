@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rekindle.adapters import ancestry
 from rekindle.adapters.ancestry import line, standing_of
 from rekindle.core.inside import Ancestor, harmless, may_ask, standing
 
@@ -115,3 +116,9 @@ def test_what_only_a_person_may_do(operation: str) -> None:
 def test_a_session_keeps_its_fields_and_tells_nothing() -> None:
     told = harmless({"id": "a", "title": "secret", "asks": {"title": "secret"}, "notices": ["secret"], "pid": 7})
     assert told == {"id": "a", "title": "", "asks": None, "notices": [], "pid": None}
+
+
+def test_where_nobody_can_tell_it_counts_as_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not ancestry.is_inside()
+    monkeypatch.setattr(ancestry, "line", lambda *_: None)
+    assert ancestry.is_inside()

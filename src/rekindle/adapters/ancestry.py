@@ -32,9 +32,14 @@ def standing_of(pid: int, started: int | None = None, *, daemon: int | None = No
     return standing(line(pid, started), daemon)
 
 
+def is_inside() -> bool:
+    """Whether this process lives inside an agent. Where nobody can tell it counts as inside."""
+    return standing_of(os.getpid()) != "outside"
+
+
 def refuse_inside(what: str, again: str) -> None:
     """Raise InsideAgent if this process lives inside an agent. `what` it cannot do, `again` what a person types."""
-    if standing_of(os.getpid()) != "outside":
+    if is_inside():
         raise refusal(what, f"ask the person to run it: {again}")
 
 

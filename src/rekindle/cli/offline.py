@@ -32,7 +32,7 @@ def offline(places: Places) -> list[dict[str, Any]]:
         until = listed["waits_until"]
         listed["waits_until"] = until if alive and until is not None and until > time.time() else None
         found.append({**shown, **listed})
-    return [harmless(row) for row in found] if found and ancestry.standing_of(os.getpid()) != "outside" else found
+    return [harmless(row) for row in found] if found and ancestry.is_inside() else found
 
 
 def offline_show(places: Places, prefix: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from rekindle.adapters import run_owner
-from rekindle.adapters.ancestry import refuse_inside, standing_of
+from rekindle.adapters.ancestry import is_inside, refuse_inside
 from rekindle.cli.options import feature_option, json_option, print_json, workspace
 from rekindle.cli.outcome import printable
 from rekindle.cli.status import quoted
@@ -141,7 +141,7 @@ def _write(
                 raise NoOpenRun(f"run {sid!r} of {name} {problem}", f"`rekindle analyze {quoted(name)}` lists its runs")
             data = _end_data(state, sid, data) if made.type == ev.SESSION_END else data
         pane = next((os.environ[key] for key in _PANES if os.environ.get(key)), None)
-        by_agent = gives_work(made.type) and standing_of(os.getpid()) == "inside"
+        by_agent = gives_work(made.type) and is_inside()
         event = NewEvent(made.type, data, agent=agent, pane_id=pane, event_id=event_id, by_agent=by_agent)
         done = journal.append(event, sid=sid, fresh=fresh)
         if made.type == ev.SESSION_END:
