@@ -33,7 +33,7 @@ def approved(common: str) -> frozenset[str]:
 def approve(common: str, defined: list[Definition]) -> None:
     """Remember a yes to exactly these definitions. Raises OSError."""
     path = _path(common)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    files.make_private(os.path.dirname(path))
     kept = _Approved(_name(common), _inode(common), sorted(one.fingerprint for one in defined))
     files.replace(path, msgspec.json.encode(kept), mode=0o600, durable=True)
 

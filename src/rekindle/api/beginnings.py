@@ -72,9 +72,9 @@ class Beginnings:
         if (before := self._known(session)) is not None:
             return await self._go_on(before, first)
         if policy not in POLICIES:
-            raise UsageError(f"{policy!r} is no policy", f"it is one of: {', '.join(POLICIES)}")
+            raise UsageError(f"{policy!r} is not a policy", f"it is one of: {', '.join(POLICIES)}")
         if permission not in PERMISSIONS:
-            raise UsageError(f"{permission!r} is no permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
+            raise UsageError(f"{permission!r} is not a permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
         kind = usable(self._kinds, agent, arguments or [])
         if terminal:
             _check_terminal(kind)

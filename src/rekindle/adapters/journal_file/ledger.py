@@ -80,7 +80,7 @@ class Ledger:
     def _add(self, kind: str, digest: str) -> None:
         is_new = not os.path.exists(self._path)
         if is_new:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            files.make_private(self._folder)
         fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             os.write(fd, f"{kind} {digest}\n".encode())
