@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,17 +12,6 @@ from rekindle.keeper.room import reserved
 from tests.e2e.daemon import Machine, is_running, until
 
 pytestmark = pytest.mark.timeout(240)
-
-
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
-        made = Machine(Path(folder, "home"), Path(folder, "work"))
-        made.home.mkdir()
-        made.work.mkdir()
-        yield made
-        made.clean_up()
-        assert made.stamped() == []
 
 
 def kill_all(machine: Machine, *names: str, session: str) -> None:

@@ -6,9 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,17 +61,6 @@ if len(sys.argv) > 3:
 one.sendall(sys.argv[2].encode() + b"\\n")
 print(one.makefile().readline())
 """
-
-
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
-        made = Machine(Path(folder, "home"), Path(folder, "work"))
-        made.home.mkdir()
-        made.work.mkdir()
-        yield made
-        made.clean_up()
-        assert made.stamped() == []
 
 
 def order(*words: str, env: dict[str, str] | None = None, orphan: bool = False) -> dict[str, Any]:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,17 +14,6 @@ from tests.e2e.daemon import Machine, until
 from tests.e2e.typist import Typist
 
 pytestmark = pytest.mark.timeout(240)
-
-
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
-        made = Machine(Path(folder, "home"), Path(folder, "work"))
-        made.home.mkdir()
-        made.work.mkdir()
-        yield made
-        made.clean_up()
-        assert made.stamped() == []
 
 
 def open_question(machine: Machine) -> dict[str, Any]:
