@@ -132,3 +132,17 @@ def test_the_end_of_a_turn_that_nobody_asked_for_ends_nothing() -> None:
     dialect = ready(asked=False)
     told = [one for line in lines(STREAMS["plain"]) for one in dialect.received(line)]
     assert not any(isinstance(one, TurnFinished) for one in told)
+
+
+@pytest.mark.parametrize("text", ["Do it.", "/compact"])
+def test_a_turn_that_the_agent_takes_for_a_lost_background_command_does_not_end_the_prompt(text: str) -> None:
+    """A resumed process deals with it first, when nothing has been repeated yet."""
+    own = {"type": "result", "subtype": "success", "is_error": False, "num_turns": 0, "result": ""}
+    dialect = ready(asked=False)
+    told = dialect.say("p1", text)
+    dialect.sent(told.message_id, told.line)
+    seen = dialect.received(json.dumps({**own, "origin": {"kind": "task-notification"}}).encode())
+    assert not any(isinstance(one, TurnFinished) for one in seen)
+    assert dialect.open.prompt_id == "p1", "its turn still runs"
+    seen = dialect.received(json.dumps({**own, "num_turns": 1, "result": "Done."}).encode())
+    assert any(isinstance(one, TurnFinished) for one in seen)

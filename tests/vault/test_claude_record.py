@@ -103,6 +103,15 @@ def test_somebody_who_went_back_by_hand_meant_it(place: Place) -> None:
     assert after.lacks == "1 of 2 earlier prompts and 1 of 2 earlier answers"
 
 
+def test_a_turn_by_hand_beside_a_live_agent_costs_none_of_what_that_agent_answers(place: Place) -> None:
+    """The agent knew nothing of it and went on from where it was; the other program has named its own leaf."""
+    named = {"type": "last-prompt", "leafUuid": "a9", "sessionId": TOKEN}
+    found = place.check(*CONVERSATION[:2], row("p9", "a1", 90), row("a9", "p9", 100), named, *CONVERSATION[2:])
+    assert (found.state, found.prompts, found.lacks) == ("repaired", ("p1", "p2"), "")
+    assert any("beside this conversation: p9" in note for note in found.notes), "and what is not loaded is named"
+    assert not any("gone back" in note for note in found.notes)
+
+
 def test_without_a_copy_an_altered_answer_is_named(place: Place) -> None:
     found = place.check(row("p1", None, 0), row("a1", "p1", 60, text="something else"), *CONVERSATION[2:])
     assert found.lacks == "the agent's record lacks 1 of 2 earlier answers"

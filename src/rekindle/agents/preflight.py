@@ -91,7 +91,8 @@ def _complete(
     led = dialect.redirected(lies, expected, written)
     if led is not None:
         state = "repaired" if found.state == "intact" else found.state
-        return Decision(state, dialect.read(led.data), led.data, (*found.notes, *led.changes))
+        beside = _beside(_strange(found.record, expected))
+        return Decision(state, dialect.read(led.data), led.data, (*found.notes, *led.changes, *beside))
     for copy in whole:
         for data in _put_back(dialect, lies, copy):
             better = data if not dialect.lacks(data, expected, written).any else None
@@ -114,11 +115,27 @@ def _put_back(dialect: TranscriptDialect, lies: bytes, copy: bytes) -> Iterator[
 
 
 def _went_back(dialect: TranscriptDialect, record: Record, lies: bytes, expected: tuple[Spoken, ...]) -> bool:
-    """Whether somebody used the agent without us, went back in this conversation and on from there: on purpose."""
+    """Whether somebody used the agent without us, went back in this conversation and on from there: on purpose.
+
+    What was written before our newest turn is no way back from it: somebody had the conversation open beside us.
+    """
+    sure = {one.id for one in expected if one.sure}
+    order = {name: at for at, name in enumerate(record.entries)}
+    newest = max((order.get(name, -1) for name in sure), default=-1)
+    is_used = any(order.get(one.id, -1) > newest for one in _strange(record, expected))
+    return is_used and sure <= dialect.written(lies)
+
+
+def _strange(record: Record, expected: tuple[Spoken, ...]) -> list[Spoken]:
+    """The prompts behind the last of ours in the branch that would be loaded: somebody else's. None of ours: none."""
     ours = {one.id for one in expected}
     last = max((at for at, one in enumerate(record.turns) if one.id in ours), default=-1)
-    is_used = last >= 0 and any(one.role == "user" for one in record.turns[last + 1 :])
-    return is_used and {one.id for one in expected if one.sure} <= dialect.written(lies)
+    return [one for one in record.turns[last + 1 :] if one.role == "user"] if last >= 0 else []
+
+
+def _beside(strange: list[Spoken]) -> list[str]:
+    """What somebody else said in a branch that is not loaded any more."""
+    return [f"not loaded, because it was said beside this conversation: {one.text[:200]}" for one in strange]
 
 
 _ONE = "one kept copy tells another story and was left alone"

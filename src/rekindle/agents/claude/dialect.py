@@ -2,7 +2,7 @@
 
 One process serves many turns. The agent repeats each prompt with the uuid that we gave it (`--replay-user-messages`),
 so a result counts for a prompt only behind its echo: a turn that the agent began by itself ends nothing of ours.
-A command (`/compact`) is not repeated.
+A command (`/compact`) is not repeated. The first turn of a process may be the agent's own, before any echo.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ClaudeDialect:
         self._prompt: OurRequest | None = None
         self._uuid = ""
         self._echoed = False
-        self._echoes = False
+        self._echoes = self._is_command = False
         self._cancelled: set[str] = set()
         self._questions: dict[str, tuple[PermissionAsked, dict[str, Any]]] = {}
         self._answered: set[str] = set()
@@ -156,7 +156,8 @@ class ClaudeDialect:
             self.asked = Opening(opening[0], opening[1] or None)
         elif prompt is not None:
             self._prompt = OurRequest(message_id, "prompt", self.token or "", prompt[0])
-            self._uuid, self._echoed = fields.text(body.get("uuid")), prompt[1].lstrip().startswith("/")
+            self._uuid, self._echoed = fields.text(body.get("uuid")), False
+            self._is_command = prompt[1].lstrip().startswith("/")
         elif body.get("type") == "control_response":
             name = fields.text(fields.mapping(body.get("response")).get("request_id"))
             self._questions.pop(name, None)
@@ -323,7 +324,7 @@ class ClaudeDialect:
             if self._opened is None:
                 return [self._refused(text)]
             return [Noise("the end of a turn that nobody asked for", excerpt(line))]
-        if self._echoes and not self._echoed:
+        if not self._echoed and (_is_own(value) or (self._echoes and not self._is_command)):
             return [Noise("the end of a turn of the agent's own", excerpt(line))]
         usage = self._usage(value)
         told = Told(
@@ -376,6 +377,11 @@ class ClaudeDialect:
 
     def _note(self, **told: Any) -> None:
         self._told = replace(self._told, **told)
+
+
+def _is_own(value: dict[str, Any]) -> bool:
+    """Whether the agent says that it began this turn by itself: a command in the background has ended, or was lost."""
+    return fields.mapping(value.get("origin")).get("kind") == "task-notification"
 
 
 def _context(value: dict[str, Any]) -> list[Observation]:
