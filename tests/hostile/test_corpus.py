@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.daemon import Machine
-from tests.hostile import foreign_repositories, git_repositories, repositories
+from tests.hostile import foreign_repositories, git_layouts, git_repositories, repositories
 from tests.hostile.commands import type_all
 from tests.hostile.stage import HOSTILE, Stage
 
 #: The modules that fill the corpus.
-SOURCES = (repositories, foreign_repositories, git_repositories)
+SOURCES = (repositories, foreign_repositories, git_repositories, git_layouts)
 
 
 @pytest.fixture(scope="module")

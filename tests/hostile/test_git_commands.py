@@ -104,6 +104,18 @@ def test_no_command_starts_what_the_configuration_names(stage: Stage) -> None:
     _type(stage, "gc")
 
 
+def test_a_plan_starts_nothing_that_is_configured_for_worktrees_alone(stage: Stage) -> None:
+    baited(stage, "*.txt filter=bait\n")
+    configure(stage, FILTER, ".git/more")
+    with (stage.repo / ".git" / "config").open("a") as file:
+        file.write('[includeIf "gitdir:**/worktrees/**"]\n\tpath = more\n')
+    plan = stage.machine.home / "plan.toml"
+    tasks = (task("one", "write one.md 1", checks=["true"]), task("two", "write two.md 2"))
+    plan.write_text('feature = "plan"\nagent = "scripted"\n' + "\n".join(tasks))
+    _type(stage, "run", "--plan", str(plan))
+    assert stage.git("show", "feature/plan:one.md", "feature/plan:two.md")
+
+
 def test_plain_git_starts_most_of_it(stage: Stage) -> None:
     """Otherwise the test above would prove nothing."""
     baited(stage)

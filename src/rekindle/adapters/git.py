@@ -113,17 +113,18 @@ class Git:
         done = self.run(*words)
         return os.fsdecode(done.stdout.removesuffix(b"\n")) if done.returncode == 0 else None
 
-    def run(self, *words: str, stdin: bytes = b"") -> Done:
-        """One call, however it ends."""
-        process = self._start(words)
+    def run(self, *words: str, stdin: bytes = b"", upon: str | None = None) -> Done:
+        """One call, however it ends. `upon` is another worktree that git looks into by itself."""
+        process = self._start(words, upon)
         try:
             return self._finish(words, process, stdin)
         finally:
             self._children.forget(process)
 
-    def _start(self, words: Sequence[str]) -> Process:
+    def _start(self, words: Sequence[str], upon: str | None = None) -> Process:
+        there = git_config.policy(upon).settings if upon is not None else ()
         try:
-            return self._children.start(self.folder, words, self.policy().settings, self._variables)
+            return self._children.start(self.folder, words, (*self.policy().settings, *there), self._variables)
         except OSError as error:
             raise GitFailed(f"git cannot be started ({error.strerror})", "install git") from error
 

@@ -10,11 +10,11 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
-from rekindle.adapters import approvals, files, git_process
+from rekindle.adapters import approvals, files, git_pointers, git_process
 from rekindle.core.git_trust import Definition, Entry, Setting, definitions, parse, safe_settings, withheld
 from rekindle.ports.errors import GitFailed
 
@@ -92,9 +92,9 @@ def _configurations(folder: str) -> Iterator[str]:
         if os.path.isdir(dot_git):
             yield from _of(dot_git)
         elif os.path.exists(dot_git):
-            line = (_read(dot_git) or b"").partition(b"\n")[0].rstrip(b"\r")
-            yield from _of(os.path.join(folder, os.fsdecode(line.removeprefix(b"gitdir: "))))
-        elif os.path.exists(os.path.join(folder, "HEAD")):
+            if (target := _pointed(git_pointers.git_file, dot_git)) is not None:
+                yield from _of(os.path.join(folder, target))
+        elif os.path.lexists(os.path.join(folder, "HEAD")):  # to git a link that leads nowhere is one, too
             yield from _of(folder)
         above = os.path.dirname(folder)
         if above == folder:
@@ -103,13 +103,17 @@ def _configurations(folder: str) -> Iterator[str]:
 
 
 def _of(git_dir: str) -> Iterator[str]:
-    common = _read(os.path.join(git_dir, "commondir"))
-    folders = [git_dir]
-    if common is not None:
-        folders.append(os.path.join(git_dir, os.fsdecode(common.rstrip(b"\r\n"))))
-    for one in folders:
+    common = _pointed(git_pointers.common_folder, git_dir)
+    for one in (git_dir,) if common is None else (git_dir, os.path.join(git_dir, common)):
         yield os.path.join(one, "config")
         yield os.path.join(one, "config.worktree")
+
+
+def _pointed(read: Callable[[str], str | None], path: str) -> str | None:
+    try:
+        return read(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def _read(path: str) -> bytes | None:
@@ -119,7 +123,11 @@ def _read(path: str) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise GitFailed(f"{path} cannot be read ({error.strerror})", "look at it before you work there") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: OSError) -> GitFailed:
+    return GitFailed(f"{path} cannot be read ({error.strerror})", "look at it before you work there")
 
 
 def _stamp(path: str) -> tuple[int, ...]:

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 
 import msgspec
 
+from rekindle.ports.errors import GitFailed
+
 FOLDER = "rekindle"
 _FRAGMENT = 1 << 20
 _SCRATCH = "tmp-"
@@ -95,6 +97,8 @@ class PrivateIndex:
 def borrowed(git_dir: str, session: str, sources: list[str]) -> Iterator[PrivateIndex]:
     """The session's index, as a copy that is gone afterwards. `sources`: the user's index, and what else decides."""
     folder = os.path.join(git_dir, FOLDER)
+    if os.path.islink(folder):
+        raise GitFailed(f"{folder} is a symbolic link, and may lead anywhere", "remove it, then try again")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch:
         yield PrivateIndex(folder, scratch, session, sources)
@@ -104,7 +108,7 @@ def clean(git_dir: str, now: float) -> None:
     """Remove what a killed process left behind, and indexes that nobody has used for a week."""
     folder = os.path.join(git_dir, FOLDER)
     try:
-        found = list(os.scandir(folder))
+        found = list(os.scandir(folder)) if not os.path.islink(folder) else []
     except OSError:
         return
     for entry in found:

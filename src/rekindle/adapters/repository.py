@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from rekindle.adapters import files, ownership
+from rekindle.adapters import files, git_pointers, ownership
 from rekindle.core.git_names import is_git_name
 from rekindle.core.names import feature_of_branch
 from rekindle.ports.errors import ForeignRepository
@@ -160,11 +160,14 @@ def _find(start: str) -> Repository | None:
 
 
 def _linked(folder: str, dot_git: str) -> Repository | None:
-    line = _first_line(dot_git)
-    if line is None or not line.startswith("gitdir: "):
+    try:
+        target = git_pointers.git_file(dot_git)
+        if target is None:
+            return None
+        git_dir = os.path.realpath(os.path.join(folder, target))
+        shared = git_pointers.common_folder(git_dir)
+    except OSError:
         return None
-    git_dir = os.path.realpath(os.path.join(folder, line.removeprefix("gitdir: ")))
-    shared = _first_line(os.path.join(git_dir, "commondir"))
     if shared is None:
         return None
     common = os.path.realpath(os.path.join(git_dir, shared))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import msgspec
 
@@ -13,6 +14,9 @@ from rekindle.core.worktree import branch_of, folder_of
 from rekindle.ports.errors import BadName, GitFailed, NoRepository, NoWorktree
 
 FOLDER = ".worktrees"
+#: The reason for the lock of a worktree that git has only begun to make.
+UNFINISHED = "initializing"
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class Registered(msgspec.Struct, frozen=True):
@@ -47,6 +51,21 @@ def registered(git: Git) -> list[Registered]:
     return found
 
 
+def add_worktree(git: Git, path: str, *words: str) -> None:
+    """Make a worktree with its files. `words` are what git is told of it, the path among them. Raises GitFailed.
+
+    git would lay out the files under the configuration as it is read here. It may be another one there (`includeIf`),
+    so that this is done from there. Until then git's own mark says that the worktree is not finished.
+    """
+    git.output("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", UNFINISHED, *words)
+    _lay_out(git, path)
+
+
+def _lay_out(git: Git, path: str) -> None:
+    git.at(path).output("reset", "--quiet", "--hard", "--no-recurse-submodules")
+    git.output("worktree", "unlock", path)
+
+
 def make(cwd: str, name: str, folder: str | None = None) -> Worktree:
     """Make a worktree for a session that was begun in `cwd`, or use the one of that name. Raises UsageError."""
     repo = repository.find(cwd)
@@ -63,12 +82,13 @@ def make(cwd: str, name: str, folder: str | None = None) -> Worktree:
     branch = _branch(git, name)
     place = repo.folder(folder or FOLDER, "worktrees_dir")
     path = os.path.join(place, folder_of(name))
-    is_there = _look(git, path, branch)
-    if not is_there:
-        repo.exclude(place)
-        exists = git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}") is not None
-        words = (path, branch) if exists else ("--no-track", "-b", branch, path, head)
-        git.output("worktree", "add", "--quiet", *words)
+    with _ONE_AT_A_TIME:
+        is_there = _look(git, path, branch)
+        if not is_there:
+            repo.exclude(place)
+            exists = git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}") is not None
+            words = (path, branch) if exists else ("--no-track", "-b", branch, path, head)
+            add_worktree(git, path, *words)
     inner = os.path.join(path, os.path.relpath(os.path.realpath(cwd), repo.top)) if repo.top is not None else path
     inner = os.path.normpath(inner)
     os.makedirs(inner, exist_ok=True)
@@ -118,6 +138,8 @@ def _look(git: Git, path: str, branch: str) -> bool:
         raise NoWorktree(
             f"{path} is there and is no worktree of this repository", "choose another name, or move it away"
         )
+    if here is not None and here.locked == UNFINISHED:  # whoever began to make it was killed: nobody has worked in it
+        _lay_out(git, path)
     return here is not None
 
 

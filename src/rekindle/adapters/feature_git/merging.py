@@ -9,7 +9,7 @@ from rekindle.adapters.feature_git.observing import EPOCH, TASK, is_dirty, mergi
 from rekindle.adapters.feature_git.place import DURABLE, Place
 from rekindle.adapters.feature_git.trees import cleared_of_unfinished, last_words, mend, remove_clean
 from rekindle.adapters.git import Git
-from rekindle.adapters.worktrees import registered
+from rekindle.adapters.worktrees import add_worktree, registered
 from rekindle.core.feature import naming
 from rekindle.ports.errors import FeatureBlocked, GitFailed
 from rekindle.ports.feature import Merged
@@ -94,7 +94,7 @@ def open_integration(place: Place, target: str, tip: str = "") -> str:
             )
         os.makedirs(place.trees, exist_ok=True)
         again = ["--force"] if known is not None else []
-        place.git.output("worktree", "add", "--quiet", *again, "--detach", path, target)
+        add_worktree(place.git, path, *again, "--detach", path, target)
         return path
     mend(place, path)
     place.free_index(path)

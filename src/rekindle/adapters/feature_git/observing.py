@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from rekindle.adapters import withheld
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.git import Git
-from rekindle.adapters.worktrees import Registered, registered
+from rekindle.adapters.worktrees import UNFINISHED, Registered, registered
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence, Merging, WorkBranch, WorkTree
 
@@ -18,7 +18,7 @@ _MOST_COMMITS = 2000
 
 def is_unfinished(tree: Registered) -> bool:
     """Whether git was killed while it made this worktree: its files are no statement about anything."""
-    return tree.locked == "initializing"
+    return tree.locked == UNFINISHED
 
 
 def observe(place: Place, branches: Mapping[str, str]) -> GitEvidence:

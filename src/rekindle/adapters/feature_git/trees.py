@@ -11,7 +11,7 @@ from rekindle.adapters import restoring, snapshots, withheld, work_tree
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, Place
 from rekindle.adapters.git import Git
-from rekindle.adapters.worktrees import Registered, registered
+from rekindle.adapters.worktrees import Registered, add_worktree, registered
 from rekindle.core.feature import naming
 from rekindle.core.reconcile import branches, worktrees
 from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
@@ -89,7 +89,7 @@ def _add_tree(place: Place, path: str, branch: str) -> bool:
         raise FeatureBlocked(f"{path} is in the way: it is no worktree of this repository", "move it away, then resume")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     again = ["--force"] if here is not None or holder is not None else []
-    place.git.output("worktree", "add", "--quiet", *again, path, branch)
+    add_worktree(place.git, path, *again, path, branch)
     return True
 
 
@@ -255,7 +255,7 @@ def remove_clean(place: Place, path: str) -> bool:
 
     Git itself refuses wherever a submodule is listed, also where nobody has filled it.
     """
-    done = place.git.run("worktree", "remove", path)
+    done = place.git.run("worktree", "remove", path, upon=path)
     if done.returncode == 0:
         return True
     git = place.at(path)
