@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
@@ -27,6 +28,43 @@ def stay():
 threading.Thread(target=stay).start()
 ctypes.CDLL(None).pthread_exit(None)
 """
+
+#: Takes in orphans, as a keeper does, and runs what it is given, with an empty environment.
+KEEPER = """
+import ctypes, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+subprocess.run([sys.executable, "-c", *sys.argv[1:]], env={})
+subprocess.run(["sleep", "60"])
+"""
+#: So many processes as it is told, each the child of the one before; all take in orphans, and who ends is gone at once.
+NESTED = """
+import ctypes, os, signal, sys, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for _ in range(int(sys.argv[1])):
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+    if os.fork():
+        time.sleep(60)
+        os._exit(0)
+print(os.getpid(), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def nested() -> Iterator[Callable[[int], int]]:
+    """Starts so many processes, one in the other, below one with the mark; the pid of the innermost."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def start(count: int) -> int:
+        words = [sys.executable, "-c", KEEPER, NESTED, str(count)]
+        env = {"REKINDLE_STAMP": "x", "PATH": os.environ["PATH"]}
+        begun.append(subprocess.Popen(words, env=env, stdout=subprocess.PIPE, start_new_session=True))
+        return _child(begun[-1])
+
+    yield start
+    for process in begun:
+        os.killpg(process.pid, 9)
+        process.communicate()
 
 
 @pytest.fixture
@@ -61,6 +99,34 @@ def test_a_parent_that_goes_on_without_its_first_thread_is_still_a_parent() -> N
         finally:
             os.kill(child, 9)
             process.wait()
+
+
+def test_parents_that_end_while_they_are_looked_at_hide_nobody_above_them(
+    nested: Callable[[int], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an agent could arrange it: whenever the walk comes to a parent, that one has just ended."""
+    child = nested(3)
+    look = ancestry._look
+    found = line(child)
+    assert found is not None
+    mortal = [one.pid for one in found[1:3]]
+
+    def ending(pid: int) -> object:
+        if pid in mortal:
+            mortal.remove(pid)
+            os.kill(pid, 9)
+            while os.path.exists(f"/proc/{pid}"):
+                time.sleep(0.001)
+        return look(pid)
+
+    monkeypatch.setattr(ancestry, "_look", ending)
+    assert standing_of(child) == "inside"
+    assert mortal == []
+
+
+def test_a_long_line_of_ancestors_hides_nobody_at_its_end(nested: Callable[[int], int]) -> None:
+    assert standing_of(nested(100)) == "inside"
+    assert standing_of(nested(600)) != "outside"
 
 
 def test_this_test_is_outside_and_knows_the_daemon_among_its_ancestors() -> None:
@@ -122,3 +188,17 @@ def test_where_nobody_can_tell_it_counts_as_inside(monkeypatch: pytest.MonkeyPat
     assert not ancestry.is_inside()
     monkeypatch.setattr(ancestry, "line", lambda *_: None)
     assert ancestry.is_inside()
+
+
+def test_nobody_is_vouched_for_when_no_file_can_be_opened(marked: subprocess.Popen[bytes]) -> None:
+    child = _child(marked)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    found = set()
+    try:
+        for spare in range(64):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (spare, hard))
+            found.add(standing_of(child))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        os.kill(child, 9)
+    assert found == {"inside", "unknown"}

@@ -18,12 +18,15 @@ _MARKS = tuple(f"{name}=".encode() for name in MARKS)
 
 def line(pid: int, started: int | None = None) -> list[Ancestor] | None:
     """The process and its ancestors. None if it is gone, is not the one that began at `started`, or keeps changing."""
-    before = _walk(pid)
-    for _ in range(_TRIES):
-        now = _walk(pid)
-        if now is not None and now == before:
-            return now if started in (None, now[0].started) else None
-        before = now
+    try:
+        before = _walk(pid)
+        for _ in range(_TRIES):
+            now = _walk(pid)
+            if now is not None and now == before:
+                return now if started in (None, now[0].started) else None
+            before = now
+    except OSError:  # no file can be opened just now, say
+        return None
     return None
 
 
@@ -50,10 +53,12 @@ def refusal(what: str, hint: str = "ask the person to do it in a terminal of the
 
 def _walk(pid: int) -> list[Ancestor] | None:
     found: list[Ancestor] = []
-    while pid > 0 and len(found) < _LONGEST:
+    while pid > 0:
         seen = _look(pid)
-        if seen is None:  # one that is hidden from us (hidepid) is another user's: no agent of ours is above it
-            return found or None
+        if seen is None:
+            return found if found and _is_hidden(pid, found[-1]) else None
+        if len(found) == _LONGEST:
+            return None  # whoever stands behind so long a line means to be out of sight
         ancestor, parent = seen
         if found and ancestor.started > found[-1].started:
             return None  # nobody is younger than his child: the number was used again
@@ -62,11 +67,20 @@ def _walk(pid: int) -> list[Ancestor] | None:
     return found
 
 
+def _is_hidden(parent: int, child: Ancestor) -> bool:
+    """Whether a parent is there and cannot be seen (hidepid): then it is another user's, and no agent of ours above it.
+
+    One that has ended is nobody's parent any more: its child has got another one before.
+    """
+    seen = _look(child.pid)
+    return seen is not None and seen == (child, parent)
+
+
 def _look(pid: int) -> tuple[Ancestor, int] | None:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             before, _, after = file.read().rpartition(b")")
-    except OSError:
+    except (PermissionError, FileNotFoundError, ProcessLookupError):
         return None
     fields = after.split()  # a zombie counts: one whose first thread has ended may go on in others, with its children
     name = before.partition(b"(")[2].decode(errors="replace")
@@ -78,5 +92,5 @@ def _is_marked(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return any(variable.startswith(_MARKS) for variable in file.read().split(b"\0"))
-    except OSError:
+    except (PermissionError, FileNotFoundError, ProcessLookupError):
         return False
