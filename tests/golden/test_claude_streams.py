@@ -146,3 +146,21 @@ def test_a_turn_that_the_agent_takes_for_a_lost_background_command_does_not_end_
     assert dialect.open.prompt_id == "p1", "its turn still runs"
     seen = dialect.received(json.dumps({**own, "num_turns": 1, "result": "Done."}).encode())
     assert any(isinstance(one, TurnFinished) for one in seen)
+
+
+def test_a_command_in_the_background_is_running_until_the_agent_tells_of_its_end() -> None:
+    """Also behind the end of its turn."""
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make serve"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "Command running in background with ID: b1."}
+    dialect = ready()
+    for line in (
+        {"type": "assistant", "message": {"content": [use]}},
+        {"type": "user", "message": {"content": [result]}, "tool_use_result": {"backgroundTaskId": "b1"}},
+        {"type": "result", "subtype": "success", "is_error": False, "num_turns": 2, "result": "It runs."},
+    ):
+        dialect.received(json.dumps(line).encode())
+    assert [tool.title for tool in dialect.open.background] == ["make serve"]
+    assert not dialect.open.tools
+    told = {"type": "system", "subtype": "task_notification", "tool_use_id": "t1", "status": "completed"}
+    dialect.received(json.dumps(told).encode())
+    assert not dialect.open.background

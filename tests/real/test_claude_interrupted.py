@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.daemon import is_running, until
+from tests.real.claude_cli import ClaudeCli
 from tests.real.models.steps import Hang, Reply, Use
 from tests.real.stage import ClaudeStage, called, git
 from tests.real.test_drill import check_receipt, converse, go_on
@@ -123,6 +124,36 @@ def test_a_command_that_was_finished_is_not_run_again(claude: ClaudeStage) -> No
     receipt = check_receipt(claude, session, "the command")
     assert receipt["unknown"] == []
     assert (claude.machine.work / "ran.txt").read_text() == "ran\n"
+
+
+def test_a_command_in_the_background_of_an_idle_agent_is_named_when_it_is_killed_with_it(claude: ClaudeStage) -> None:
+    what = {"command": "sleep 600", "description": "a command of the test", "run_in_background": True}
+    claude.model.then(Reply("I start it.", (Use("Bash", what),)), Reply("it runs"))
+    session = claude.begin(called("the command"))
+    claude.until_said(session, "it runs")
+    claude.machine.kill(claude.machine.pids(session)["agent"])
+    claude.machine.until_status(session, "dead")
+    go_on(claude, session)
+    receipt = check_receipt(claude, session, "the command")
+    assert receipt["unknown"] == ["was started, outcome unknown: sleep 600"]
+    assert claude.was_told(session, "background shell command"), "by the agent itself"
+
+
+def test_a_turn_by_hand_beside_a_live_agent_costs_none_of_its_answers(
+    claude: ClaudeStage, folder: Path, claude_environment: dict[str, str]
+) -> None:
+    session = claude.begin(claude.answering("the first thing", "answer one"))
+    claude.machine.until_status(session, "waiting")
+    by_hand = ClaudeCli(folder / "bin" / "claude", claude.machine.home, claude.machine.work, claude_environment)
+    done = by_hand.ask(claude.answering("a thing by hand", "an answer by hand"), "--resume", claude.token(session))
+    assert done.status == 0
+    claude.machine.ok("send", session, claude.answering("the second thing", "answer two"), "--follow")
+    claude.machine.kill(claude.machine.pids(session)["agent"])
+    claude.machine.until_status(session, "dead")
+    go_on(claude, session)
+    receipt = check_receipt(claude, session, "the first thing", "the second thing", kinds=("same",))
+    assert claude.remembered(session) == ["answer one", "answer two"]
+    assert any("a thing by hand" in note for note in receipt["unknown"]), "what is not loaded is named"
 
 
 def test_work_that_a_person_checked_out_over_is_named_before_the_agent_goes_on(claude: ClaudeStage) -> None:

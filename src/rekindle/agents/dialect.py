@@ -55,7 +55,10 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 class OpenState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the next daemon has to know. `said` and `tools` belong to the running turn, empty if none runs."""
+    """What the next daemon has to know. `said` and `tools` belong to the running turn, empty if none runs.
+
+    `background` are tools that were started in any turn, go on behind it, and are not known to have ended.
+    """
 
     initialized: Initialized | None
     token: str | None
@@ -66,6 +69,7 @@ class OpenState(msgspec.Struct, frozen=True, kw_only=True):
     cancelling: bool
     said: str
     tools: tuple[OpenTool, ...]
+    background: tuple[OpenTool, ...] = ()
 
 
 class Dialect(Protocol):

@@ -205,15 +205,15 @@ class Talk:
 
     def ended(self, ended: Ended, session: Session, record: Record | None = None) -> f.Exited:
         """How the attempt ended, and what was going on in it. `record` is the agent's own, as it lies there then."""
-        turn = session.turn
-        cut = None
+        turn, state = session.turn, self.wire.open
+        behind = [tool.words for tool in state.background]
+        cut = Cut(background=behind) if behind else None
         if turn is not None and turn.attempt == self.attempt:
-            state = self.wire.open
             delivered = (
                 "yes" if turn.message <= ended.delivered else "no" if turn.message > ended.started else "unknown"
             )
             tools = [tool.words for tool in state.tools or _untold(state, turn, record)]
-            cut = Cut(said=state.said[-4000:], tools=tools, swept=list(ended.swept), delivered=delivered)  # type: ignore[arg-type]
+            cut = Cut(state.said[-4000:], tools, list(ended.swept), delivered, behind)  # type: ignore[arg-type]
         return f.Exited(
             at=self._clock(),
             attempt=self.attempt,

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from rekindle.agents import fields
 from rekindle.agents.claude import messages, tools
+from rekindle.agents.claude.background import Background
 from rekindle.agents.claude.errors import Told, judge
-from rekindle.agents.claude.spending import Spending, usage_in
+from rekindle.agents.claude.spending import Spending, context_used, usage_in
 from rekindle.agents.claude.words import Words
 from rekindle.agents.dialect import Opening, OpenState, OurRequest, Outgoing
 from rekindle.agents.failure import Failure, why_not_opened
@@ -24,7 +25,6 @@ from rekindle.agents.lenient import excerpt, parse
 from rekindle.agents.observation import (
     CallbackAsked,
     Compacted,
-    ContextUsed,
     ConversationNamed,
     ConversationOpened,
     How,
@@ -78,6 +78,7 @@ class ClaudeDialect:
         self._questions: dict[str, tuple[PermissionAsked, dict[str, Any]]] = {}
         self._answered: set[str] = set()
         self._words = Words()
+        self._background = Background()
         self._spending = Spending()
         self._told = Told()
         self._cost = 0.0
@@ -96,6 +97,7 @@ class ClaudeDialect:
             cancelling=turn is not None and turn.prompt_id in self._cancelled,
             said=self._words.said if turn is not None else "",
             tools=self._words.tools if turn is not None else (),
+            background=self._background.running,
         )
 
     @property
@@ -247,6 +249,7 @@ class ClaudeDialect:
     def _user(self, value: dict[str, Any]) -> list[Observation]:
         content = fields.mapping(value.get("message")).get("content")
         if value.get("isReplay") is not True:
+            self._background.started(value, self._words.tools)
             return self._words.results(content)
         self._echoes = True
         if self._prompt is not None and value.get("uuid") == self._uuid:
@@ -268,6 +271,9 @@ class ClaudeDialect:
                 ]
             case "compact_boundary":
                 return [Compacted(fields.text(fields.mapping(value.get("compact_metadata")).get("trigger")))]
+            case "task_notification" as subtype:
+                self._background.ended(value)
+                return [Unknown(f"system {subtype}")]
             case "init" | "status" | "hook_started" | "hook_response" | "hook_progress":
                 return []
             case subtype:
@@ -339,7 +345,7 @@ class ClaudeDialect:
         silent = not self._words.said and value.get("num_turns") == 0 and value.get("is_error") is not True
         answer: list[Observation] = [Said(text, thought=False)] if text and silent else []
         self._prompt, self._words, self._spending, self._told = None, Words(), Spending(), Told()
-        return [*answer, *_context(value), self._ended(turn.prompt_id, value, told, usage)]
+        return [*answer, *context_used(value), self._ended(turn.prompt_id, value, told, usage)]
 
     def _ended(self, prompt_id: str, value: dict[str, Any], told: Told, usage: Usage) -> Observation:
         subtype = fields.text(value.get("subtype"))
@@ -382,19 +388,3 @@ class ClaudeDialect:
 def _is_own(value: dict[str, Any]) -> bool:
     """Whether the agent says that it began this turn by itself: a command in the background has ended, or was lost."""
     return fields.mapping(value.get("origin")).get("kind") == "task-notification"
-
-
-def _context(value: dict[str, Any]) -> list[Observation]:
-    """How full the context window is: the last request's tokens, where the agent tells the window's size."""
-    sizes = [
-        size
-        for model in fields.mapping(value.get("modelUsage")).values()
-        if (size := fields.integer(fields.mapping(model).get("contextWindow")))
-    ]
-    usage = fields.mapping(value.get("usage"))
-    last = fields.mapping(next(iter(reversed(list(fields.mappings(usage.get("iterations"))))), None))
-    used = sum(
-        fields.integer((last or usage).get(key)) or 0
-        for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
-    )
-    return [ContextUsed(used, max(sizes))] if sizes and used else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from rekindle.agents import fields
+from rekindle.agents.observation import ContextUsed, Observation
 from rekindle.core.session.facts import Usage
 
 
@@ -64,3 +65,19 @@ class Spending:
         )
         self._messages[name] = before.plus(more)
         self._total = self._total.plus(more)
+
+
+def context_used(value: dict[str, Any]) -> list[Observation]:
+    """How full the context window is: the last request's tokens, where the agent tells the window's size."""
+    sizes = [
+        size
+        for model in fields.mapping(value.get("modelUsage")).values()
+        if (size := fields.integer(fields.mapping(model).get("contextWindow")))
+    ]
+    usage = fields.mapping(value.get("usage"))
+    last = fields.mapping(next(iter(reversed(list(fields.mappings(usage.get("iterations"))))), None))
+    used = sum(
+        fields.integer((last or usage).get(key)) or 0
+        for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+    )
+    return [ContextUsed(used, max(sizes))] if sizes and used else []

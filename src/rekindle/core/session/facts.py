@@ -336,12 +336,13 @@ class StopAsked(Fact, frozen=True, kw_only=True, tag="stop_asked"):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """What was going on in the agent when it ended in the middle of a turn."""
+    """What was going on in the agent when it ended: in the middle of a turn or, in the `background`, at any time."""
 
     said: str = ""
     tools: list[str] = []
     swept: list[str] = []
     delivered: Literal["yes", "no", "unknown"] = "yes"
+    background: list[str] = []
 
 
 class Exited(Fact, frozen=True, kw_only=True, tag="exited"):

@@ -67,7 +67,8 @@ def not_in(session: Session, there: set[str], begun: int, attempt: int) -> list[
 
 
 def _open_tools(attempts: list[Attempt]) -> list[Tool]:
-    return [Tool(words, one.number) for one in attempts if one.cut is not None for words in one.cut.tools]
+    cuts = [(one.number, one.cut) for one in attempts if one.cut is not None]
+    return [Tool(words, number) for number, cut in cuts for words in (*cut.background, *cut.tools)]
 
 
 def _is_told(session: Session, attempt: Attempt) -> bool:

@@ -1,0 +1,32 @@
+"""Commands that Claude Code runs in the background: they outlive their turn, and end with the agent's process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rekindle.agents import fields
+from rekindle.agents.dialect import OpenTool
+
+
+class Background:
+    """Those that were started and of whose end the agent has told nothing."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, OpenTool] = {}
+
+    @property
+    def running(self) -> tuple[OpenTool, ...]:
+        """In the order in which they were started."""
+        return tuple(self._running.values())
+
+    def started(self, result: dict[str, Any], open_tools: tuple[OpenTool, ...]) -> None:
+        """The result of a tool call, before it is booked: one that goes on in the background says so."""
+        if not fields.text(fields.mapping(result.get("tool_use_result")).get("backgroundTaskId")):
+            return
+        blocks = fields.mappings(fields.mapping(result.get("message")).get("content"))
+        names = {fields.text(block.get("tool_use_id")) for block in blocks}
+        self._running.update({tool.tool_id: tool for tool in open_tools if tool.tool_id in names})
+
+    def ended(self, notification: dict[str, Any]) -> None:
+        """The agent tells that one has ended, however it did."""
+        self._running.pop(fields.text(notification.get("tool_use_id")), None)
