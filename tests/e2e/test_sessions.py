@@ -9,10 +9,13 @@ import signal
 import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rekindle.api.client import DaemonClient
+from rekindle.ports.errors import RekindleError
 from tests.e2e.daemon import BIN, Machine, is_running, until
 
 pytestmark = pytest.mark.timeout(240)
@@ -468,3 +471,16 @@ def test_a_sender_whose_daemon_dies_is_heard_once(machine: Machine) -> None:
     machine.until_said(session, "only once")
     machine.until_status(session, "waiting")
     assert machine.said(session).count("\nonly once\n") == 1
+
+
+def test_an_id_that_another_prompt_has_is_refused(machine: Machine) -> None:
+    """Sending the same one again is harmless; another text under its id would be acknowledged and never said."""
+    session = machine.begin("say one")
+    machine.until_status(session, "waiting")
+    with closing(DaemonClient(machine.places)) as client:
+        for _ in range(2):
+            assert client.ask("send", session=session, text="say two", prompt_id="mine")["delivered"]
+        with pytest.raises(RekindleError, match="another prompt"):
+            client.ask("send", session=session, text="say three", prompt_id="mine")
+    machine.until_said(session, "two")
+    assert machine.said(session).count("say two") == 1

@@ -25,9 +25,9 @@ from tests.real.test_drill import lose_the_vault
 PROMPTS = [called(name) for name in ("the first thing", "the second thing", "the third thing")]
 ANSWERS = ["answer one", "I run it.", "it has run", "answer three"]
 FOREIGN = ("a foreign thing", "a foreign answer")
-AGENTS = ("codex",)
+AGENTS = ("codex", "claude")
 #: Every how-manieth case is held in each run, so that it stays short.
-SHARE = 9
+SHARE = 14
 
 
 @pytest.mark.timeout(900)

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
+from rekindle.agents.acknowledged import Lacking
 from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
@@ -17,6 +18,7 @@ from rekindle.core.session.plan import plan
 from rekindle.core.session.recovery import compacted_prompt, retry_at, retry_prompt
 from rekindle.core.session.state import PATIENCE, Session, State
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
+from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import Checked
 from rekindle.runtime.comeback import Comeback
 from tests.fakes.records import FakeRecords
@@ -356,6 +358,24 @@ class Forgetful(FakeWorkplace):
 
     async def history(self, session: Session) -> list[Turn]:
         return []
+
+
+class Unreadable(FakeRecords):
+    """Records that cannot be compared."""
+
+    async def lacking(self, session: Session, token: str) -> Lacking:
+        raise RekindleError("the record cannot be read", "look at it")
+
+
+def test_answers_that_could_not_be_compared_are_not_called_the_same() -> None:
+    done = f.TurnFinished(at=12, attempt=1, prompt="p2", stop_reason="end_turn")
+    ended = f.Exited(at=13, attempt=1, how_ended="killed", by_us=False)
+    facts = [*worked()[:11], done, ended, *back(known=["one", "two"])[:3]]
+    opened = f.Opened(at=16, attempt=2, how="load", token=TOKEN, known=["one", "two"])
+    turns = [Turn("user", "one"), Turn("user", "two")]
+    for records, kind in ((FakeRecords(), "same"), (Unreadable(), "unproven")):
+        found = asyncio.run(Comeback(records, FakeWorkplace(), {}).verdict(folded(facts), opened, turns, 17.0))
+        assert written([*facts, found]).kind == kind
 
 
 @pytest.mark.parametrize("shown", [["two", "one"], ["one", "two"]])

@@ -129,7 +129,7 @@ def test_a_type_behind_escapes_is_the_same_type(type_: str) -> None:
 
 def test_what_gives_work_decides_about_a_resume() -> None:
     assert all(bears_orders(type_) for type_ in ("plan.created", "plan.updated", "resume.decided"))
-    assert gives_work("plan.created") and not gives_work("task.started")
+    assert gives_work("plan.created") and gives_work("qa.passed") and not gives_work("task.started")
     assert not bears_orders("tool.invoked")
 
 

@@ -83,8 +83,10 @@ class Service:
             raise UsageError(f"session {found.id} is {found.state.lower()}", hint)
         prompt = prompt_of(text, prompt_id, self._engine.clock())
         facts: list[f.AnyFact] = [prompt]
-        known = any(one.id == prompt.prompt for one in found.prompts)
-        if not found.is_up and not known:
+        known = next((one for one in found.prompts if one.id == prompt.prompt), None)
+        if known is not None and text not in known.text:  # as it was sent it may have the history in front of it
+            raise UsageError(f"another prompt of session {found.id} has the id {prompt_id}", "use a new id")
+        if not found.is_up and known is None:
             facts.append(f.ResumeAsked(at=self._engine.clock(), by="a prompt"))
         # A task of its own: the sender may go away, the prompt does not.
         work = asyncio.ensure_future(self._supervisor.record(found.id, *facts))

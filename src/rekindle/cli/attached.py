@@ -101,7 +101,7 @@ class Attached:
                 hint = f"answer question {question['id']} first, or use: rekindle send {self._session} TEXT"
                 click.echo(f"rekindle: not sent: the agent waits for an answer — {hint}", err=True)
             else:
-                told = client.ask("send", session=self._session, text=line, prompt_id=secrets.token_hex(4))
+                told = client.ask("send", session=self._session, text=line, prompt_id=secrets.token_hex(8))
                 if told["woken"]:
                     print_woken(told)
         except RekindleError as error:

@@ -36,7 +36,7 @@ def fork(client: DaemonClient, session: str, at: str, prompt: str, *, as_json: b
         "fork",
         session=told["id"],
         copy=secrets.token_hex(5),
-        prompt_id=secrets.token_hex(4),
+        prompt_id=secrets.token_hex(8),
         at=chosen,
         prompt=prompt,
         env=dict(os.environ),

@@ -26,7 +26,8 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
         case Opened(how="new"):
             return _new(before, attempt)
         case Opened() if fact.lacks:
-            return _not_same(before, attempt, "unproven", f"the agent goes on with less than was said: {fact.lacks}")
+            reason = f"what the agent has loaded is not proved to be whole: {fact.lacks}"
+            return _not_same(before, attempt, "unproven", reason)
         case Opened(proof="replay"):
             known = in_both(fact.known or [], attempt.known)
             return _shown(before, attempt, known, "the agent's own record has every earlier prompt")

@@ -65,7 +65,10 @@ class Comeback:
         missing = lost_prompts(session, in_both(opened.known, read), shown, verbatim=verbatim)
         missing = missing or misplaced_prompts(session, opened.known if read is None else read)
         if not missing and read is not None:
-            missing = await self._lost_answers(session, opened.token)
+            try:
+                missing = await self._lost_answers(session, opened.token)
+            except RekindleError as error:  # no reason to give it up, and none to call it the same
+                opened = replace(opened, lacks=f"the agent's answers could not be compared: {error.message}")
         heard = await self._workplace.history(session) if missing or read is None or verbatim else []
         if not missing and (read is None or verbatim):
             missing = lost_answers(session, shown, heard, verbatim=verbatim)
@@ -76,11 +79,8 @@ class Comeback:
         return f.OpenRefused(at=now, attempt=opened.attempt, how="load", problem="incomplete", message=missing)
 
     async def _lost_answers(self, session: Session, token: str) -> str:
-        """What the agent's own record lacks, or has in other words than the agent told us."""
-        try:
-            found = await self._records.lacking(session, token)
-        except RekindleError:
-            return ""  # what was read of the record before the start counts
+        """What the agent's own record lacks, or has in other words than the agent told us. Raises RekindleError."""
+        found = await self._records.lacking(session, token)
         if found.words:
             return f"the agent's record lacks {found.words}, or has them in other words"
         return f"the agent's record has {found.foreign} prompts of another conversation" if found.foreign else ""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 #: Runs and how strictly they check, plans, points to resume at, answers, and how far tasks, branches and checks are.
 _PREFIXES = ("session.start", "plan.", "checkpoint", "resume.", "task.", "branch.", "worktree.", "qa.")
-#: Of these, the ones that say what agents are told and which commands are run.
-_WORK = ("plan.", "resume.")
+#: Of these, the ones that say what agents are told, which commands are run, and whose work is good enough to merge.
+_WORK = ("plan.", "resume.", "qa.")
 
 
 def bears_orders(type_: str) -> bool:
@@ -17,5 +17,5 @@ def bears_orders(type_: str) -> bool:
 
 
 def gives_work(type_: str) -> bool:
-    """Whether it says what agents are told and which commands are run. From an agent that is data, like all it says."""
+    """Whether it says what agents do, which commands run, or what passed. From an agent that is only data."""
     return type_.startswith(_WORK)

@@ -65,7 +65,8 @@ def after_refusal(session: Session, fact: OpenRefused) -> Session:
     if fact.problem == "incomplete":
         session = with_attempt(session, lambda a: replace(a, lacks=fact.message))
     if not is_lost and fact.problem != "unsupported":
-        session = with_attempt(session, lambda a: replace(a, given_up=a.given_up or fact.message))
+        why = fact.message or "the agent refused"
+        session = with_attempt(session, lambda a: replace(a, given_up=a.given_up or why))
     lost = [*session.lost, token] if is_lost and token is not None else session.lost
     held = (is_lost or fact.problem == "unsupported") and not nothing_ever_ran(session)
     if session.queued or (session.policy == "continue" and session.fresh_starts == 0):
