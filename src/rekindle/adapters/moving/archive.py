@@ -11,7 +11,7 @@ import hashlib
 import os
 import tarfile
 import zlib
-from typing import IO
+from typing import IO, Self
 
 import msgspec
 
@@ -21,6 +21,18 @@ from rekindle.ports.errors import RekindleError, UsageError
 
 _BLOCK = 1 << 20
 _HOLE = 1 << 12
+_LONGEST_ADDITION = 1 << 16
+
+
+class _Head(tarfile.TarInfo):
+    """A head whose additions (long names and the like) are short: all of them are read into memory first."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        found = super().frombuf(buf, encoding, errors)
+        if not (found.isreg() or found.size <= _LONGEST_ADDITION):
+            raise tarfile.ReadError(f"a head of {found.size} bytes")
+        return found
 
 
 class BadArchive(UsageError):
@@ -81,7 +93,7 @@ def unpack(path: str, folder: str) -> Manifest:
     """Check an archive and unpack it to an empty folder. Raises BadArchive, and OSError."""
     try:
         with gzip.open(path, "rb") as packed:
-            with tarfile.open(fileobj=packed, mode="r|") as tar:
+            with tarfile.open(fileobj=packed, mode="r|", tarinfo=_Head) as tar:
                 manifest = _unpack(tar, path, folder)
             if len(packed.read(_BLOCK)) == _BLOCK:  # reading to the end also checks the sum that stands there
                 raise _bad(path, "something lies behind its end")
