@@ -243,3 +243,21 @@ def test_every_bad_request_is_answered_and_spoils_nothing_for_the_next_one(machi
     follow = b'{"op": "follow_feed", "after": 1000000000000000000000000000000}'
     assert _asked(machine, follow)[0]["ok"] is True
     assert machine.json("ps")["sessions"], "the daemon goes on"
+
+
+def test_an_option_can_be_named_by_the_number_that_the_inbox_shows(machine: Machine) -> None:
+    machine.begin("ask May I list files?")
+    asked = open_question(machine)
+    assert "  3. Reject [reject_once]" in machine.ok("inbox")
+    for wrong in ("0", "4"):
+        refused = machine.run("answer", asked["id"], wrong)
+        assert (refused.returncode, f"{wrong!r} is not an option" in refused.stderr) == (2, True), refused
+    assert machine.ok("answer", asked["id"], "3") == f"{asked['id']}: answered with reject_once.\n"
+
+
+def test_send_follow_shows_what_came_of_the_prompt_and_not_the_whole_conversation(machine: Machine) -> None:
+    session = machine.begin("say the first answer")
+    machine.until_status(session, "waiting")
+    shown = machine.ok("send", "--follow", session, "say the second answer")
+    assert "the second answer" in shown
+    assert "the first answer" not in shown

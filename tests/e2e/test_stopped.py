@@ -63,6 +63,21 @@ def test_with_a_stopped_daemon_ps_reads_the_store_and_says_whom_it_could_not_ask
     assert "unasked" not in machine.json("ps")
 
 
+def test_with_a_stopped_daemon_the_bare_command_and_doctor_say_so_too(machine: Machine) -> None:
+    session = machine.begin("say first")
+    machine.until_status(session, "waiting")
+    daemon = machine.daemon()
+    with stopped(daemon):
+        for words, status in (((), 0), (("doctor",), 1)):
+            found, told = quickly(machine, *words)
+            assert found == status, told
+            assert f"the daemon (pid {daemon}) is stopped and does not answer" in told
+            assert f"kill -CONT {daemon}" in told
+            assert "a daemon is running" not in told
+    assert "stopped" not in machine.ok()
+    assert "a daemon is running" in machine.ok("doctor")
+
+
 @pytest.mark.parametrize("words", [("send", "say second"), ("show",), ("resume",), ("stop",), ("cancel",)])
 def test_with_a_stopped_daemon_a_command_fails_at_once_and_nothing_is_asked(
     machine: Machine, words: tuple[str, ...]

@@ -113,7 +113,7 @@ def test_the_reservation_is_topped_up_as_the_output_grows(bench: Bench) -> None:
 
 
 def test_no_room_for_the_spool_refuses_the_start_with_a_sentence(small: Bench) -> None:
-    with pytest.raises(NoRoom, match="no room for the spool"):
+    with pytest.raises(NoRoom, match="no room for the agent's output"):
         small.start(("cat",), reserve_bytes=16 * MIB)
     assert not is_alive(small.spec(("cat",)).lock)
     # Nothing is held back by the failure.

@@ -83,7 +83,7 @@ def test_a_rate_limit_says_until_when_and_needs_nobody() -> None:
     listed = listing(session, 7.0, alive=True)
     assert (listed.needs_you, listed.waits_until) == (False, 500.5)
     assert "the limit is reached" in listed.why
-    assert "goes on by itself in 8 min" in "\n".join(session_lines([row(session, listed)], 7.0))
+    assert "continues by itself in 8 min" in "\n".join(session_lines([row(session, listed)], 7.0))
 
 
 def test_a_limit_of_tokens_is_named() -> None:

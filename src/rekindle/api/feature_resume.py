@@ -181,7 +181,9 @@ def answer(found: Outlook, choice: Choice | None, instructions: str, *, new_plan
         choice = "C"
     if choice is None:
         options = "; ".join(f"{one.key}: {one.title}, {one.effect}" for one in found.decision.options)
-        raise QuestionError(f"how shall it go on? {options}", "answer with --choose A, B or C (C with --instructions)")
+        raise QuestionError(
+            f"how should it continue? {options}", "answer with --choose A, B or C (C with --instructions)"
+        )
     if choice == "C" and not instructions.strip():
         raise QuestionError("your own instructions are needed", "give them with --instructions TEXT")
     if case == "C" and choice == "A":

@@ -278,5 +278,5 @@ def _parsed(text: str, name: str) -> PlanFile:
 def _mode(given: str | None) -> Mode | None:
     found = next((mode for mode in MODES if mode == given), None)
     if found is None and given is not None:
-        raise UsageError(f"{given!r} is no mode", f"it is one of: {', '.join(MODES)}")
+        raise UsageError(f"{given!r} is not a mode", f"it is one of: {', '.join(MODES)}")
     return found

@@ -139,7 +139,10 @@ class Service:
         if has_come_by_itself(found) and handover is None and native is None and not limits:
             return await self._brought_back(found.id, by_itself=True)
         if found.is_up or found.id in self._resuming or found.resume_asked is not None:
-            raise OwnedError(f"session {found.id} has an agent: {who_has_it(found)}", "attach to it, or --kill it")
+            raise OwnedError(
+                f"session {found.id} has an agent: {who_has_it(found)}",
+                f"watch it: rekindle attach {found.id}; or end it first: rekindle resume --kill {found.id}",
+            )
         if handover is not None:
             native = self._kinds[handover.agent].native
             try:
@@ -299,7 +302,7 @@ def usable(kinds: Mapping[str, AgentKind], agent: str, arguments: list[str]) -> 
         raise UsageError(f"rekindle does not run {kind.title}: {kind.obstacle}", "see `rekindle agent list`")
     refused = kind.refused(tuple(arguments))
     if refused is not None:
-        raise UsageError(f"{refused} is not yours to give to {kind.title}", "rekindle sets it; leave it out")
+        raise UsageError(f"{refused} can't be passed to {kind.title}", "leave it out: rekindle sets it")
     return kind
 
 

@@ -30,7 +30,7 @@ _COMMANDS = {
     "restore": ("snapshots", "restore", "Put a snapshot back, here or into a new folder."),
     "diff": ("snapshots", "diff", "What changed between snapshots, or since the last one."),
     "vault": ("vault", "vault", "Verify the kept copies of conversations; what a pre-flight changed."),
-    "gc": ("gc", "gc", "Give back room that holds nothing but second copies."),
+    "gc": ("gc", "gc", "Free space taken by redundant copies."),
     "export": ("export", "export", "Write a session into one file, for another machine."),
     "import": ("import_", "import_", "Put an exported session in place here."),
     "serve": ("serve", "serve", "Run the daemon that owns your sessions."),

@@ -53,12 +53,17 @@ class Attached:
             for line in sys.stdin:
                 if line.strip():
                     self._take(line.strip())
+            self._leave()
         except KeyboardInterrupt:
-            click.echo(f"\nStill running. Come back with: rekindle attach {self._session}")
+            click.echo()
+            self._leave()
         finally:
             self._stop.set()
             printer.join()
         return 0
+
+    def _leave(self) -> None:
+        click.echo(f"Detached. Come back with: rekindle attach {self._session}")
 
     def _print(self) -> None:
         looked = time.monotonic()

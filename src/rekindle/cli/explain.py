@@ -34,7 +34,9 @@ def explain(told: dict[str, Any], sessions: str) -> dict[str, Any]:
         + (" (the agent cannot load it, or is not trusted to)" if session.token and coming.how == "new" else "")
     )
     evidence.extend(
-        f"prompt {one.id}: {one.state}" for one in session.prompts if one.state not in ("done", "cancelled")
+        f"prompt {one.id}: {one.outcome if one.state == 'failed' and one.outcome else one.state}"
+        for one in session.prompts
+        if one.state not in ("done", "cancelled")
     )
     evidence.extend(outstanding(session, coming.attempt).lines(coming.attempt))
     reasons: list[str] = []
@@ -49,7 +51,7 @@ def explain(told: dict[str, Any], sessions: str) -> dict[str, Any]:
         reasons.append("there is no usable token")
     if turn is not None and turn.state == "cut":
         reasons.append(
-            "a turn was cut: it is told to go on if its record has the prompt, else the prompt is sent again"
+            "a turn was cut: the agent is told to continue if its record has the prompt, else the prompt is sent again"
         )
     elif is_cut(session):
         reasons.append("prompts that were never sent are delivered")

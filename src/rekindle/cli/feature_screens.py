@@ -18,7 +18,7 @@ def onward(told: Told) -> Iterator[str]:
     yield f'  checkpoint "{printable(str(checkpoint.get("label")))}" found'
     yield "  no errors, blockers or failures after it"
     yield f"  next step: {printable(str(told['next_step'] or 'the next planned one'))}"
-    yield "  going on by itself"
+    yield "  no input needed"
 
 
 def question(told: Told) -> Iterator[str]:
@@ -44,7 +44,10 @@ def question(told: Told) -> Iterator[str]:
         yield f"  - tasks begun: {len(begun)}" + (f" ({', '.join(row['name'] for row in begun)})" if begun else "")
         yield f"  - tasks merged: {len(done)}"
         yield ""
-        yield "Recommended: start over. The plan of the interrupted run is there to be used again."
+        if told.get("has_plan", True):
+            yield "Recommended: start over with the plan of the interrupted run (A)."
+        else:
+            yield "Recommended: start over. The journal has no plan; give one: --choose B --plan FILE"
     if told["active_agents"]:
         yield ""
         yield "Agents at work when it was cut:"

@@ -24,7 +24,7 @@ class Duration(click.ParamType[float]):
             return value
         found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", str(value).strip())
         if found is None or float(found[1]) <= 0:
-            self.fail(f"{value!r} is no duration: use 90s, 15m, 2h or 1d", param, ctx)
+            self.fail(f"{value!r} is not a valid duration: use 90s, 15m, 2h or 1d", param, ctx)
         return float(found[1]) * _UNITS[found[2]]
 
 
@@ -40,7 +40,7 @@ class Dollars(click.ParamType[float]):
         except ValueError:
             found = math.nan
         if not (found > 0 and math.isfinite(found)):
-            self.fail(f"{value!r} is no amount of money: use 0.5 or 20", param, ctx)
+            self.fail(f"{value!r} is not a valid amount of money: use 0.5 or 20", param, ctx)
         return found
 
 
@@ -64,8 +64,8 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     for option in reversed(
         (
-            click.option("--max-cost", type=Dollars(), help="Stop at so many dollars."),
-            click.option("--max-tokens", type=click.IntRange(min=1), help="Stop when it has taken so many tokens."),
+            click.option("--max-cost", type=Dollars(), help="Stop after spending this much (USD)."),
+            click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after using this many tokens."),
             click.option("--timeout", type=Duration(), help="The longest time for one turn, e.g. 30m."),
             click.option("--stall", type=Duration(), help="How long a turn may be silent with no tool running."),
             click.option("--max-age", type=Duration(), help="Do not resume a conversation that is older."),

@@ -43,7 +43,8 @@ class LiveView:
             else:
                 self.rest()
                 mark, colour = _PREFIX[entry.kind]
-                text = "\n      ".join(printable(line) for line in entry.text.splitlines()[:20]) or ""
+                said = "finished" if entry.kind == "end" and entry.text == "end_turn" else entry.text
+                text = "\n      ".join(printable(line) for line in said.splitlines()[:20]) or ""
                 click.echo(f"{click.style(mark, fg=colour)} {text}".rstrip())
 
     def rest(self) -> None:

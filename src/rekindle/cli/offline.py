@@ -1,6 +1,6 @@
-"""Sessions while no daemon runs: from the store, read-only, and from the keepers' locks. Changes nothing.
+"""Sessions as lists show them: from the daemon or, while none answers, from the store and the keepers' locks.
 
-An agent is told no more here than the daemon would tell it.
+Changes nothing, and starts no daemon. An agent is told no more here than the daemon would tell it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,26 @@ from typing import Any
 
 from rekindle.adapters import ancestry, files
 from rekindle.adapters.sql_store import quick
+from rekindle.api.client import DaemonClient, DaemonSilent, NoDaemon, is_served
 from rekindle.api.places import Places
 from rekindle.core.inside import harmless
 from rekindle.ports.errors import RekindleError
+
+
+def listed(places: Places) -> tuple[list[dict[str, Any]], str]:
+    """All sessions, from the daemon or, while none runs, from the store and the keepers' locks.
+
+    Also a sentence about a daemon that runs and does not answer; empty otherwise.
+    """
+    if is_served(places):
+        try:
+            return list(DaemonClient(places).ask("list", start=False)["sessions"]), ""
+        except NoDaemon:
+            return offline(places), ""  # it is about to come or to go
+        except DaemonSilent as error:
+            told = f"{error.message}. This list is from the store, as it was last written ({error.hint})"
+            return offline(places), told
+    return offline(places), ""
 
 
 def offline(places: Places) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ def print_woken(told: dict[str, Any]) -> None:
     print(f"{told['id']}: woken up, attempt {told['attempt']}.")
     for line in receipt_lines(told["receipt"]):
         print(f"  {line}")
-    more = "What its agent proves since" if told["receipt"] else "What its agent proves"
+    more = "The receipt may still change; see" if told["receipt"] else "There is no receipt yet; see"
     print(f"  {more}: rekindle show {told['id']}")
 
 

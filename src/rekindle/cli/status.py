@@ -32,11 +32,13 @@ def show_status() -> None:
     here = os.getcwd()
     repo = repository.find(here)
     settings = load(os.environ, repo.root if repo is not None else None)
-    found = known_sessions(settings)
+    found, unasked = known_sessions(settings)
+    if unasked:
+        print(f"rekindle: {unasked}", file=sys.stderr)
     if repo is None and not found:
         raise NoRepository(f"{here} is not in a git repository", "run `git init`, or go to the project's folder")
     if repo is not None:
-        status = collect(repo, settings)
+        status = collect(repo, settings, found)
         for line in lines(status, time.time()):
             print(line)
         found = [one for one in found if not _comes_with_its_feature(one, status["features"], repo.root)]
@@ -50,14 +52,14 @@ def _comes_with_its_feature(session: dict[str, Any], features: dict[str, Summary
     return bool(known and known.get("interrupted_sids")) and session["cwd"].startswith(root + os.sep)
 
 
-def known_sessions(settings: Settings) -> list[dict[str, Any]]:
-    """The user's sessions, read from the store; none while there is no store."""
+def known_sessions(settings: Settings) -> tuple[list[dict[str, Any]], str]:
+    """The user's sessions, none while there is no store; and a sentence about a daemon that does not answer."""
     if not os.path.exists(os.path.join(settings.state_dir, "store.db")):
-        return []
+        return [], ""
     from rekindle.api.places import Places
-    from rekindle.cli.offline import offline
+    from rekindle.cli.offline import listed
 
-    return offline(Places(settings))
+    return listed(Places(settings))
 
 
 def session_lines(sessions: list[dict[str, Any]], now: float) -> Iterator[str]:
@@ -71,7 +73,7 @@ def session_lines(sessions: list[dict[str, Any]], now: float) -> Iterator[str]:
     for title, some in (
         ("Sessions that need you (in any folder):", needy),
         ("Sessions without their agent (in any folder):", cut),
-        ("Sessions that wait for their time (in any folder):", paused),
+        ("Sessions that are paused (in any folder):", paused),
     ):
         if some:
             yield ""
@@ -93,7 +95,7 @@ def session_lines(sessions: list[dict[str, Any]], now: float) -> Iterator[str]:
 def needs(session: dict[str, Any], now: float) -> Iterator[str]:
     """What there is to say about a session in a list: why it stands where it stands, and what to type."""
     until = session.get("waits_until")
-    when = f"; it goes on by itself in {duration(until - now)}" if until is not None and until > now else ""
+    when = f"; continues by itself in {duration(until - now)}" if until is not None and until > now else ""
     if session["why"] or when:
         yield f"{printable(session['why'])[:300]}{when}".removeprefix("; ")
     if session["needs_you"] and session["next"]:
@@ -108,8 +110,10 @@ def duration(seconds: float) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
-def collect(repo: repository.Repository, settings: Settings) -> dict[str, Any]:
-    """The status as data: every feature with its summary, and who holds it."""
+def collect(
+    repo: repository.Repository, settings: Settings, sessions: list[dict[str, Any]], unasked: str = ""
+) -> dict[str, Any]:
+    """The status as data: every feature with its summary and who holds it, and the user's sessions."""
     progress = repo.progress_folder(settings.progress_dir)
     features = {}
     for name, found in summaries(progress, settings.cache_dir).items():
@@ -124,7 +128,8 @@ def collect(repo: repository.Repository, settings: Settings) -> dict[str, Any]:
         "feature": repo.feature,
         "progress": progress,
         "features": features,
-        "sessions": known_sessions(settings),
+        "sessions": sessions,
+        **({"unasked": unasked} if unasked else {}),
     }
 
 
@@ -145,7 +150,7 @@ def lines(status: dict[str, Any], now: float) -> Iterator[str]:
     if not features:
         yield ""
         yield "No feature has a journal yet."
-        yield '  (begin one on a branch feature/NAME: rekindle track session.start "what it is about")'
+        yield "  (on a branch feature/NAME, start one: rekindle track session.start)"
         return
     if interrupted:
         yield ""
@@ -178,7 +183,7 @@ def lines(status: dict[str, Any], now: float) -> Iterator[str]:
 
 def _details(found: Summary, now: float) -> Iterator[str]:
     when = ago(found["last_ts"], now)
-    yield f"run {printable(str(found['sid']))} never ended; its last word is {when}"
+    yield f"run {printable(str(found['sid']))} never ended; last event {when}"
     tasks = found["tasks"]
     if tasks:
         said = ", ".join(f"{number} {word.lower().replace('_', ' ')}" for word, number in tasks.items())
@@ -186,15 +191,18 @@ def _details(found: Summary, now: float) -> Iterator[str]:
         work = f"; at work: {', '.join(map(printable, agents))}" if agents else ""
         yield f"tasks: {said}{work}"
     restart = found["restart_tasks"]
-    again = f" and starts again: {', '.join(map(printable, restart))}" if restart else ""
+    again = (
+        f" and restarts task{'s' if len(restart) > 1 else ''} {', '.join(map(printable, restart))}" if restart else ""
+    )
     match found["case"]:
         case "A":
             step = printable(str(found["next_step"] or "the step after the checkpoint"))
-            yield f'a resume goes on by itself at {step} (checkpoint "{printable(found["checkpoint"] or "")}"){again}'
+            label = printable(found["checkpoint"] or "")
+            yield f'resuming continues at {step} (checkpoint "{label}"){again}; no input needed'
         case "B":
-            yield f"{_count(found['issues'], 'issue')} after the checkpoint: a resume asks how to go on"
+            yield f"{_count(found['issues'], 'issue')} after the checkpoint: resuming asks how to continue"
         case _:
-            yield "no checkpoint was reached: a resume asks whether to start over"
+            yield "no checkpoint was reached: resuming asks whether to start over"
     older = len(found["interrupted_sids"]) - 1
     if older:
         yield f"{_count(older, 'older run')} of it never ended either"
@@ -205,17 +213,17 @@ def _details(found: Summary, now: float) -> Iterator[str]:
 def ago(ts: str | None, now: float) -> str:
     """A journal's time as a distance from now."""
     if ts is None:
-        return "of an unknown time"
+        return "at an unknown time"
     from datetime import datetime
 
     try:
         seconds = now - datetime.fromisoformat(ts).timestamp()
     except (ValueError, OverflowError):
-        return f"of {printable(ts)}"
+        return f"at {printable(ts)}"
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
-            return f"{_count(int(seconds // size), unit)} old"
-    return "less than a minute old" if seconds >= 0 else f"of {printable(ts)} (in the future)"
+            return f"{_count(int(seconds // size), unit)} ago"
+    return "less than a minute ago" if seconds >= 0 else f"at {printable(ts)} (in the future)"
 
 
 def _count(number: int, word: str) -> str:

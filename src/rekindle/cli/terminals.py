@@ -28,7 +28,7 @@ def enter(places: Places, session: str) -> int:
     """Become the terminal's client; this process is tmux from here on."""
     found = terminals_with(places, session)
     if not sys.stdin.isatty():
-        raise UsageError("this is no terminal", f"look at its screen: rekindle capture {session}")
+        raise UsageError("this is not a terminal", f"look at its screen: rekindle capture {session}")
     line = found.attach(session)
     environment = {key: value for key, value in os.environ.items() if key != "TMUX"}
     os.execvpe(line[0], line, environment)

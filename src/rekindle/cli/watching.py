@@ -17,10 +17,25 @@ from rekindle.cli.outcome import INTERRUPTED, printable
 from rekindle.cli.receipts import Receipts
 
 
-def watch(client: DaemonClient, session: str, *, put_to_sleep: bool, known: dict[str, Any] | None = None) -> int:
+def read_so_far(session: str) -> Conversation:
+    """A session's conversation with everything read that is there by now: what follows is news."""
+    conversation = Conversation(os.path.join(places().sessions, session))
+    conversation.poll()
+    return conversation
+
+
+def watch(
+    client: DaemonClient,
+    session: str,
+    *,
+    put_to_sleep: bool,
+    known: dict[str, Any] | None = None,
+    conversation: Conversation | None = None,
+) -> int:
     """Show a session until it comes to rest; Ctrl-C leaves it running or stops it.
 
     An agent that comes back meanwhile shows its receipt; `known` is the session as it was shown already.
+    `conversation` is what the watcher has read of it; by default nothing.
     """
     view = LiveView()
     receipts = Receipts(known)
@@ -32,7 +47,8 @@ def watch(client: DaemonClient, session: str, *, put_to_sleep: bool, known: dict
             print("\n".join(news), flush=True)
         return told if told["rested"] else None
 
-    conversation = Conversation(os.path.join(places().sessions, session))
+    if conversation is None:
+        conversation = Conversation(os.path.join(places().sessions, session))
     try:
         while True:
             told = follow_until(conversation, rested, view)
@@ -75,5 +91,5 @@ def _interrupted(client: DaemonClient, session: str) -> int:
             client.ask("stop", session=session, to="cancelled", by=who())
             print(f"{session}: stopped.", file=sys.stderr)
             return INTERRUPTED
-    print(f"It goes on without you: rekindle attach {session}", file=sys.stderr)
+    print(f"Still running. Come back with: rekindle attach {session}", file=sys.stderr)
     return INTERRUPTED

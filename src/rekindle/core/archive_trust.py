@@ -93,7 +93,7 @@ def wishes(facts: Sequence[AnyFact], session: Session, trusted: frozenset[str], 
         found.append(Wish("turn that was running", turn.text, counts=True))
     if session.policy == "continue":
         found.append(Wish("policy", "continue", counts=False, instead="ask"))
-    found.append(Wish("folder", session.cwd, counts=False, instead="the one given with --cwd"))
+    found.append(Wish("folder", session.cwd, counts=False, instead="the folder of this import, or --cwd"))
     if variables:
         found.append(Wish("environment", ", ".join(variables), counts=False, instead="yours"))
     return found

@@ -49,7 +49,7 @@ def note() -> None:
 
     call = json.loads(sys.stdin.buffer.read(_MOST))
     if not isinstance(call, dict):
-        raise ValueError("standard input is no JSON object")
+        raise ValueError("standard input is not a JSON object")
     from rekindle.adapters import repository
 
     here = call.get("cwd")

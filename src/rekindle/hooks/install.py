@@ -128,7 +128,7 @@ def _read(file: Path) -> tuple[dict[str, Any], int | str]:
         settings = json.loads(text, parse_constant=_refused, object_pairs_hook=_without_twins, parse_float=_finite)
         json.dumps(settings, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: is no JSON ({error})", "mend it first; nothing was changed") from error
+        raise UsageError(f"{file}: is not valid JSON ({error})", "mend it first; nothing was changed") from error
     if not isinstance(settings, dict):
         raise _wrong(file, "the whole", "an object")
     return settings, _indent(text)

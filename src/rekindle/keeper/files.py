@@ -71,8 +71,8 @@ def create_files(spec: Spec) -> Files:
 
 def _sentence(spec: Spec) -> str:
     return (
-        f"{spec.folder} has no room for the spool ({spec.room_ahead} bytes ahead). "
-        "Free some, or lower reserve_bytes, and spawn again."
+        f"{spec.folder} has no room for the agent's output ({spec.room_ahead} bytes are reserved ahead). "
+        "Free some room."
     )
 
 

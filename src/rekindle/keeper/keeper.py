@@ -78,6 +78,6 @@ def keep(
 
 def _exec_sentence(spec: Spec, error: ExecError) -> str:
     if error.where == "cwd":
-        return f"The agent's working folder {spec.cwd} cannot be used: {error}. Correct cwd and spawn again."
+        return f"The agent's working folder {spec.cwd} cannot be used: {error}."
     program = spec.argv[0]
-    return f"The agent's program {program} cannot be executed: {error}. Correct argv or PATH and spawn again."
+    return f"The agent's program {program} cannot be executed: {error}."

@@ -103,7 +103,7 @@ def spawn(
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise NoRoom(f"{spec.folder} cannot be written: {error}. Free some room and spawn again.") from error
+        raise NoRoom(f"{spec.folder} cannot be written: {error}. Free some room.") from error
     listens, says = (_named_pipe(spec), -1) if open_terminal is not None else os.pipe()
     try:
         if open_terminal is not None:

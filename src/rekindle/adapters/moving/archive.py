@@ -36,7 +36,7 @@ class _Head(tarfile.TarInfo):
 
 
 class BadArchive(UsageError):
-    """The file is no archive of a session, or not a whole one."""
+    """The file is not an archive of a session, or is incomplete."""
 
     code = "bad_archive"
 
@@ -100,7 +100,7 @@ def unpack(path: str, folder: str) -> Manifest:
             return manifest
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadArchive(
-            f"{path} is no archive of a session, or not a whole one ({error})",
+            f"{path} is not an archive of a session, or is incomplete ({error})",
             "copy it again from where it was written",
         ) from error
 

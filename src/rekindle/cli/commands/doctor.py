@@ -21,7 +21,7 @@ from rekindle.adapters.feature_git.orphans import orphans
 from rekindle.adapters.files import EVENTS
 from rekindle.adapters.git import Git
 from rekindle.adapters.journal_file.repair import verify
-from rekindle.api.client import is_served
+from rekindle.api.client import DaemonClient, is_served
 from rekindle.api.places import Places
 from rekindle.cli.offline import offline
 from rekindle.cli.options import json_option, places, print_json, workspace
@@ -87,10 +87,7 @@ def _sessions(places: Places) -> Iterator[Finding]:
     if not os.path.exists(places.store):
         return
     yield _locks(places.state)
-    served = is_served(places)
-    yield Finding(
-        "ok", "a daemon is running" if served else "no daemon is running; commands start one when they need it"
-    )
+    yield _daemon(places)
     try:
         rows = offline(places)
     except RekindleError as error:
@@ -105,6 +102,16 @@ def _sessions(places: Places) -> Iterator[Finding]:
         if name not in known and os.path.isdir(folder):
             yield _unknown_session(folder)
     yield from _terminals(known, places.terminals)
+
+
+def _daemon(places: Places) -> Finding:
+    if not is_served(places):
+        return Finding("ok", "no daemon is running; commands start one when they need it")
+    try:
+        DaemonClient(places).ask("ping", start=False)
+    except RekindleError as error:
+        return Finding("bad", error.message, error.hint)
+    return Finding("ok", "a daemon is running")
 
 
 def _unknown_session(folder: str) -> Finding:

@@ -42,5 +42,5 @@ def features(as_json: bool) -> None:
     width = max(len(printable(row["feature"])) for row in rows)
     now = time.time()
     for row in rows:
-        when = f"last word {ago(row['last_ts'], now)}" if row["last_ts"] else ""
+        when = f"last event {ago(row['last_ts'], now)}" if row["last_ts"] else ""
         print(f"{printable(row['feature']):<{width}}  {row['state']:<10}  {when}".rstrip())

@@ -27,7 +27,9 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int
         return None
     found = re.fullmatch(r"(\d{1,15})([KMGT]?)B?", value.upper(), re.ASCII)
     if found is None:
-        raise click.BadParameter(f"{value!r} is no size; give a number, or one with K, M, G or T: 500M", ctx, param)
+        raise click.BadParameter(
+            f"{value!r} is not a valid size; give a number, or one with K, M, G or T: 500M", ctx, param
+        )
     return int(found[1]) * _UNITS[found[2]]
 
 
@@ -42,7 +44,7 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int
 )
 @json_option
 def gc(dry_run: bool, quota: int | None, older_than: float | None, as_json: bool) -> None:
-    """Give back room that holds nothing, or nothing but second copies.
+    """Free space that is unused, or taken by redundant copies.
 
     Nothing that holds a token, or the only copy of a conversation, is ever deleted.
     """

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from rekindle.api.client import DaemonClient, DaemonSilent, NoDaemon, is_served
+from rekindle.api.client import DaemonClient, NoDaemon, is_served
 from rekindle.api.places import Places
-from rekindle.cli.offline import offline, offline_show
+from rekindle.cli.offline import listed, offline_show
 from rekindle.cli.options import json_option, places, print_json
 from rekindle.cli.outcome import printable
 from rekindle.cli.status import OVER, needs
@@ -28,8 +28,8 @@ def ps(every: bool, as_json: bool) -> None:
     if unasked:
         click.echo(f"rekindle: {unasked}", err=True)
     if not shown:
-        over = " but finished ones (rekindle ps --all lists them)" if rows else ""
-        print(f'No sessions{over}. Begin one with: rekindle run "what to do"')
+        over = "No open sessions (rekindle ps --all lists the finished ones)." if rows else "No sessions."
+        print(f'{over} Start one with: rekindle run "what to do"')
         return
     now = time.time()
     for row in shown:
@@ -42,22 +42,6 @@ def ps(every: bool, as_json: bool) -> None:
 def sessions(places: Places) -> list[dict[str, Any]]:
     """All sessions, as far as they can be told."""
     return listed(places)[0]
-
-
-def listed(places: Places) -> tuple[list[dict[str, Any]], str]:
-    """All sessions, from the daemon or, while none runs, from the store and the keepers' locks.
-
-    Also a sentence about whom could not be asked, if there is one who should have been.
-    """
-    if is_served(places):
-        try:
-            return list(DaemonClient(places).ask("list", start=False)["sessions"]), ""
-        except NoDaemon:
-            return offline(places), ""  # it is about to come or to go
-        except DaemonSilent as error:
-            told = f"{error.message}. This list is from the store, as it was last written ({error.hint})"
-            return offline(places), told
-    return offline(places), ""
 
 
 def shown_without_a_start(places: Places, session: str) -> dict[str, Any]:

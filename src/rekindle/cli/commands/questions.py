@@ -57,7 +57,7 @@ def _complete_option(ctx: click.Context, _param: click.Parameter, incomplete: st
 @click.argument("option", required=False, shell_complete=_complete_option)
 @json_option
 def answer(question: str, option: str | None, as_json: bool) -> None:
-    """Answer QUESTION with OPTION: allow, deny, or the id of an option that it offers.
+    """Answer QUESTION with OPTION: allow, deny, or the id or number of an option that it offers.
 
     QUESTION is a question's id, or the beginning of one (`rekindle inbox` lists them). With a session's id, or
     without OPTION, the question is shown on the terminal first; where there is none, the exit status is 3.
@@ -68,8 +68,18 @@ def answer(question: str, option: str | None, as_json: bool) -> None:
         if not questions.can_ask():
             raise questions.unasked(asked)
         question, option = asked["id"], questions.ask(asked, option)
+    elif option.isascii() and option.isdigit():
+        question, option = _numbered(client, question, option)
     told = client.ask("answer", question=question, option=option, by=who())
     print_json(told) if as_json else print(f"{told['question']}: answered with {told['option']}.")
+
+
+def _numbered(client: DaemonClient, given: str, number: str) -> tuple[str, str]:
+    """A question's id, and the id of the option that it shows under a number. Ids that are numbers come first."""
+    found = [one for one in client.ask("questions")["questions"] if one["id"].startswith(given)]
+    if len(found) != 1 or any(one["id"].isdigit() for one in found[0]["options"]):
+        return given, number
+    return found[0]["id"], questions.option_typed(found[0], number) or number
 
 
 def _named(client: DaemonClient, given: str) -> dict[str, Any]:
@@ -82,5 +92,5 @@ def _named(client: DaemonClient, given: str) -> dict[str, Any]:
         return dict(found[0])
     asks = client.ask("show", session=given)["asks"]
     if asks is None:
-        raise UsageError(f"session {given} asks nothing", "`rekindle inbox` lists the open questions")
+        raise UsageError(f"session {given} has no open question", "`rekindle inbox` lists the open questions")
     return dict(asks)

@@ -17,7 +17,7 @@ from rekindle.cli.limits import limit_options
 from rekindle.cli.options import complete_resumable, json_option, places, print_json, who
 from rekindle.cli.outcome import printable
 from rekindle.cli.receipts import print_receipt
-from rekindle.cli.watching import watch
+from rekindle.cli.watching import read_so_far, watch
 from rekindle.ports.errors import RekindleError, UsageError
 
 
@@ -40,7 +40,7 @@ from rekindle.ports.errors import RekindleError, UsageError
 @click.option(
     "--plan", "plan_file", type=click.Path(), metavar="FILE", help="A new plan for a feature that starts over."
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many tasks of a feature at once.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel.")
 @click.option("--permission", type=click.Choice(PERMISSIONS), default="edits", help="For new sessions of a feature.")
 @click.option("--detach", "-d", is_flag=True, help="Do not wait for the end of a feature's run.")
 @click.option("--trust", default="", metavar="ID", help="Yes to a journal from elsewhere, as --explain has shown it.")
@@ -103,6 +103,7 @@ def resume(
         shown = explain(shown_without_a_start(places(), chosen), places().sessions)
         print_json(shown) if as_json else print("\n".join(shown["text"]))
         return 0
+    before = read_so_far(client.ask("show", session=chosen)["id"]) if follow else None
     told = client.ask(
         "resume",
         session=chosen,
@@ -123,7 +124,7 @@ def resume(
             print(f"{told['id']}: it has come back by itself.")
         print_receipt(told)
     if follow and told["is_back"]:
-        return watch(client, told["id"], put_to_sleep=False, known=told)
+        return watch(client, told["id"], put_to_sleep=False, known=told, conversation=before)
     return 0 if told["is_back"] else 1
 
 

@@ -55,7 +55,7 @@ from rekindle.settings import load
 @click.option("--terminal", is_flag=True, help="Use the agent as an interactive program, in a terminal (needs tmux).")
 @click.option("--plan", "plan_file", type=click.Path(), metavar="FILE", help="Run a whole feature by this plan.")
 @click.option("--mode", type=click.Choice(MODES), help="How strictly a plan's work is checked (the plan says it too).")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="So many tasks of a plan at once.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel.")
 @json_option
 def run(
     prompt: str | None,

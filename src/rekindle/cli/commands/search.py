@@ -28,7 +28,7 @@ from rekindle.core.search import Hit, expression
 @click.option("--session", metavar="ID", shell_complete=complete_sessions, help="Only in this session.")
 @click.option("--agent", type=click.Choice(list(AGENTS)), help="Only in sessions with this agent.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="So many at most."
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Show at most this many."
 )
 @click.option("--newest", is_flag=True, help="The newest first; by default the best.")
 @click.option("--jsonl", is_flag=True, help="Print one JSON object per hit.")

@@ -12,7 +12,7 @@ from rekindle.api.client import DaemonClient
 from rekindle.cli.options import complete_resumable, complete_sessions, json_option, places, print_json, who
 from rekindle.cli.outcome import printable
 from rekindle.cli.receipts import print_woken, receipt_lines
-from rekindle.cli.watching import watch
+from rekindle.cli.watching import read_so_far, watch
 from rekindle.ports.errors import RekindleError, UsageError
 
 
@@ -28,6 +28,7 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
     """
     client = DaemonClient(places())
     said = sys.stdin.read() if text == "-" else text
+    before = read_so_far(client.ask("show", session=session)["id"]) if follow else None
     told = client.ask("send", session=session, text=said, prompt_id=secrets.token_hex(4))
     if told["woken"] and not as_json:
         print_woken(told)
@@ -46,7 +47,7 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
         print(f"{told['id']}: not delivered yet; it stays in the queue{why}.")
     on_its_way = told["delivered"] or (told["status"] == "working" and not told["stopped_keeper"])
     if follow and on_its_way:
-        return watch(client, told["id"], put_to_sleep=False, known=told)
+        return watch(client, told["id"], put_to_sleep=False, known=told, conversation=before)
     return 0 if on_its_way else 1
 
 
@@ -101,6 +102,8 @@ def show(session: str, as_json: bool) -> None:
     print(
         f"state     {told['state']}, {told['status']}" + (f": {printable(told['message'])}" if told["message"] else "")
     )
+    if told["needs_you"] and told["next"]:
+        print(f"next      {told['next']}")
     print(f"folder    {printable(told['cwd'])}")
     if told["branch"]:
         print(f"worktree  {printable(told['worktree'])} on {printable(told['branch'])}")

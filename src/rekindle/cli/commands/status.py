@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rekindle.cli.options import json_option, print_json, workspace
-from rekindle.cli.status import collect, show_status
+from rekindle.cli.status import collect, known_sessions, show_status
 
 
 @click.command()
@@ -21,4 +21,4 @@ def print_status(*, as_json: bool) -> None:
         show_status()
         return
     here = workspace()
-    print_json(collect(here.repository, here.settings))
+    print_json(collect(here.repository, here.settings, *known_sessions(here.settings)))

@@ -70,7 +70,7 @@ def track(
     name = here.feature(feature)
     done = _write(here, name, made, agent, sid, event_id, Sync(sync) if sync else None)
     if not made.known:
-        print(f"rekindle: {made.type} is no type that the analysis looks at; it is kept as it is", file=sys.stderr)
+        print(f"rekindle: {made.type} is not a type that the analysis looks at; it is kept as it is", file=sys.stderr)
     _tell(done, made.type, name, as_json=as_json)
 
 
@@ -185,7 +185,7 @@ def _end_data(state: JournalState, sid: str, given: dict[str, Any]) -> dict[str,
             data["duration_s"] = max(0, round(datetime.now(began.tzinfo).timestamp() - began.timestamp()))
     data.update(given)
     if data["reason"] not in ("completed", "user_cancelled", "error"):
-        raise BadEvent(f"{data['reason']!r} is no reason to end a run", "it is completed, user_cancelled or error")
+        raise BadEvent(f"{data['reason']!r} is not a reason to end a run", "it is completed, user_cancelled or error")
     return data
 
 
@@ -211,9 +211,9 @@ def _parsed(text: str | None) -> dict[str, Any]:
             text = sys.stdin.read()
         value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise BadEvent(f"--data is no JSON ({error})", 'give an object such as \'{"key": "value"}\'') from error
+        raise BadEvent(f"--data is not valid JSON ({error})", 'give an object such as \'{"key": "value"}\'') from error
     if not isinstance(value, dict):
-        raise BadEvent("--data is no JSON object", 'give an object such as \'{"key": "value"}\'')
+        raise BadEvent("--data is not a JSON object", 'give an object such as \'{"key": "value"}\'')
     return value
 
 

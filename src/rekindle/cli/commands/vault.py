@@ -36,7 +36,7 @@ def verify(session: str | None, as_json: bool) -> int:
     for name, files in found.items():
         copied = sum(file["bytes"] for file in files)
         told = "whole" if not any(file["damage"] for file in files) else "damaged"
-        print(f"{name}: {len(files)} copies, {copied} bytes, {told}")
+        print(f"{name}: {len(files)} {'copy' if len(files) == 1 else 'copies'}, {copied} bytes, {told}")
         for file in files:
             for at, end, why in file["damage"]:
                 print(f"  {printable(file['path'])}: {why}, bytes {at} to {end}")

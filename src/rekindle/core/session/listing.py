@@ -95,7 +95,7 @@ def _gone(session: Session, *, served: bool) -> _Need:
             told = (
                 f"{reason}; {by_itself} goes on when the daemon runs" if reason else "it goes on when the daemon runs"
             )
-            return _Need(True, told, f"rekindle serve, or {resume}")
+            return _Need(True, told, resume)
         if attempt is not None and has_failed_to_start(session):
             when = " when that is there" if attempt.blocked else ""
             return _Need(attempt.blocked, f"{reason}; {by_itself} is tried again{when}", resume)
