@@ -212,7 +212,7 @@ def test_without_a_daemon_it_is_said_that_one_goes_on_when_there_is_one_and_expl
     row = listed(machine, session)
     assert (row["status"], row["needs_you"]) == ("interrupted", True)
     assert "policy continue: it goes on when the daemon runs" in str(row["why"])
-    assert "rekindle serve" in machine.ok("ps")
+    assert f"next: rekindle resume {session}" in machine.ok("ps")
     assert "goes on when the daemon runs" in machine.ok()
     before = Path(machine.places.store).read_bytes()
     told = machine.json("resume", "--explain")
