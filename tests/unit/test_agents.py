@@ -105,7 +105,13 @@ RECORDS = {
     "codex": lines(
         codex("session_meta", id="t1"),
         codex("response_item", type="message", role="user", content=[{"text": "<environment_context/>"}]),
-        codex("event_msg", type="item_completed", item={"type": "UserMessage", "content": [{"text": "do it"}]}),
+        codex("response_item", type="message", role="user", content=[{"text": "do it"}]),
+        codex(
+            "event_msg",
+            type="item_completed",
+            thread_id="t1",
+            item={"type": "UserMessage", "content": [{"text": "do it"}]},
+        ),
         codex("response_item", type="message", role="assistant", content=[{"text": "I do"}]),
         codex("response_item", type="function_call", call_id="c1", name="shell", arguments="make"),
         codex("response_item", type="function_call_output", call_id="c1", output="ok"),
