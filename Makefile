@@ -24,10 +24,10 @@ demo: $(STAMP)   ## the main job, shown in a scratch repository
 test: $(STAMP)   ## all tests but those with real agents
 	@$(BIN)/python -m pytest --ignore tests/real
 
-agents: tests/real/node_modules/.package-lock.json ## the real agents of the tests, from npm, as locked
+agents: tests/real/node_modules/.package-lock.json tests/real/newest/node_modules/.package-lock.json ## the real agents of the tests, from npm, as locked
 
-tests/real/node_modules/.package-lock.json: tests/real/package-lock.json
-	@cd tests/real && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel error
+%/node_modules/.package-lock.json: %/package-lock.json
+	@cd $* && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel error
 	@touch $@
 
 test-real: $(STAMP) ## the tests with real agents against a mock model; nothing but loopback is reachable

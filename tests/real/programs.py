@@ -17,7 +17,7 @@ _MACHINE = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platfor
 #: Where there is one, the native program; else npm's launcher, whose children may outlive it.
 _NATIVE = {
     "claude": (f"@anthropic-ai/claude-code-linux-{_MACHINE}/claude",),
-    "claude-newest": (f"claude-code-newest/node_modules/@anthropic-ai/claude-code-linux-{_MACHINE}/claude",),
+    "claude-newest": (f"../newest/node_modules/@anthropic-ai/claude-code-linux-{_MACHINE}/claude",),
     "amp": ("@ampcode/cli-linux-x64/amp",),
     "auggie": (".bin/auggie",),
     "codex": (".bin/codex-acp",),
