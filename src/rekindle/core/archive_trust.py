@@ -55,8 +55,10 @@ def why_not_facts(facts: Sequence[AnyFact], agent: str) -> str | None:
         handover = fact.handover if isinstance(fact, f.ResumeAsked) else None
         if handover is not None and handover.model is not None and not _MODEL.fullmatch(handover.model):
             return f"{handover.model[:80]!r} is not a valid model"
-    last = _agent(facts)
-    return None if last == agent else f"its manifest says {agent!r} works in it, and its facts say {last!r}"
+    last = _last_order(facts)
+    if last is None or last.agent == agent:
+        return None
+    return f"its manifest says {agent!r} works in it, and its facts say {last.agent!r}"
 
 
 def settled(facts: Sequence[AnyFact], trusted: frozenset[str]) -> list[AnyFact]:
@@ -81,9 +83,9 @@ def wishes(facts: Sequence[AnyFact], session: Session, trusted: frozenset[str], 
         found.append(Wish("model", session.model, counts=True))
     loose = session.permission in _LOOSER and "permission" not in trusted
     found.append(Wish("permission", session.permission, counts=not loose, instead=_USUAL if loose else ""))
-    words = [*_arguments(facts)]
-    if words:
-        found.append(Wish("arguments", " ".join(words), "arguments" in trusted, "none"))
+    last = _last_order(facts)
+    if last is not None and last.arguments:
+        found.append(Wish("arguments", " ".join(last.arguments), "arguments" in trusted, "none"))
     if session.feature is not None:
         named = f"{session.feature}, task {session.task}" if session.task else session.feature
         found.append(Wish("feature", named, "feature" in trusted, "none"))
@@ -99,24 +101,15 @@ def wishes(facts: Sequence[AnyFact], session: Session, trusted: frozenset[str], 
     return found
 
 
-def _agent(facts: Sequence[AnyFact]) -> str:
-    agent = ""
+def _last_order(facts: Sequence[AnyFact]) -> f.Created | f.Handover | None:
+    """Who works in it in the end, and with which arguments."""
+    found: f.Created | f.Handover | None = None
     for fact in facts:
         if isinstance(fact, f.Created):
-            agent = fact.agent
+            found = fact
         elif isinstance(fact, f.ResumeAsked) and fact.handover is not None:
-            agent = fact.handover.agent
-    return agent
-
-
-def _arguments(facts: Sequence[AnyFact]) -> list[str]:
-    words: list[str] = []
-    for fact in facts:
-        if isinstance(fact, f.Created):
-            words = fact.arguments
-        elif isinstance(fact, f.ResumeAsked) and fact.handover is not None:
-            words = fact.handover.arguments
-    return words
+            found = fact.handover
+    return found
 
 
 def _why_not_created(fact: f.Created) -> str | None:
