@@ -122,6 +122,10 @@ def collect(
         if holder is not None and holder.sid in found["interrupted_sids"]:
             found = analysed(os.path.join(folder, files.EVENTS), settings.cache_dir, holder.sid)
             found["owner"] = {"sid": holder.sid, "pid": holder.pid, "state": holder.verdict}
+        if found.get("interrupted_sids"):
+            from rekindle.adapters.journal_file.ledger import Ledger
+
+            found["is_foreign"] = Ledger(settings.state_dir, os.path.join(folder, files.EVENTS)).is_empty
         features[name] = found
     return {
         "branch": repo.branch,
@@ -159,6 +163,10 @@ def lines(status: dict[str, Any], now: float) -> Iterator[str]:
             yield f"  {red(printable(name))}"
             for line in _details(found, now):
                 yield f"      {line}"
+            if found["is_foreign"]:
+                yield "      your rekindle did not write this journal here: resuming shows what it would run, and asks"
+                yield f"      next: rekindle resume {quoted(name)} --explain"
+                continue
             yield f"      next: rekindle resume {quoted(name)}   (first look: rekindle analyze {quoted(name)})"
     if running:
         yield ""
@@ -198,7 +206,8 @@ def _details(found: Summary, now: float) -> Iterator[str]:
         case "A":
             step = printable(str(found["next_step"] or "the step after the checkpoint"))
             label = printable(found["checkpoint"] or "")
-            yield f'resuming continues at {step} (checkpoint "{label}"){again}; no input needed'
+            asks = "" if found["is_foreign"] else "; no input needed"
+            yield f'resuming continues at {step} (checkpoint "{label}"){again}{asks}'
         case "B":
             yield f"{_count(found['issues'], 'issue')} after the checkpoint: resuming asks how to continue"
         case _:

@@ -68,6 +68,11 @@ class Ledger:
         return fingerprint if f"{_APPROVED} {fingerprint}" not in known else None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing is on record, so that the journal is somebody else's. Reads no journal."""
+        return not os.path.exists(self._path)
+
+    @property
     def _path(self) -> str:
         return os.path.join(self._folder, _digest(os.fsencode(self._journal)))
 
