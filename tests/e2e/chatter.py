@@ -19,7 +19,10 @@ from rekindle.agents.claude.transcript_place import place
 
 
 def keep(path: Path, kind: str, content: Any) -> None:
-    record = {"type": kind, "uuid": str(uuid.uuid4()), "message": {"role": kind, "id": "m", "content": content}}
+    lines = path.read_text().splitlines() if path.exists() else []
+    parent = json.loads(lines[-1])["uuid"] if lines else None
+    message = {"role": kind, "id": "m", "content": content}
+    record = {"type": kind, "uuid": str(uuid.uuid4()), "parentUuid": parent, "message": message}
     with path.open("a") as file:
         file.write(json.dumps(record) + "\n")
 
