@@ -14,7 +14,8 @@ import pytest
 from rekindle.adapters import repository, snapshots
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.adapters.feature_git.orphans import orphans
-from rekindle.core.feature.naming import work_branch
+from rekindle.adapters.feature_git.place import Move
+from rekindle.core.feature.naming import done_ref, work_branch
 from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
 from tests.unit.feature.repositories import FEATURE, Repo, make
 
@@ -504,3 +505,75 @@ def test_a_merge_of_nothing_is_an_error_and_no_loop(repo: Repo) -> None:
     feature = repo.begun("a")
     with pytest.raises(GitFailed, match="nothing"):
         repo.merged(feature, "a")
+
+
+def refs_of(repo: Repo) -> dict[str, str]:
+    """Where the branch of the feature is, and what we remember of its merges."""
+    listed = repo.git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/feature", "refs/rekindle")
+    wanted = ("refs/heads/feature/", "refs/rekindle/merged/", "refs/rekindle/done/")
+    return {
+        name: commit
+        for name, _, commit in (line.partition(" ") for line in listed.splitlines())
+        if name.startswith(wanted)
+    }
+
+
+def test_a_merge_is_remembered_with_the_branch_that_it_moves(repo: Repo) -> None:
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    made = repo.merged(feature, "a")
+    assert made is not None
+    assert refs_of(repo) == {
+        "refs/heads/feature/shop": made,
+        "refs/rekindle/merged/shop": made,
+        "refs/rekindle/done/shop/a": made,
+    }
+    assert repo.merged(feature, "a") == made, "a merge that was made is not made again"
+
+
+def test_refs_that_are_moved_together_stay_where_they_are_if_one_of_them_has_moved(repo: Repo) -> None:
+    feature = repo.begun("a")
+    before, began = refs_of(repo), repo.git("rev-parse", "feature/shop")
+    tip = repo.worked(feature, "a")
+    with pytest.raises(GitFailed, match="'refs/heads/feature/shop': is at"):
+        feature.place.move(
+            Move("refs/rekindle/merged/shop", tip),
+            Move("refs/heads/feature/shop", tip, old=tip),
+            Move(done_ref(FEATURE, "a"), tip),
+        )
+    assert refs_of(repo) == before
+    feature.place.move(Move("refs/heads/feature/shop", tip, old=began), Move(done_ref(FEATURE, "a"), tip, old=None))
+    assert refs_of(repo) == {"refs/heads/feature/shop": tip, "refs/rekindle/done/shop/a": tip}
+
+
+def test_a_merge_whose_maker_was_killed_between_its_refs_is_not_made_twice(repo: Repo) -> None:
+    feature = repo.begun("a", "b")
+    repo.worked(feature, "a")
+    repo.worked(feature, "b")
+    first = repo.merged(feature, "a")
+    second = repo.merged(feature, "b")
+    assert first is not None and second is not None
+    repo.git("update-ref", "refs/rekindle/merged/shop", first)
+    assert repo.merged(feature, "b") == second
+    assert refs_of(repo)["refs/rekindle/merged/shop"] == refs_of(repo)["refs/heads/feature/shop"] == second
+
+
+@pytest.mark.parametrize("how", ["fast-forward", "merge", "merged and went on"])
+def test_work_that_somebody_else_has_merged_gets_a_merge_commit_of_ours(repo: Repo, how: str) -> None:
+    feature = repo.begun("a", "b")
+    tip = repo.worked(feature, "a")
+    if how == "fast-forward":
+        repo.git("push", "-q", ".", "work/shop/a:feature/shop")
+    else:
+        theirs = repo.git("commit-tree", "-m", "theirs", "-p", "feature/shop", "-p", tip, f"{tip}^{{tree}}")
+        if how == "merged and went on":
+            theirs = repo.git("commit-tree", "-m", "more", "-p", theirs, "main^{tree}")
+        repo.git("branch", "-f", "feature/shop", theirs)
+    before = repo.git("rev-parse", "feature/shop")
+    made = repo.merged(feature, "a")
+    assert made == repo.git("rev-parse", "feature/shop") == refs_of(repo)["refs/rekindle/done/shop/a"]
+    parents = repo.git("rev-list", "--parents", "--max-count=1", made).split()[1:]
+    assert parents == list(dict.fromkeys((before, tip)))
+    assert repo.git("rev-parse", f"{made}^{{tree}}") == repo.git("rev-parse", f"{before}^{{tree}}")
+    assert repo.seen(feature, "a", "b").merges == {("a", "e1")}
+    assert repo.merged(feature, "a") == made

@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from rekindle.adapters.feature_git.observing import EPOCH, TASK, is_dirty, merging, unmerged
-from rekindle.adapters.feature_git.place import DURABLE, Place
+from rekindle.adapters.feature_git.place import DURABLE, Move, Place
 from rekindle.adapters.feature_git.trees import cleared_of_unfinished, last_words, mend, remove_clean
 from rekindle.adapters.git import Git
 from rekindle.adapters.worktrees import add_worktree, registered
@@ -16,9 +16,67 @@ from rekindle.ports.feature import Merged
 
 
 def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: str, *, tries: int = 3) -> Merged:
-    """Merge a commit of a task's branch into the feature's branch, or finish a merge whose conflicts are resolved."""
+    """Merge a commit of a task's branch into the feature's branch, or finish a merge whose conflicts are resolved.
+
+    A commit that somebody else has brought into the feature gets a merge commit of ours too, which changes no file.
+    """
     target = _free_target(place)
     text = f"{message}\n\n{TASK}: {place.feature}/{task}\n{EPOCH}: {epoch}\n"
+    if (ours := _merged_before(place, task, tip, epoch, target)) is not None:
+        return Merged(ours)
+    if place.is_ancestor(tip, target):
+        _refuse_nothing(place, task, branch, tip)
+        made = place.commit_tree(f"{target}^{{tree}}", (target, tip), text)
+    else:
+        found = _merged_tree(place, branch, tip, target, text)
+        if isinstance(found, Merged):
+            return found
+        made = found
+    try:
+        _publish(place, task, made, target)
+    except GitFailed:
+        if tries > 1 and place.tip(place.branch) != target:  # somebody else was faster: merge into what it is now
+            return merge(place, task, branch, tip, epoch, message, tries=tries - 1)
+        raise
+    return Merged(made)
+
+
+def _merged_before(place: Place, task: str, tip: str, epoch: str, target: str) -> str | None:
+    """Our merge of this commit, where the feature has it: who made it may have been killed before saying so."""
+    done = place.git.line("rev-parse", "--quiet", "--verify", naming.done_ref(place.feature, task))
+    if done is None or not place.is_ancestor(done, target) or not place.is_ancestor(tip, done):
+        return None
+    if place.git.line("log", "--max-count=1", f"--format=%(trailers:key={EPOCH},valueonly,separator=)", done) != epoch:
+        return None
+    last = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
+    if last is None or place.is_ancestor(last, done):
+        place.put_ref(naming.merged_ref(place.feature), done)
+    return done
+
+
+def _publish(place: Place, task: str, made: str, target: str) -> None:
+    """Move the feature's branch with what we remember of it.
+
+    Whoever is killed in the middle of a transaction leaves a part of its refs moved, the branch first: so the merge is
+    remembered before that, too.
+    """
+    done = naming.done_ref(place.feature, task)
+    place.put_ref(done, made)
+    place.move(
+        Move(f"refs/heads/{place.branch}", made, target),
+        Move(naming.merged_ref(place.feature), made),
+        Move(done, made),
+    )
+
+
+def _refuse_nothing(place: Place, task: str, branch: str, tip: str) -> None:
+    base = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature, task))
+    if base is not None and place.is_ancestor(tip, base):
+        raise GitFailed(f"{branch} has nothing that {place.branch} lacks", "look at both with `git log`")
+
+
+def _merged_tree(place: Place, branch: str, tip: str, target: str, text: str) -> str | Merged:
+    """The merge commit, made in the integration worktree; or which files conflict there."""
     git = place.at(open_integration(place, target, tip))
     under_way = merging(place, target)
     if under_way is not None and under_way.branch_tip == tip:
@@ -43,14 +101,7 @@ def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: s
     made = git.line("rev-parse", "HEAD")
     if made is None or made == target:
         raise GitFailed(f"{branch} has nothing that {place.branch} lacks", "look at both with `git log`")
-    try:
-        place.set_ref(f"refs/heads/{place.branch}", made, target)
-    except GitFailed:
-        if tries > 1 and place.tip(place.branch) != target:  # somebody else was faster: merge into what it is now
-            return merge(place, task, branch, tip, epoch, message, tries=tries - 1)
-        raise
-    place.put_ref(naming.merged_ref(place.feature), made)
-    return Merged(made)
+    return made
 
 
 def _free_target(place: Place) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rekindle.adapters import repository
@@ -24,6 +25,20 @@ _OURS = {
     "GIT_COMMITTER_NAME": _NAME,
     "GIT_COMMITTER_EMAIL": _MAIL,
 }
+
+
+@dataclass(frozen=True)
+class Move:
+    """A ref that is to be at `new`. `old` is where it must be now: None nowhere, "" wherever it is."""
+
+    ref: str
+    new: str
+    old: str | None = ""
+
+    def order(self) -> str:
+        """A line for `git update-ref --stdin`."""
+        expected = "0" * len(self.new) if self.old is None else self.old
+        return f"update {self.ref} {self.new} {expected}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -90,6 +105,16 @@ class Place:
             raise FeatureBlocked(f"a branch is in the way: {said}", "rename it: git branch -m OLD NEW")
         raise GitFailed(f"{ref} cannot be moved: {said}", "look at it with `git log`, then resume the feature")
 
+    def move(self, *moves: Move) -> None:
+        """Move several refs in one transaction: all of them, or none where one is not where it must be."""
+        for one in moves:
+            self.free(os.path.join(self.common, f"{one.ref}.lock"))
+        orders = "".join(f"{one.order()}\n" for one in moves)
+        done = self.git.run("update-ref", "-m", "rekindle", "--stdin", stdin=orders.encode())
+        if done.returncode != 0:
+            said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+            raise GitFailed(f"git moved no ref: {said}", "look at it with `git log`, then resume the feature")
+
     def put_ref(self, ref: str, new: str) -> None:
         """Set a ref that is ours alone."""
         self.free(os.path.join(self.common, f"{ref}.lock"))
@@ -124,6 +149,18 @@ class Place:
 
         Nobody is there to be asked for a passphrase, so nothing is signed.
         """
-        known = all(self.git.line("var", name) for name in ("GIT_COMMITTER_IDENT", "GIT_AUTHOR_IDENT"))
-        git = self.at(tree) if known else self.at(tree).with_variables(**_OURS)
+        git = self.named(self.at(tree))
         return git.run(*DURABLE, words[0], "--no-verify", "--no-gpg-sign", "--quiet", *words[1:])
+
+    def named(self, git: Git) -> Git:
+        """Git with a name to commit by: ours where it does not know the user's."""
+        known = all(self.git.line("var", name) for name in ("GIT_COMMITTER_IDENT", "GIT_AUTHOR_IDENT"))
+        return git if known else git.with_variables(**_OURS)
+
+    def commit_tree(self, tree: str, parents: Sequence[str], message: str) -> str:
+        """A commit of a tree that git has already; no worktree is touched. Parents that are the same count once."""
+        words = [word for one in dict.fromkeys(parents) for word in ("-p", one)]
+        made = self.named(self.git).output(
+            *DURABLE, "commit-tree", "--no-gpg-sign", *words, tree, stdin=message.encode()
+        )
+        return made.decode().strip()

@@ -46,6 +46,7 @@ def start_over(place: Place, tasks: Mapping[str, str], epoch: str, *, whole: boo
             place.put_ref(kept[branch], tip)
             place.drop_ref(f"refs/heads/{branch}", tip)
         place.drop_ref(naming.checked_ref(place.feature, task))
+        place.drop_ref(naming.done_ref(place.feature, task))
         place.drop_ref(naming.base_ref(place.feature, task))
     if whole:
         kept |= _feature_start_over(place, epoch)

@@ -47,6 +47,11 @@ def merged_ref(feature: str) -> str:
     return f"refs/rekindle/merged/{branch_word(feature)}"
 
 
+def done_ref(feature: str, task: str) -> str:
+    """Where git remembers our merge commit of a task. It says something only while the feature's branch contains it."""
+    return f"refs/rekindle/done/{branch_word(feature)}/{branch_word(task)}"
+
+
 def kept_ref(feature: str, epoch: str, branch: str) -> str:
     """Where the old tip of a branch is kept that is made anew."""
     return f"refs/rekindle/kept/{branch_word(feature)}/{epoch}/{branch}"
