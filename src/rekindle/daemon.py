@@ -43,7 +43,7 @@ from rekindle.ports.journal import Journal
 from rekindle.ports.store import StoreError
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.idle import put_idle_to_sleep
-from rekindle.runtime.outbox import deliver
+from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 from rekindle.runtime.terminals import listen
 from rekindle.runtime.time_machine import TimeMachine
@@ -161,10 +161,12 @@ async def _serve_with(
 
     journals = JournalWriters(open_journal)
     parts.callback(journals.close)
+    outbox = Outbox(store, journals)
     features = Features(
         Means(
             supervisor,
             journals,
+            outbox,
             lambda cwd: open_workspace(environment, cwd),
             workplace.prepare,
             lambda session: said(os.path.join(places.sessions, session)),
@@ -187,7 +189,7 @@ async def _serve_with(
         asyncio.ensure_future(chore)
         for chore in (
             put_idle_to_sleep(supervisor, _idle_seconds(environment)),
-            deliver(store, journals),
+            outbox.deliver(),
             time_machine.look_around(),
             time_machine.let_go(),
             records.run(),

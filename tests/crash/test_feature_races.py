@@ -21,6 +21,7 @@ from rekindle.ports.errors import OwnedError, QuestionError, RekindleError
 from rekindle.ports.journal import Journal
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.feature_runner import FeatureRunner
+from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 from rekindle.wiring import Workspace, open_workspace
 from tests.fakes.keepers import FakeKeepers, FakeWorld
@@ -56,10 +57,21 @@ class Daemon:
         self.env = {"HOME": str(home), "PATH": os.environ["PATH"], **_state(repo.root)}
         self.root = str(repo.root)
         self.around: dict[str, Callable[[], None]] = {}
-        engine = Engine(FakeStore(), itertools.count(1.0).__next__)
+        store = FakeStore()
+        engine = Engine(store, itertools.count(1.0).__next__)
+        journals = JournalWriters(self._journal)
         self.supervisor = Supervisor(engine, FakeKeepers(FakeWorld()), FakeWorkplace(), {}, FakeRecords())
         self.features = Features(
-            Means(self.supervisor, JournalWriters(self._journal), self._open, _begin, str, ("scripted",), "scripted")
+            Means(
+                self.supervisor,
+                journals,
+                Outbox(store, journals),
+                self._open,
+                _begin,
+                str,
+                ("scripted",),
+                "scripted",
+            )
         )
 
     def _journal(self, cwd: str, feature: str) -> Journal:

@@ -28,15 +28,18 @@ from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
 from rekindle.core.journal import event as ev
 from rekindle.core.session import facts as f
-from rekindle.core.session.state import TERMINAL
+from rekindle.core.session.state import TERMINAL, Session
 from rekindle.ports.errors import NoOpenRun, OwnedError, UsageError
 from rekindle.runtime.ending import end_agent
 from rekindle.runtime.feature_hands import Order, Tools
 from rekindle.runtime.feature_runner import FeatureRunner
+from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 JOBS = 4
+#: A run waits so long at its end for what its agents did to be on disk.
+_FLUSH_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Means:
 
     supervisor: Supervisor
     journals: JournalWriters
+    outbox: Outbox
     open_here: Callable[[str], Here]
     begin: Callable[[f.Created, dict[str, str]], None]
     said: Callable[[str], str]
@@ -64,6 +68,8 @@ class Features:
     def __init__(self, means: Means) -> None:
         self._means = means
         self._live: dict[tuple[str, str], _Live] = {}
+        self._runs: dict[tuple[str, str], str] = {}
+        means.supervisor.engine.run_of = self._run_of
 
     @property
     def is_busy(self) -> bool:
@@ -182,6 +188,9 @@ class Features:
         await asyncio.wait([live.task])
         return view(live.runner, is_over=True, now=self._means.supervisor.engine.clock())
 
+    def _run_of(self, session: Session) -> str | None:
+        return self._runs.get((session.repository or "", session.feature or ""))
+
     def _refuse_live(self, here: Here, feature: str) -> None:
         live = self._live.get((here.repository.root, feature))
         if live is not None and not live.task.done():
@@ -252,8 +261,11 @@ class Features:
         async def append(type_: str, data: dict[str, Any], event_id: str) -> None:
             await self._append(order, type_, data, event_id)
 
+        async def flush() -> None:
+            await self._means.outbox.flush(order.repository, order.feature, _FLUSH_SECONDS)
+
         means = self._means
-        tools = Tools(git, means.supervisor, append, means.begin, commands.run, means.said, means.kinds)
+        tools = Tools(git, means.supervisor, append, flush, means.begin, commands.run, means.said, means.kinds)
         runner = FeatureRunner(order, tools, here.existing(order.feature).state)
 
         async def drive() -> None:
@@ -262,9 +274,11 @@ class Features:
             except Exception:
                 log.exception("%s: its run could not go on; it can be resumed", order.feature)
             finally:
+                self._runs.pop((order.repository, order.feature), None)
                 held.release()
 
         git.keep_untracked()
+        self._runs[order.repository, order.feature] = order.sid
         self._live[order.repository, order.feature] = _Live(runner, asyncio.ensure_future(drive()))
 
 

@@ -11,15 +11,28 @@ import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any
 
+from rekindle.core.journal.belonging import OUTSIDE, run_for
 from rekindle.ports.errors import BadEvent, RekindleError, UsageError
 from rekindle.ports.journal import Appended, Journal, NewEvent, Sync
+from rekindle.ports.store import OutboxEntry
 
 log = logging.getLogger(__name__)
 _MOST_OPEN = 64
 _Key = tuple[str, str]
-_Order = tuple[NewEvent, str | None]
+
+
+@dataclass(frozen=True)
+class _Late:
+    """Where an event goes that happened a while ago: the run that it belongs to when it is written."""
+
+    happened_in: str | None
+    session: str
+
+
+_Order = tuple[NewEvent, str | _Late | None]
 _Outcome = Appended | RekindleError
 
 
@@ -48,14 +61,21 @@ class JournalWriters:
     ) -> dict[str, Any]:
         """Append an event; answers when it is on disk. The server says whether an agent has asked for it."""
         _check(cwd, type, {"sid": sid, "agent": agent, "pane_id": pane_id, "event_id": event_id})
-        key = (cwd, feature)
         event = NewEvent(type, data or {}, agent=agent, pane_id=pane_id, event_id=event_id, by_agent=by_agent)
+        done = await self._appended((cwd, feature), (event, sid))
+        return {"sid": done.sid, "seq": done.seq, "written": done.written}
+
+    async def append_late(self, entry: OutboxEntry) -> None:
+        """Append what happened to a session to the run that it belongs to by now; returns when it is on disk."""
+        event = NewEvent(entry.type, entry.data, event_id=entry.id)
+        await self._appended((entry.repository, entry.feature), (event, _Late(entry.run, entry.session)))
+
+    async def _appended(self, key: _Key, order: _Order) -> Appended:
         future: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(key, []).append(((event, sid), future))
+        self._waiting.setdefault(key, []).append((order, future))
         if key not in self._writing:
             self._writing[key] = asyncio.ensure_future(self._write(key))
-        done = await future
-        return {"sid": done.sid, "seq": done.seq, "written": done.written}
+        return await future
 
     def close(self) -> None:
         """Let go of the files; what was acknowledged is on disk."""
@@ -91,8 +111,9 @@ class JournalWriters:
         outcomes: list[_Outcome] = []
         try:
             journal = self._journal(key)
-            for event, sid in orders:
+            for order in orders:
                 try:
+                    event, sid = _placed(order, journal)
                     outcomes.append(journal.append(event, sid=sid, sync=Sync.BATCHED))
                 except RekindleError as error:
                     outcomes.append(error)
@@ -112,6 +133,15 @@ class JournalWriters:
                 self._journals.pop(next(iter(self._journals))).close()
         self._journals[key] = journal
         return journal
+
+
+def _placed(order: _Order, journal: Journal) -> tuple[NewEvent, str | None]:
+    """An event and the sid that it gets. One that belongs to no run has its session's, and its type says so."""
+    event, where = order
+    if not isinstance(where, _Late):
+        return event, where
+    run = run_for(journal.state(), where.happened_in)
+    return (event, run) if run is not None else (replace(event, type=OUTSIDE + event.type), where.session)
 
 
 def _check(cwd: str, type_: str, names: dict[str, str | None]) -> None:

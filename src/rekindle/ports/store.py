@@ -46,13 +46,18 @@ class Recorded:
 
 @dataclass(frozen=True)
 class OutboxEntry:
-    """An event that still has to be written to a feature's journal. `id` makes writing it twice a no-op."""
+    """An event of a session that still has to be written to its feature's journal.
+
+    `id` makes writing it twice a no-op. `run` is the run of the feature that was under way when it happened.
+    """
 
     id: str
     repository: str
     feature: str
     type: str
     data: dict[str, Any] = field(default_factory=dict)
+    session: str = ""
+    run: str | None = None
 
 
 class Store(Protocol):

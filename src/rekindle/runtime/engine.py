@@ -14,6 +14,8 @@ from rekindle.ports.store import Store
 from rekindle.runtime.outbox import journal_entries
 
 Listener = Callable[[Session], None]
+#: The run of a session's feature that is under way, if any.
+RunOf = Callable[[Session], str | None]
 
 
 class Engine:
@@ -24,6 +26,7 @@ class Engine:
         self.clock = clock
         self._sessions = {session.id: session for session in store.sessions()}
         self.listeners: list[Listener] = []
+        self.run_of: RunOf = lambda _session: None
 
     def sessions(self) -> list[Session]:
         """All sessions, oldest first."""
@@ -83,7 +86,7 @@ class Engine:
         for fact in facts:
             now = evolve(now, fact)
         assert now is not None
-        outbox = journal_entries(now, facts)
+        outbox = journal_entries(now, facts, self.run_of(now))
         # The generation that we knew, not the one that we make: whoever has been overtaken is refused.
         generation = before.generation if before is not None else 0
         self._store.commit(now, facts, generation=generation, outbox=outbox)

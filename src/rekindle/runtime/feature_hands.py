@@ -52,11 +52,15 @@ class Order:
 
 @dataclass(frozen=True)
 class Tools:
-    """What a run works with. `append` writes an event of the run; it returns when the event is on disk."""
+    """What a run works with. `append` writes an event of the run; it returns when the event is on disk.
+
+    `flush` returns when all that has happened to the run's sessions is on disk too.
+    """
 
     git: FeatureGit
     supervisor: Supervisor
     append: Callable[[str, dict[str, Any], str], Awaitable[None]]
+    flush: Callable[[], Awaitable[None]]
     begin: Callable[[f.Created, dict[str, str]], None]
     command: Callable[[list[str], str, dict[str, str], float], Awaitable[CommandDone]]
     said: Callable[[str], str]

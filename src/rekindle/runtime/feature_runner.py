@@ -192,11 +192,19 @@ class FeatureRunner:
             self._fatal = str(second)
 
     async def _close(self, end: End) -> None:
+        """End the run: agents asleep, all that they did written down, and only then the end itself.
+
+        Raises where that cannot be written: the run stays open, and can be resumed.
+        """
         engine = self.tools.supervisor.engine
         done = self.situation.progress if self.situation is not None else {}
         for session in self._sessions():
             if session.is_up or (wants_agent(session) and session.state not in TERMINAL):
                 await self._hands.end(session.id, "cancelled" if session.queued else "asleep")
+        await self.tools.flush()
+        for name in await self._still_active():
+            gone = {"name": name, "result": "terminated"}
+            await self.tools.append(ev.AGENT_COMPLETED, gone, f"{self.order.sid}-gone-{name}")
         data: dict[str, Any] = {
             "reason": end.reason,
             "duration_s": max(0, round(engine.clock() - self._began)),
@@ -205,6 +213,12 @@ class FeatureRunner:
         if end.message:
             data["message"] = end.message
         await self.tools.append(ev.SESSION_END, data, f"{self.order.sid}-end")
+
+    async def _still_active(self) -> list[str]:
+        """Agents of earlier runs whose end nobody wrote down: another orchestrator's, or those of a lost store."""
+        journal = await asyncio.to_thread(self.read)
+        chain = lineages(journal).of(self.order.sid)
+        return overlay([journal.sids[sid] for sid in chain if sid in journal.sids]).active_agents
 
     def _sessions(self) -> list[Session]:
         """All sessions of the feature as they are now, also those that were begun since the last look."""

@@ -1,33 +1,39 @@
-"""Carries events from the store to the journals, each under its id, until the journal has it."""
+"""Carries events from the store to the journals, each under its id, until the journal has it.
+
+An event belongs to the run in which it happened. A run waits for the events of its sessions before it ends.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from rekindle.core.session.facts import AnyFact, Created, Exited, Launched, ReceiptWritten
 from rekindle.core.session.state import Session
-from rekindle.ports.errors import RekindleError
+from rekindle.ports.errors import JournalError, RekindleError
 from rekindle.ports.store import OutboxEntry, Store
 
 log = logging.getLogger(__name__)
 _PAUSE = 1.0
+_RETRY = 0.1
 
 
 class Appends(Protocol):
     """Whoever writes to journals."""
 
-    async def append(
-        self, *, cwd: str, feature: str, type: str, data: dict[str, Any] | None, event_id: str | None
-    ) -> dict[str, Any]:
-        """Append an event; returns when it is on disk."""
+    async def append_late(self, entry: OutboxEntry) -> None:
+        """Append an event to the run that it belongs to by now; returns when it is on disk."""
         ...
 
 
-def journal_entries(session: Session, facts: Sequence[AnyFact]) -> list[OutboxEntry]:
-    """What a feature's journal has to be told of a session's facts. Ids are derived: telling it twice is harmless."""
+def journal_entries(session: Session, facts: Sequence[AnyFact], run: str | None = None) -> list[OutboxEntry]:
+    """What a feature's journal has to be told of a session's facts. Ids are derived: telling it twice is harmless.
+
+    `run` is the run of the feature that is under way.
+    """
     if session.feature is None:
         return []
     name = f"{session.agent}-{session.id}"
@@ -35,45 +41,77 @@ def journal_entries(session: Session, facts: Sequence[AnyFact]) -> list[OutboxEn
     for fact in facts:
         if isinstance(fact, Created) and fact.branch is not None:
             data = {"path": fact.worktree, "branch": fact.branch, "session": session.id}
-            entries.append(_entry(session, f"{session.id}-worktree", "worktree.created", data))
+            entries.append(_entry(session, run, f"{session.id}-worktree", "worktree.created", data))
         elif isinstance(fact, Launched):
             data = {"name": name, "role": session.title, "task": session.task, "session": session.id}
             data |= {"branch": session.branch} if session.branch is not None else {}
-            entries.append(_entry(session, f"{session.id}-{fact.attempt}-spawned", "agent.spawned", data))
+            entries.append(_entry(session, run, f"{session.id}-{fact.attempt}-spawned", "agent.spawned", data))
         elif isinstance(fact, Exited):
             result = "success" if fact.by_us and fact.cut is None else "terminated"
             data = {"name": name, "result": result, "session": session.id}
-            entries.append(_entry(session, f"{session.id}-{fact.attempt}-completed", "agent.completed", data))
+            entries.append(_entry(session, run, f"{session.id}-{fact.attempt}-completed", "agent.completed", data))
         elif isinstance(fact, ReceiptWritten):
             data = {"session": session.id, "kind": fact.receipt.kind, "reason": fact.receipt.reason}
-            entries.append(_entry(session, f"{session.id}-{fact.attempt}-receipt", "receipt.written", data))
+            entries.append(_entry(session, run, f"{session.id}-{fact.attempt}-receipt", "receipt.written", data))
     return entries
 
 
-def _entry(session: Session, name: str, type_: str, data: dict[str, Any]) -> OutboxEntry:
-    return OutboxEntry(id=name, repository=session.cwd, feature=session.feature or "", type=type_, data=data)
+def _entry(session: Session, run: str | None, name: str, type_: str, data: dict[str, Any]) -> OutboxEntry:
+    where = session.repository or session.cwd  # its own worktree may be gone by the time
+    return OutboxEntry(name, where, session.feature or "", type_, data, session=session.id, run=run)
 
 
-async def deliver(store: Store, journals: Appends) -> None:
-    """Deliver for ever. An entry that cannot be delivered stays, and is tried again."""
-    pause = _PAUSE
-    while True:
-        stuck: set[tuple[str, str]] = set()
-        try:
-            for entry in store.outbox(limit=10_000):
+class Outbox:
+    """Delivers what the store has for journals. One delivery at a time, each feature's events in their order."""
+
+    def __init__(self, store: Store, journals: Appends) -> None:
+        self._store = store
+        self._journals = journals
+        self._turn = asyncio.Lock()
+
+    async def deliver(self) -> None:
+        """Deliver for ever. An entry that cannot be delivered stays, and is tried again."""
+        pause = _PAUSE
+        while True:
+            stuck: list[str] = []
+            try:
+                stuck = await self._deliver(lambda _entry: True)
+            except RekindleError as error:
+                log.warning("the outbox waits: %s", error.message)
+            for problem in stuck:
+                log.warning("%s", problem)
+            pause = min(pause * 2, 60.0) if stuck else _PAUSE
+            await asyncio.sleep(pause)
+
+    async def flush(self, repository: str, feature: str, seconds: float) -> None:
+        """Return when all that has happened to the sessions of a feature is in its journal.
+
+        Raises JournalError with the reason if that takes longer than `seconds`.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            stuck = await self._deliver(lambda entry: (entry.repository, entry.feature) == (repository, feature))
+            if not stuck:
+                return
+            if time.monotonic() > deadline:
+                raise JournalError(
+                    f"what the agents of {feature} did cannot be written down: {stuck[0]}",
+                    f"see to it, then: rekindle resume {feature}",
+                )
+            await asyncio.sleep(_RETRY)
+
+    async def _deliver(self, wanted: Callable[[OutboxEntry], bool]) -> list[str]:
+        """Deliver what is wanted; what could not be delivered, in words."""
+        stuck: dict[tuple[str, str], str] = {}
+        async with self._turn:
+            for entry in filter(wanted, self._store.outbox(limit=10_000)):
                 place = (entry.repository, entry.feature)
                 if place in stuck:
                     continue  # in order, or not at all
                 try:
-                    await journals.append(
-                        cwd=entry.repository, feature=entry.feature, type=entry.type, data=entry.data, event_id=entry.id
-                    )
+                    await self._journals.append_late(entry)
                 except (RekindleError, OSError) as error:
-                    stuck.add(place)
-                    log.warning("%s of %s waits: %s", entry.type, entry.feature, error)
+                    stuck[place] = f"{entry.type} of {entry.feature} waits: {error}"
                     continue
-                store.settle([entry.id])
-        except RekindleError as error:
-            log.warning("the outbox waits: %s", error.message)
-        pause = min(pause * 2, 60.0) if stuck else _PAUSE
-        await asyncio.sleep(pause)
+                self._store.settle([entry.id])
+        return list(stuck.values())

@@ -133,6 +133,8 @@ outbox = sa.Table(
     sa.Column("feature", sa.Text, nullable=False),
     sa.Column("type", sa.Text, nullable=False),
     sa.Column("data", sa.Text, nullable=False),
+    sa.Column("session", sa.Text, nullable=False),
+    sa.Column("run", sa.Text, nullable=True),
     sa.Column("settled", sa.Boolean, nullable=False),
     sa.Index(None, "settled", "position"),
     sqlite_autoincrement=True,

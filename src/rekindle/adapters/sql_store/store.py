@@ -146,7 +146,13 @@ class SqlStore:
             found = connection.execute(query).all()
         return [
             OutboxEntry(
-                row.id, unescaped(row.repository), unescaped(row.feature), unescaped(row.type), json.loads(row.data)
+                row.id,
+                unescaped(row.repository),
+                unescaped(row.feature),
+                unescaped(row.type),
+                json.loads(row.data),
+                row.session,
+                row.run,
             )
             for row in found
         ]
@@ -267,6 +273,8 @@ class SqlStore:
                     "feature": escaped(entry.feature),
                     "type": escaped(entry.type),
                     "data": data,
+                    "session": entry.session,
+                    "run": entry.run,
                     "settled": False,
                 }
                 connection.execute(sa.insert(table), row)

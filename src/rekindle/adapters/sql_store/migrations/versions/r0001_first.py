@@ -114,6 +114,8 @@ def upgrade() -> None:
         sa.Column("feature", sa.Text, nullable=False),
         sa.Column("type", sa.Text, nullable=False),
         sa.Column("data", sa.Text, nullable=False),
+        sa.Column("session", sa.Text, nullable=False),
+        sa.Column("run", sa.Text, nullable=True),
         sa.Column("settled", sa.Boolean, nullable=False),
         sa.PrimaryKeyConstraint("position", name="pk_outbox"),
         sa.UniqueConstraint("id", name="uq_outbox_id"),
