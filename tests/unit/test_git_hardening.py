@@ -228,7 +228,7 @@ def everything(stage: Stage) -> None:
     branch = "work/shop/t"
 
     def work() -> None:
-        path = Path(feature.tree_of("t"))
+        path = Path(feature.tree_of("t", "work/shop/t"))
         (path / "a.txt").write_text("changed by the agent\n")
         (path / "new.txt").write_text("new\n")
 

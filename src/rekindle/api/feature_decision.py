@@ -9,7 +9,6 @@ from typing import Any
 
 from rekindle.adapters import team
 from rekindle.api.feature_resume import Answer, Found
-from rekindle.core.feature.naming import feature_branch
 from rekindle.core.feature.outlook import Outlook
 from rekindle.core.feature.plan import skip
 from rekindle.core.feature.plan_event import to_event
@@ -22,9 +21,8 @@ from rekindle.runtime.feature_hands import Order
 Tell = Callable[[str, dict[str, Any], str], Awaitable[None]]
 
 
-def start_of(order: Order, command: str, **more: str | None) -> dict[str, Any]:
-    """The data of `session.start`."""
-    branch = feature_branch(order.feature)
+def start_of(order: Order, branch: str, command: str, **more: str | None) -> dict[str, Any]:
+    """The data of `session.start`. `branch` is the feature's."""
     return {"command": command, **more, "feature": order.feature, "branch": branch, "mode": order.mode}
 
 
@@ -46,7 +44,7 @@ async def carry_out(
     kept = (await asyncio.to_thread(found.git.start_over, branches, order.sid, whole=restarts)).kept
     warnings = [f"the old {branch} is kept as {ref}" for branch, ref in kept.items()]
     begin = {"restarts": found.analysis.sid} if restarts else {"resumes": found.analysis.sid}
-    await tell(ev.SESSION_START, start_of(order, "resume", **begin), "start")
+    await tell(ev.SESSION_START, start_of(order, found.git.branch, "resume", **begin), "start")
     if restarts:
         await tell(ev.PLAN_CREATED, to_event(order.plan), "plan")
     await tell(ev.RESUME_DECIDED, _decision(found, chosen, instructions), "decided")

@@ -11,7 +11,6 @@ from rekindle.adapters.files import EVENTS
 from rekindle.api.feature_resume import Found, Here
 from rekindle.core.feature.decide import wave_commands
 from rekindle.core.feature.evidence import GitEvidence
-from rekindle.core.feature.naming import feature_branch
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
 from rekindle.ports.errors import FeatureBlocked, OwnedError, UsageError
@@ -37,14 +36,14 @@ def refuse_leftovers(feature: str, seen: GitEvidence) -> None:
         left = next(iter(seen.branches))
         hint = f"resume the feature, or look at the branch and remove it: git branch -D {left}"
         raise UsageError(f"{left} is left from earlier work on {feature}", hint)
-    refuse_checked_out(feature, seen.elsewhere)
+    refuse_checked_out(seen.target, seen.elsewhere)
 
 
-def refuse_checked_out(feature: str, where: str | None) -> None:
+def refuse_checked_out(branch: str, where: str | None) -> None:
     """The feature's branch is not moved while somebody has it checked out."""
     if where is not None:
         raise FeatureBlocked(
-            f"{feature_branch(feature)} is checked out in {where}; merges would move it under you",
+            f"{branch} is checked out in {where}; merges would move it under you",
             f"free it (git -C {where} switch --detach keeps the files as they are), then try again",
         )
 

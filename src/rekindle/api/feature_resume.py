@@ -18,6 +18,7 @@ from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import from_event
 from rekindle.core.feature.plan_file import MODES, Mode
 from rekindle.core.feature.progress import Progress, progress
+from rekindle.core.feature.records import named_branches, recorded_trees
 from rekindle.core.journal.analysis import Analysis
 from rekindle.ports.errors import NoOpenRun, OwnedError, QuestionError, UsageError
 from rekindle.ports.journal import Journal
@@ -78,14 +79,16 @@ def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
         plan = from_event(analysis.state.plan) if analysis.state.plan is not None else None
     except BadPlan as error:
         raise UsageError(f"the plan of {feature} cannot be used: {error.message}", error.hint) from error
-    known = progress(feature, plan, [analysis.journal.sids[sid] for sid in analysis.lineage]) if plan else {}
-    git = GitFeature(here.repository, feature, here.worktrees)
-    seen = git.observe({name: one.branch for name, one in known.items()})
+    runs = [analysis.journal.sids[sid] for sid in analysis.lineage]
+    known = progress(feature, plan, runs) if plan else {}
+    named = named_branches(runs)
+    git = GitFeature(here.repository, feature, here.worktrees, named)
+    seen = git.observe({name: one.branch for name, one in known.items()}, recorded_trees(runs))
     root = here.repository.root
     kept = frozenset(
         name for name, one in known.items() if git.has_snapshot(_session(root, feature, name, one), one.branch)
     )
-    found = outlook(feature, analysis, plan, known, seen, kept)
+    found = outlook(analysis, plan, known, seen, kept, named)
     unapproved = here.unapproved(feature, analysis.lineage)
     return Found(feature, analysis, git, plan, known, found, seen.elsewhere, unapproved)
 
@@ -148,6 +151,7 @@ def told(found: Found) -> dict[str, Any]:
     ]
     return {
         "feature": found.feature,
+        "branch": found.git.branch,
         "run": found.analysis.sid,
         "case": decision.case,
         "checkpoint": None if checkpoint is None else {"label": checkpoint.label, "seq": checkpoint.seq},

@@ -19,6 +19,7 @@ def view(runner: FeatureRunner, *, is_over: bool, now: float) -> dict[str, Any]:
     end = runner.end
     return {
         "feature": order.feature,
+        "branch": runner.tools.git.branch,
         "sid": order.sid,
         "mode": order.mode,
         "over": is_over,

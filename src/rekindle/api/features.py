@@ -113,7 +113,7 @@ class Features:
             await asyncio.to_thread(git.choose_base, given.base)
             held.claim()
             tell = self._teller(order)
-            await tell(ev.SESSION_START, start_of(order, "implement"), "start")
+            await tell(ev.SESSION_START, start_of(order, git.branch, "implement"), "start")
             await tell(ev.PLAN_CREATED, to_event(given.plan), "plan")
             self._drive(order, git, here, held)
         except BaseException:
@@ -152,7 +152,7 @@ class Features:
             ensure_approved(here, found, trust)
             given = _parsed(plan, name).plan if plan is not None else None
             chosen = answer(found.outlook, choice, instructions, new_plan=given is not None)
-            refuse_checked_out(feature, found.elsewhere)
+            refuse_checked_out(found.git.branch, found.elsewhere)
             work = given if chosen == "restart B" else found.plan
             if work is None:
                 raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")

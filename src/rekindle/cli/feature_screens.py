@@ -99,6 +99,7 @@ def _orders(given: Told | None) -> Iterator[str]:
 def explanation(told: Told) -> Iterator[str]:
     """All that a resume would do: `--explain`."""
     yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: case {told["case"]}'
+    yield f"  its work comes together on {printable(told['branch'])}"
     if told["case"] == "A":
         yield from (f"  {line.strip()}" for line in list(onward(told))[1:-1])
     else:
@@ -148,7 +149,7 @@ def ended(told: Told) -> Iterator[str]:
     name = printable(told["feature"])
     merged = sum(task["state"] == "merged" for task in told["tasks"])
     if told["reason"] == "completed":
-        yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into feature/{name}."
+        yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into {printable(told['branch'])}."
         return
     yield f"{name}: {told['reason']}" + (f": {printable(told['message'])}" if told["message"] else "")
     if told["reason"] == "error":

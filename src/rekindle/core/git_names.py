@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 #: Some file systems do not tell these from nothing at all.
@@ -14,3 +15,11 @@ def is_git_name(name: str) -> bool:
     plain = unicodedata.normalize("NFKC", name.translate(_IGNORED)).casefold()
     plain = plain.partition(":")[0].rstrip(" .")
     return plain in (".git", _SHORT)
+
+
+_NOT_IN_BRANCHES = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|\Z)|(?:\A|/)\.|\A-|\A/|/\Z|\.\Z")
+
+
+def is_branch_name(name: str) -> bool:
+    """Whether git takes a text for the name of a branch, and no command for one of its options."""
+    return name not in ("", "@", "HEAD") and _NOT_IN_BRANCHES.search(name) is None

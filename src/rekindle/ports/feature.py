@@ -63,8 +63,16 @@ class FeatureGit(Protocol):
         """Whether all tasks work in one worktree, one after the other."""
         ...
 
-    def observe(self, branches: Mapping[str, str]) -> GitEvidence:
-        """Git's word now. `branches` are the tasks' branches by task."""
+    @property
+    def branch(self) -> str:
+        """The feature's branch."""
+        ...
+
+    def observe(self, branches: Mapping[str, str], recorded: Mapping[str, str] | None = None) -> GitEvidence:
+        """Git's word now. `branches` are the tasks' branches by task, `recorded` the journal's worktrees by branch.
+
+        It is called before anything is changed: where a task's worktree is depends on all of them.
+        """
         ...
 
     def make_feature(self, base: str) -> str:
@@ -91,7 +99,7 @@ class FeatureGit(Protocol):
         """Merge, or finish a merge that is resolved, in the integration worktree; then move the feature's branch."""
         ...
 
-    def tree_of(self, task: str) -> str:
+    def tree_of(self, task: str, branch: str) -> str:
         """Where a task's worktree is, or would be."""
         ...
 

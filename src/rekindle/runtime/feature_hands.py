@@ -16,7 +16,6 @@ from rekindle.core.feature import effects as e
 from rekindle.core.feature import prompts
 from rekindle.core.feature.decide import Situation
 from rekindle.core.feature.evidence import Memory
-from rekindle.core.feature.naming import feature_branch
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
 from rekindle.core.journal import event as ev
@@ -84,7 +83,7 @@ class Hands:
                 data = {"name": self._branch, "parent": self.order.base or "HEAD", "commit": start}
                 await self._tell("branch.created", data, "feature-branch")
             case e.Prepare():
-                await self._prepare(effect, is_begun=effect.session in now.sessions)
+                await self._prepare(effect)
             case e.Say():
                 await self._say(effect, now)
             case e.Revive():
@@ -102,7 +101,7 @@ class Hands:
                 self.memory.committed.add((effect.task, effect.tip))
             case e.RunChecks():
                 await self._judging(effect.task, effect.round, "checks")
-                tree = self.tools.git.tree_of(effect.task)
+                tree = await self._tree(effect.task, now)
                 key = f"{effect.task}-{effect.round}-{effect.tip[:12]}"
                 found = await self._commands(effect.commands, tree, key, {"taskId": effect.task, "round": effect.round})
                 self.memory.checks[effect.task, effect.round, effect.tip] = found
@@ -148,7 +147,10 @@ class Hands:
 
     @property
     def _branch(self) -> str:
-        return feature_branch(self.order.feature)
+        return self.tools.git.branch
+
+    async def _tree(self, task: str, now: Situation) -> str:
+        return await asyncio.to_thread(self.tools.git.tree_of, task, now.progress[task].branch)
 
     def _clock(self) -> float:
         return self.tools.supervisor.engine.clock()
@@ -159,24 +161,26 @@ class Hands:
     async def _record(self, session: str, *facts: f.AnyFact) -> None:
         await self.tools.supervisor.record(session, *facts)
 
-    async def _prepare(self, effect: e.Prepare, *, is_begun: bool) -> None:
-        """A worktree that comes before its session is told of with that."""
+    async def _prepare(self, effect: e.Prepare) -> None:
         git = self.tools.git
         made = await asyncio.to_thread(git.prepare, effect.task, effect.branch, effect.session)
         if made.made_branch is not None:
             data = {"name": effect.branch, "parent": self._branch, "taskId": effect.task}
             await self._tell("branch.created", data, f"branch-{effect.task}")
-        if made.made_tree and is_begun:
-            data = {"path": made.path, "branch": effect.branch, "taskId": effect.task}
-            await self._tell("worktree.created", data, f"worktree-{effect.task}")
+        if made.made_tree:
+            await self._made_tree(effect.task, made.path, effect.branch)
         if made.notice is not None:
             await self.warn(made.notice, self.order.repository, "filters")
         if made.restored is not None:
             message = f"the worktree of task {effect.task} was gone; its files are back from a snapshot"
             await self.warn(message, made.restored, f"restored-{effect.task}")
 
+    async def _made_tree(self, task: str, path: str, branch: str) -> None:
+        data = {"path": path, "branch": branch, "taskId": task}
+        await self._tell("worktree.created", data, f"worktree-{task}")
+
     async def _begun(self, task: str, now: Situation) -> None:
-        """A task is at work in this run: say so, once, and that it has a branch, if that is not known yet."""
+        """A task is at work in this run: say so, once, and that it has branch and worktree, if that is new."""
         if task in self._started:
             return
         self._started.add(task)
@@ -184,6 +188,7 @@ class Hands:
         if not known.has_branch:
             data = {"name": known.branch, "parent": self._branch, "taskId": task}
             await self._tell("branch.created", data, f"branch-{task}")
+            await self._made_tree(task, await self._tree(task, now), known.branch)
         start: Data = {"taskId": task, "summary": planned.summary, "agent": planned.agent}
         await self._tell(ev.TASK_STARTED, {**start, "files": list(planned.files)}, f"started-{task}")
 
@@ -197,9 +202,7 @@ class Hands:
         if not known:
             planned = self.order.plan.task(effect.task)
             merges = effect.role == "merge"
-            tree = (
-                await asyncio.to_thread(self.tools.git.integration) if merges else self.tools.git.tree_of(effect.task)
-            )
+            tree = await asyncio.to_thread(self.tools.git.integration) if merges else await self._tree(effect.task, now)
             created = f.Created(
                 at=engine.clock(),
                 session=effect.session,
@@ -208,6 +211,7 @@ class Hands:
                 repository=self.order.repository,
                 worktree=tree,
                 branch=now.progress[effect.task].branch if effect.role == "work" else None,
+                worktree_told=True,
                 title=f"{effect.role}: {planned.summary or planned.id}",
                 policy="ask",
                 permission="deny" if effect.role == "review" else self.order.permission,

@@ -17,6 +17,7 @@ from rekindle.core.feature import effects as e
 from rekindle.core.feature.decide import Situation, due
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import progress
+from rekindle.core.feature.records import recorded_trees
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.lineage import lineages, overlay
@@ -144,7 +145,8 @@ class FeatureRunner:
         chain = lineages(journal).of(self.order.sid)
         runs = [journal.sids[sid] for sid in chain if sid in journal.sids]
         known = progress(self.order.feature, self.order.plan, runs)
-        git = await asyncio.to_thread(self.tools.git.observe, {name: one.branch for name, one in known.items()})
+        branches = {name: one.branch for name, one in known.items()}
+        git = await asyncio.to_thread(self.tools.git.observe, branches, recorded_trees(runs))
         self.situation = Situation(
             repository=self.order.repository,
             feature=self.order.feature,

@@ -39,7 +39,7 @@ def journal_entries(session: Session, facts: Sequence[AnyFact], run: str | None 
     name = f"{session.agent}-{session.id}"
     entries = []
     for fact in facts:
-        if isinstance(fact, Created) and fact.branch is not None:
+        if isinstance(fact, Created) and fact.branch is not None and not fact.worktree_told:
             data = {"path": fact.worktree, "branch": fact.branch, "session": session.id}
             entries.append(_entry(session, run, f"{session.id}-worktree", "worktree.created", data))
         elif isinstance(fact, Launched):

@@ -45,7 +45,7 @@ class Repo:
 
     def worked(self, feature: GitFeature, task: str, name: str = "", text: str = "x\n") -> str:
         """Work of a task, committed; returns the tip."""
-        path = Path(feature.tree_of(task), name or f"{task}.txt")
+        path = Path(feature.tree_of(task, work_branch(FEATURE, task)), name or f"{task}.txt")
         path.write_text(text)
         feature.commit(task, work_branch(FEATURE, task), f"work on {task}")
         return self.git("rev-parse", work_branch(FEATURE, task))

@@ -38,7 +38,7 @@ def test_a_task_from_its_branch_to_its_merge_leaves_the_users_checkout_alone(rep
     assert seen.merges == {("a", "e1")}
     assert not seen.branches["work/shop/b"].commits
     cleared = feature.clear("a", "work/shop/a")
-    assert cleared.deleted_branch == "work/shop/a" and not os.path.exists(feature.tree_of("a"))
+    assert cleared.deleted_branch == "work/shop/a" and not os.path.exists(feature.tree_of("a", "work/shop/a"))
     assert repo.seen(feature, "a").merges == {("a", "e1")}
     feature.clear_integration()
     assert repo.checkout() == before
@@ -61,11 +61,11 @@ def test_a_merged_branch_with_uncommitted_work_is_kept_with_its_worktree(repo: R
     feature = repo.begun("a")
     repo.worked(feature, "a")
     repo.merged(feature, "a")
-    Path(feature.tree_of("a"), "late.txt").write_text("not committed")
+    Path(feature.tree_of("a", "work/shop/a"), "late.txt").write_text("not committed")
     cleared = feature.clear("a", "work/shop/a")
     assert cleared.removed_tree is None and cleared.deleted_branch is None
     assert any("uncommitted" in sentence for sentence in cleared.kept)
-    assert Path(feature.tree_of("a"), "late.txt").exists()
+    assert Path(feature.tree_of("a", "work/shop/a"), "late.txt").exists()
 
 
 def test_a_branch_that_only_the_journal_calls_merged_is_kept(repo: Repo) -> None:
@@ -79,27 +79,27 @@ def test_a_locked_worktree_is_kept(repo: Repo) -> None:
     feature = repo.begun("a")
     repo.worked(feature, "a")
     repo.merged(feature, "a")
-    repo.git("worktree", "lock", feature.tree_of("a"))
+    repo.git("worktree", "lock", feature.tree_of("a", "work/shop/a"))
     assert any("locked" in sentence for sentence in feature.clear("a", "work/shop/a").kept)
-    assert os.path.isdir(feature.tree_of("a"))
+    assert os.path.isdir(feature.tree_of("a", "work/shop/a"))
 
 
 def test_a_lost_worktree_comes_back_with_what_only_a_snapshot_had(repo: Repo) -> None:
     feature = repo.begun("a")
     repo.worked(feature, "a")
-    Path(feature.tree_of("a"), "half.txt").write_text("half done")
-    snapshots.take(feature.tree_of("a"), "s", "a turn is running", 1.0)
-    shutil.rmtree(feature.tree_of("a"))
+    Path(feature.tree_of("a", "work/shop/a"), "half.txt").write_text("half done")
+    snapshots.take(feature.tree_of("a", "work/shop/a"), "s", "a turn is running", 1.0)
+    shutil.rmtree(feature.tree_of("a", "work/shop/a"))
     assert repo.seen(feature, "a").trees == {}
     prepared = feature.prepare("a", "work/shop/a", "s")
     assert prepared.made_tree and prepared.made_branch is None and prepared.restored is not None
-    assert Path(feature.tree_of("a"), "half.txt").read_text() == "half done"
+    assert Path(feature.tree_of("a", "work/shop/a"), "half.txt").read_text() == "half done"
 
 
 def test_a_lost_branch_is_made_again_from_the_feature(repo: Repo) -> None:
     feature = repo.begun("a")
     repo.worked(feature, "a")
-    shutil.rmtree(feature.tree_of("a"))
+    shutil.rmtree(feature.tree_of("a", "work/shop/a"))
     repo.git("worktree", "prune")
     repo.git("branch", "-D", "work/shop/a")
     prepared = feature.prepare("a", "work/shop/a", "s")
@@ -131,15 +131,15 @@ def test_the_feature_branch_is_not_moved_under_the_user(repo: Repo) -> None:
 
 def test_somebody_elses_folder_is_not_used(repo: Repo) -> None:
     feature = repo.begun()
-    os.makedirs(feature.tree_of("a"))
-    Path(feature.tree_of("a"), "mine").write_text("x")
+    os.makedirs(feature.tree_of("a", "work/shop/a"))
+    Path(feature.tree_of("a", "work/shop/a"), "mine").write_text("x")
     with pytest.raises(FeatureBlocked, match="in the way"):
         feature.prepare("a", "work/shop/a", "s")
 
 
 def test_a_detached_head_without_commits_of_its_own_goes_back_to_its_branch(repo: Repo) -> None:
     feature = repo.begun("a")
-    tree = feature.tree_of("a")
+    tree = feature.tree_of("a", "work/shop/a")
     repo.git("switch", "-q", "--detach", cwd=tree)
     feature.prepare("a", "work/shop/a", "s")
     assert repo.git("branch", "--show-current", cwd=tree) == "work/shop/a"
@@ -151,7 +151,7 @@ def test_commits_on_a_detached_head_are_kept_and_the_sentence_says_how_to_take_o
     repo: Repo, is_ahead: bool, taken: bool
 ) -> None:
     feature = repo.begun("a")
-    tree = feature.tree_of("a")
+    tree = feature.tree_of("a", "work/shop/a")
     repo.git("switch", "-q", "--detach", cwd=tree)
     if not is_ahead:
         other = repo.git("commit-tree", "-m", "the branch moves", "-p", "work/shop/a", "work/shop/a^{tree}")
@@ -174,7 +174,7 @@ def test_commits_on_a_detached_head_are_kept_and_the_sentence_says_how_to_take_o
 def test_a_locked_worktree_that_is_gone_or_to_be_started_over_is_left_to_a_person(repo: Repo) -> None:
     feature = repo.begun("a")
     tip = repo.worked(feature, "a")
-    tree = feature.tree_of("a")
+    tree = feature.tree_of("a", "work/shop/a")
     repo.git("worktree", "lock", "--reason", "on a stick", tree)
     with pytest.raises(FeatureBlocked, match="is locked") as caught:
         feature.start_over({"a": "work/shop/a"}, "e2", whole=False)
@@ -241,7 +241,7 @@ def test_a_bare_repository_can_have_features(repo: Repo, tmp_path: Path) -> None
     feature = GitFeature(found, FEATURE, Worktrees())
     feature.make_feature("main")
     feature.prepare("a", "work/shop/a", "s")
-    Path(feature.tree_of("a"), "a.txt").write_text("x")
+    Path(feature.tree_of("a", "work/shop/a"), "a.txt").write_text("x")
     feature.commit("a", "work/shop/a", "work")
     tip = feature.observe({"a": "work/shop/a"}).branches["work/shop/a"].tip
     assert feature.merge("a", "work/shop/a", tip, "e1", "Merge a").commit
@@ -302,7 +302,7 @@ def test_commits_that_are_no_merge_are_kept_by_a_ref_and_the_conflict_comes_back
 def test_a_file_that_one_side_removed_is_not_called_resolved_unasked(repo: Repo) -> None:
     feature = repo.begun("a", "b")
     repo.worked(feature, "a", "readme.txt", "changed\n")
-    os.unlink(Path(feature.tree_of("b"), "readme.txt"))
+    os.unlink(Path(feature.tree_of("b", "work/shop/b"), "readme.txt"))
     feature.commit("b", work_branch(FEATURE, "b"), "remove")
     repo.merged(feature, "a")
     assert repo.merged(feature, "b") is None
@@ -313,10 +313,10 @@ def test_a_file_that_one_side_removed_is_not_called_resolved_unasked(repo: Repo)
 def test_starting_over_keeps_the_old_tips(repo: Repo) -> None:
     feature = repo.begun("a")
     repo.worked(feature, "a")
-    Path(feature.tree_of("a"), "late.txt").write_text("not committed")
+    Path(feature.tree_of("a", "work/shop/a"), "late.txt").write_text("not committed")
     kept = feature.start_over({"a": "work/shop/a"}, "e2", whole=False).kept
     assert repo.git("show", f"{kept['work/shop/a']}:late.txt") == "not committed"
-    assert not os.path.exists(feature.tree_of("a"))
+    assert not os.path.exists(feature.tree_of("a", "work/shop/a"))
     feature.prepare("a", "work/shop/a", "s")
     assert repo.seen(feature, "a").branches["work/shop/a"].commits == 0
 
@@ -337,8 +337,8 @@ def test_starting_over_as_a_whole_puts_the_feature_back_unless_it_has_other_comm
 
 def test_a_lock_that_a_killed_git_left_is_waited_out(repo: Repo) -> None:
     feature = repo.begun("a")
-    Path(feature.tree_of("a"), "a.txt").write_text("x")
-    folder = repo.git("rev-parse", "--absolute-git-dir", cwd=feature.tree_of("a"))
+    Path(feature.tree_of("a", "work/shop/a"), "a.txt").write_text("x")
+    folder = repo.git("rev-parse", "--absolute-git-dir", cwd=feature.tree_of("a", "work/shop/a"))
     lock = Path(folder, "index.lock")
     lock.write_text("")
     os.utime(lock, (1, 1))
@@ -348,7 +348,7 @@ def test_a_lock_that_a_killed_git_left_is_waited_out(repo: Repo) -> None:
 
 def test_a_worktree_that_git_had_only_begun_is_made_anew_and_nothing_of_it_is_committed(repo: Repo) -> None:
     feature = repo.begun("a")
-    tree = feature.tree_of("a")
+    tree = feature.tree_of("a", "work/shop/a")
     repo.git("worktree", "lock", "--reason", "initializing", tree)
     os.unlink(Path(tree, "readme.txt"))
     assert repo.seen(feature, "a").trees == {}
@@ -359,15 +359,16 @@ def test_a_worktree_that_git_had_only_begun_is_made_anew_and_nothing_of_it_is_co
 def test_orphans_are_named_with_the_command_that_would_remove_them_and_left_alone(repo: Repo) -> None:
     feature = repo.begun("a", "b")
     repo.worked(feature, "b")
-    Path(feature.tree_of("b"), "late.txt").write_text("x")
+    Path(feature.tree_of("b", "work/shop/b"), "late.txt").write_text("x")
     feature.integration()
     top = os.path.dirname(feature.place.trees)
+    tree = feature.tree_of("b", "work/shop/b")
     found = {one.what: one.remove for one in orphans(str(repo.root), top, {"work/shop/a"}, {FEATURE})}
     assert found == {
-        f"worktree {feature.tree_of('b')} (with uncommitted changes)": f"git worktree remove {feature.tree_of('b')}",
+        f"worktree {tree} (with uncommitted changes)": f"git worktree remove {tree}",
         "branch work/shop/b (1 commits that HEAD lacks, checked out)": "git branch -D work/shop/b",
     }
-    assert os.path.isdir(feature.tree_of("b"))
+    assert os.path.isdir(feature.tree_of("b", "work/shop/b"))
 
 
 def test_one_worktree_can_serve_all_tasks_in_turn(repo: Repo) -> None:
@@ -386,7 +387,7 @@ def test_one_worktree_can_serve_all_tasks_in_turn(repo: Repo) -> None:
 def test_a_worktree_whose_git_file_is_gone_never_stands_for_the_users_checkout(repo: Repo, instead: str) -> None:
     feature = repo.begun("a")
     before = repo.checkout()
-    tree = Path(feature.tree_of("a"))
+    tree = Path(feature.tree_of("a", "work/shop/a"))
     (tree / "a.txt").write_text("work")
     (tree / ".git").unlink()
     if instead == "a repository":
@@ -408,7 +409,7 @@ def test_a_worktree_whose_git_file_is_gone_never_stands_for_the_users_checkout(r
 
 def test_a_worktree_that_was_removed_under_its_agent_is_not_taken_for_one_that_deletes_everything(repo: Repo) -> None:
     feature = repo.begun("a")
-    tree = Path(feature.tree_of("a"))
+    tree = Path(feature.tree_of("a", "work/shop/a"))
     shutil.rmtree(tree)
     tree.mkdir()
     (tree / "late.txt").write_text("written after that")
@@ -442,11 +443,11 @@ def test_a_worktree_with_a_submodule_is_removed_unless_somebody_may_have_committ
     feature = repo.begun("a")
     repo.worked(feature, "a")
     if is_filled:
-        repo.git(*allowed, "update", "-q", "--init", cwd=feature.tree_of("a"))
+        repo.git(*allowed, "update", "-q", "--init", cwd=feature.tree_of("a", "work/shop/a"))
     assert repo.merged(feature, "a") is not None
     cleared = feature.clear("a", "work/shop/a")
     feature.clear_integration()
-    assert bool(cleared.kept) is is_filled is os.path.isdir(feature.tree_of("a"))
+    assert bool(cleared.kept) is is_filled is os.path.isdir(feature.tree_of("a", "work/shop/a"))
     assert (cleared.deleted_branch is None) is is_filled
 
 
@@ -466,7 +467,7 @@ def test_conflicts_that_an_agent_left_are_told_and_changes_inside_a_submodule_ar
     repo.git(*allowed, "add", "-q", str(inner.root), "inner")
     repo.git("commit", "-q", "-m", "with a submodule", "inner", ".gitmodules")
     feature = repo.begun("a")
-    tree = Path(feature.tree_of("a"))
+    tree = Path(feature.tree_of("a", "work/shop/a"))
     repo.git(*allowed, "update", "-q", "--init", cwd=tree)
     (tree / "inner" / "new.txt").write_text("x")
     [seen] = repo.seen(feature, "a").trees.values()

@@ -31,8 +31,8 @@ def found(tmp_path: Path) -> dict[str, Any]:
         repo.merged(feature, task)
     feature.clear("cleared", work_branch(FEATURE, "cleared"))
     feature.remember_checked("passed", repo.git("rev-parse", work_branch(FEATURE, "passed")))
-    shutil.rmtree(feature.tree_of("untreed"))
-    shutil.rmtree(feature.tree_of("lost"))
+    shutil.rmtree(feature.tree_of("untreed", "work/shop/untreed"))
+    shutil.rmtree(feature.tree_of("lost", "work/shop/lost"))
     repo.git("worktree", "prune")
     repo.git("branch", "-D", work_branch(FEATURE, "lost"))
     seen = look(repo, events())
@@ -67,7 +67,7 @@ def look(repo: Repo, told: list[tuple[str, dict[str, Any]]]) -> Outlook:
     plan = from_event(analysis.state.plan)
     known = progress(FEATURE, plan, [analysis.journal.sids[sid] for sid in analysis.lineage])
     git = repo.feature().observe({name: one.branch for name, one in known.items()})
-    return outlook(FEATURE, analysis, plan, known, git)
+    return outlook(analysis, plan, known, git)
 
 
 def test_every_row_of_the_branch_table(found: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from rekindle.core.reconcile.branches import Action, Branch, Recorded
 from rekindle.core.reconcile.tasks import Step, Task
 from rekindle.core.reconcile.worktrees import Worktree
 
-RECORDED = st.sampled_from(("merged", "in progress", "nothing"))
+RECORDED = st.sampled_from(("merged", "in progress", "skipped", "nothing"))
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,11 @@ RECORDED = st.sampled_from(("merged", "in progress", "nothing"))
         (Branch("b", "in progress", True), "start"),
         (Branch("b", "in progress", False), "make again"),
         (Branch("b", "nothing", True, commits=2), "warn"),
+        (Branch("b", "skipped", True, commits=2), "keep"),
+        (Branch("b", "in progress", True, commits=2, blocked="it is somewhere else"), "blocked"),
+        (Branch("b", "in progress", False, blocked="something is in the way"), "blocked"),
         (Branch("b", "merged", True, commits=1), "keep"),
-        (Branch("b", "merged", True, commits=1, merged=True, uncommitted=True), "keep"),
+        (Branch("b", "merged", True, commits=1, merged=True, held=True), "keep"),
     ],
 )
 def test_branches(branch: Branch, action: Action) -> None:
@@ -38,6 +41,8 @@ def test_branches(branch: Branch, action: Action) -> None:
         (Worktree("p", "in progress", True), "go on"),
         (Worktree("p", "in progress", False), "make again"),
         (Worktree("p", "nothing", True), "warn"),
+        (Worktree("p", "skipped", True), "keep"),
+        (Worktree("p", "in progress", False, blocked="something is in the way"), "blocked"),
         (Worktree("p", "merged", False), "nothing"),
         (Worktree("p", "merged", True), "keep"),
         (Worktree("p", "merged", True, merged=True, uncommitted=True), "keep"),
@@ -65,12 +70,12 @@ def test_tasks(task: Task, step: Step) -> None:
 
 @given(RECORDED, st.booleans(), st.integers(0, 2), st.booleans(), st.booleans())
 def test_a_branch_is_deleted_only_if_git_calls_it_merged_and_nothing_hangs_on_it(
-    recorded: Recorded, exists: bool, commits: int, merged: bool, uncommitted: bool
+    recorded: Recorded, exists: bool, commits: int, merged: bool, held: bool
 ) -> None:
-    found = branches.reconcile(Branch("b", recorded, exists, commits, merged, uncommitted))
+    found = branches.reconcile(Branch("b", recorded, exists, commits, merged, held))
     assert found.why
     if found.action == "delete":
-        assert exists and merged and not uncommitted and recorded == "merged"
+        assert exists and merged and not held and recorded == "merged"
 
 
 @given(RECORDED, st.booleans(), st.booleans(), st.booleans(), st.booleans())

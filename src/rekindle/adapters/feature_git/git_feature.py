@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rekindle.adapters import worktrees
 from rekindle.adapters.feature_git import merging, observing, starting_over, trees
+from rekindle.adapters.feature_git.homes import find_homes
+from rekindle.adapters.feature_git.observing import existing
 from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.git import Git
 from rekindle.adapters.repository import Repository
+from rekindle.adapters.worktrees import registered
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence
+from rekindle.core.feature.records import choose_branch
 from rekindle.ports.errors import GitFailed
 from rekindle.ports.feature import Cleared, Merged, Prepared, StartedOver
 
@@ -37,9 +42,14 @@ _TURNS: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 class GitFeature:
     """One feature in one repository."""
 
-    def __init__(self, repo: Repository, feature: str, settings: Worktrees) -> None:
+    def __init__(self, repo: Repository, feature: str, settings: Worktrees, named: Sequence[str] = ()) -> None:
+        """`named` are the branches that a journal calls the feature's, newest first."""
         path = os.path.join(settings.top(repo), naming.branch_word(feature))
-        self.place = Place(repo.root, repo.common, feature, path, settings.shared)
+        here = existing(Git(repo.root), named) if named else {}
+        branch = choose_branch(feature, named, here)
+        self.place = Place(repo.root, repo.common, feature, path, settings.shared, branch)
+        self._tasks: dict[str, str] = {}
+        self._recorded: dict[str, str] = {}
         self._repository = repo
         self._turn = _TURNS[os.path.realpath(repo.common)]
 
@@ -52,8 +62,14 @@ class GitFeature:
         """Whether all tasks work in one worktree, one after the other."""
         return self.place.shared_tree
 
-    def observe(self, branches: Mapping[str, str]) -> GitEvidence:
-        return observing.observe(self.place, branches)
+    @property
+    def branch(self) -> str:
+        """The feature's branch."""
+        return self.place.branch
+
+    def observe(self, branches: Mapping[str, str], recorded: Mapping[str, str] | None = None) -> GitEvidence:
+        self._tasks, self._recorded = dict(branches), dict(recorded or {})
+        return observing.observe(self.place, branches, self._recorded)
 
     def choose_base(self, base: str) -> None:
         """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
@@ -65,14 +81,14 @@ class GitFeature:
 
     def prepare(self, task: str, branch: str, session: str) -> Prepared:
         with self._turn:
-            return trees.prepare(self.place, task, branch, session)
+            return trees.prepare(self.place, task, branch, self.tree_of(task, branch), session)
 
     def has_snapshot(self, session: str, branch: str) -> bool:
         """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
         return trees.newest_snapshot(self.place.root, branch, session, self.place.tip(branch)) is not None
 
     def commit(self, task: str, branch: str, message: str) -> tuple[str, ...]:
-        return trees.commit(self.place, self.place.tree(task), message)
+        return trees.commit(self.place, self.tree_of(task, branch), message)
 
     def changed_files(self, task: str, branch: str) -> list[str]:
         began = naming.base_ref(self.place.feature, task)
@@ -86,8 +102,10 @@ class GitFeature:
         with self._turn:
             return merging.merge(self.place, task, branch, tip, epoch, message)
 
-    def tree_of(self, task: str) -> str:
-        return self.place.tree(task)
+    def tree_of(self, task: str, branch: str) -> str:
+        tasks = {**self._tasks, task: branch}
+        there = existing(self.place.git, tasks.values())
+        return find_homes(self.place, tasks, self._recorded, registered(self.place.git), there)[task]
 
     def integration(self) -> str:
         target = self.place.tip(self.place.branch)
@@ -98,7 +116,7 @@ class GitFeature:
 
     def clear(self, task: str, branch: str) -> Cleared:
         with self._turn:
-            return trees.clear(self.place, task, branch)
+            return trees.clear(self.place, task, branch, self.tree_of(task, branch))
 
     def clear_integration(self) -> None:
         with self._turn:
@@ -106,4 +124,5 @@ class GitFeature:
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
         with self._turn:
-            return starting_over.start_over(self.place, branches, epoch, whole=whole)
+            homes = {task: self.tree_of(task, branch) for task, branch in branches.items()}
+            return starting_over.start_over(self.place, branches, homes, epoch, whole=whole)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from rekindle.adapters import withheld
+from rekindle.adapters.feature_git.homes import find_homes, obstacle
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.git import Git
 from rekindle.adapters.worktrees import UNFINISHED, Registered, registered
@@ -21,8 +22,15 @@ def is_unfinished(tree: Registered) -> bool:
     return tree.locked == UNFINISHED
 
 
-def observe(place: Place, branches: Mapping[str, str]) -> GitEvidence:
-    """Git's word on the feature. `branches` are the tasks' branches by task."""
+def existing(git: Git, branches: Collection[str]) -> dict[str, str]:
+    """The commits of those of these branches that git has."""
+    listed = _refs(git, *dict.fromkeys(f"refs/heads/{name}" for name in branches)) if branches else {}
+    found = {ref.removeprefix("refs/heads/"): commit for ref, commit in listed.items()}
+    return {name: commit for name, commit in found.items() if name in set(branches)}
+
+
+def observe(place: Place, branches: Mapping[str, str], recorded: Mapping[str, str]) -> GitEvidence:
+    """Git's word on the feature. `branches` are the tasks' branches by task, `recorded` their worktrees by branch."""
     git = place.git
     word = naming.branch_word(place.feature)
     heads = _refs(
@@ -35,17 +43,29 @@ def observe(place: Place, branches: Mapping[str, str]) -> GitEvidence:
     tip = heads.pop(f"refs/heads/{place.branch}", None)
     last = private.get(naming.merged_ref(place.feature))
     base_of = {branch: private.get(naming.base_ref(place.feature, task)) for task, branch in branches.items()}
-    ours = [tree for tree in trees if _is_inside(tree.path, place.trees)]
+    there = {ref.removeprefix("refs/heads/") for ref in heads}
+    homes = find_homes(place, branches, recorded, trees, there)
+    at_home = {*homes.values()}
+    ours = [tree for tree in trees[1:] if _is_inside(tree.path, place.trees) or os.path.realpath(tree.path) in at_home]
     elsewhere = {tree.branch: tree.path for tree in trees if tree.branch and tree not in ours}
+    seen = dict(_trees(place, ours))
+    blocked = {
+        task: why.message
+        for task, branch in branches.items()
+        if homes[task] not in seen and (why := obstacle(place, homes[task], branch, trees)) is not None
+    }
     return GitEvidence(
         tip=tip,
-        elsewhere=elsewhere.get(place.branch),
+        target=place.branch,
+        elsewhere=next((tree.path for tree in trees if tree.branch == place.branch), None),
         branches={
             name: _branch(place, name, commit, tip, base_of.get(name), elsewhere.get(name))
             for ref, commit in heads.items()
             for name in [ref.removeprefix("refs/heads/")]
         },
-        trees=dict(_trees(place, ours)),
+        trees=seen,
+        homes=homes,
+        blocked=blocked,
         merges=merges(place, tip, private.get(naming.base_ref(place.feature))) if tip is not None else frozenset(),
         checked={
             task: commit

@@ -43,13 +43,17 @@ class Move:
 
 @dataclass(frozen=True)
 class Place:
-    """A repository (`root`, its common git folder) and one feature of it. `trees` is the folder of its worktrees."""
+    """A repository (`root`, its common git folder) and one feature of it. `trees` is the folder of its worktrees.
+
+    `target_name` is the feature's branch where somebody has given it another name than we would.
+    """
 
     root: str
     common: str
     feature: str
     trees: str
     shared_tree: bool = False
+    target_name: str = ""
 
     @property
     def git(self) -> Git:
@@ -59,16 +63,17 @@ class Place:
     @property
     def branch(self) -> str:
         """The feature's branch."""
-        return naming.feature_branch(self.feature)
+        return self.target_name or naming.feature_branch(self.feature)
 
     @property
     def integration(self) -> str:
         """The worktree that merges are made in."""
         return os.path.join(self.trees, naming.INTEGRATION)
 
-    def tree(self, task: str) -> str:
-        """The worktree of a task."""
-        return os.path.join(self.trees, naming.SHARED if self.shared_tree else naming.branch_word(task))
+    def tree(self, branch: str) -> str:
+        """Where the worktree of a task's branch is made, unless somebody has made it elsewhere."""
+        word = naming.SHARED if self.shared_tree else naming.branch_word(branch.rpartition("/")[2])
+        return os.path.join(self.trees, word)
 
     def is_sound(self, tree: str) -> bool:
         """Whether a folder is a worktree of this repository still: an agent may have taken its `.git` away."""

@@ -7,20 +7,22 @@ from collections.abc import Mapping
 
 from rekindle.adapters.feature_git.observing import is_dirty
 from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.feature_git.trees import commit, mend, remove_clean
+from rekindle.adapters.feature_git.trees import commit, is_shared, mend, remove_clean
 from rekindle.adapters.worktrees import registered
 from rekindle.core.feature import naming
 from rekindle.ports.errors import FeatureBlocked
 from rekindle.ports.feature import StartedOver
 
 
-def start_over(place: Place, tasks: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
-    """Keep the tips of the tasks' branches under private refs, then take branches and worktrees away."""
+def start_over(
+    place: Place, tasks: Mapping[str, str], homes: Mapping[str, str], epoch: str, *, whole: bool
+) -> StartedOver:
+    """Keep the tips of the tasks' branches under private refs, then take branches and worktrees (`homes`) away."""
     kept: dict[str, str] = {}
     for task, branch in tasks.items():
         tip = place.tip(branch)
         tree = next((one for one in registered(place.git) if one.branch == branch), None)
-        if tree is not None and os.path.realpath(tree.path) != os.path.realpath(place.tree(task)):
+        if tree is not None and os.path.realpath(tree.path) != os.path.realpath(homes[task]):
             raise FeatureBlocked(
                 f"{branch} is checked out in {tree.path}", f"free it: git -C {tree.path} switch --detach; then resume"
             )
@@ -32,7 +34,7 @@ def start_over(place: Place, tasks: Mapping[str, str], epoch: str, *, whole: boo
                 commit(place, tree.path, f"What {task} had not committed when it was started over")
                 tip = place.tip(branch)
             place.free_index(tree.path)
-            if place.shared_tree:
+            if is_shared(place, tree.path):
                 place.at(tree.path).output("switch", "--quiet", "--detach")
             elif not remove_clean(place, tree.path):
                 raise FeatureBlocked(

@@ -8,6 +8,7 @@ import shlex
 import time
 
 from rekindle.adapters import restoring, snapshots, withheld, work_tree
+from rekindle.adapters.feature_git.homes import obstacle, registered_at
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, Place
 from rekindle.adapters.git import Git
@@ -49,17 +50,19 @@ def choose_base(place: Place, base: str) -> str:
     return start
 
 
-def prepare(place: Place, task: str, branch: str, session: str) -> Prepared:
-    """Make a task's branch and worktree, whichever is missing."""
+def prepare(place: Place, task: str, branch: str, path: str, session: str) -> Prepared:
+    """Make a task's branch, and its worktree at `path`, whichever is missing."""
     start = place.tip(place.branch)
     if start is None:
         raise GitFailed(f"{place.branch} is gone", f"make it again: git branch {place.branch} COMMIT")
+    blocked = obstacle(place, path, branch, registered(place.git))
+    if blocked is not None:
+        raise blocked
     made = None
     if place.tip(branch) is None:
         place.put_ref(naming.base_ref(place.feature, task), start)
         place.set_ref(f"refs/heads/{branch}", start, None)
         made = start
-    path = place.tree(task)
     fresh = _add_tree(place, path, branch)
     restored = _restore(place, path, branch, session) if fresh and made is None else None
     return Prepared(path, made, fresh, restored, withheld.notice(place.git))
@@ -68,27 +71,14 @@ def prepare(place: Place, task: str, branch: str, session: str) -> Prepared:
 def _add_tree(place: Place, path: str, branch: str) -> bool:
     """Have the branch checked out at the path; whether the worktree is new."""
     known = cleared_of_unfinished(place, path)
-    holder = next((tree for tree in known if tree.branch == branch and tree.path != path), None)
-    if holder is not None and os.path.isdir(holder.path):
-        raise FeatureBlocked(
-            f"{branch} is checked out in {holder.path}",
-            f"free it there (git -C {holder.path} switch --detach), then resume the feature",
-        )
-    here = next((tree for tree in known if os.path.realpath(tree.path) == os.path.realpath(path)), None)
+    here = registered_at(path, known)
     if here is not None and os.path.isdir(path):
         mend(place, path)
         if here.branch != branch:
             _switch(place, here, branch)
         return False
-    if here is not None and here.locked is not None:
-        raise FeatureBlocked(
-            f"the worktree {path} is gone, but locked{f' ({here.locked})' if here.locked else ''}",
-            f"unlock it (git worktree unlock {path}), then resume the feature",
-        )
-    if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
-        raise FeatureBlocked(f"{path} is in the way: it is no worktree of this repository", "move it away, then resume")
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    again = ["--force"] if here is not None or holder is not None else []
+    again = ["--force"] if any(tree is here or tree.branch == branch for tree in known) else []
     add_worktree(place.git, path, *again, path, branch)
     return True
 
@@ -96,10 +86,8 @@ def _add_tree(place: Place, path: str, branch: str) -> bool:
 def cleared_of_unfinished(place: Place, path: str) -> list[Registered]:
     """All worktrees, after one at this path that a killed git has only begun to make is taken away."""
     known = registered(place.git)
-    half = next(
-        (tree for tree in known if is_unfinished(tree) and os.path.realpath(tree.path) == os.path.realpath(path)), None
-    )
-    if half is None:
+    half = registered_at(path, known)
+    if half is None or not is_unfinished(half):
         return known
     place.git.run("worktree", "unlock", half.path)
     place.git.run("worktree", "remove", "--force", half.path)
@@ -113,8 +101,8 @@ def mend(place: Place, path: str) -> None:
     """
     if place.is_sound(path):
         return
-    real = os.path.realpath(path)
-    head = next((tree.head for tree in registered(place.git) if os.path.realpath(tree.path) == real), None)
+    known = registered_at(path, registered(place.git))
+    head = known.head if known is not None else None
     names = place.git.output("ls-tree", "--name-only", "-z", head).split(b"\0")[:-1] if head is not None else []
     if names and not any(os.path.lexists(os.path.join(os.fsencode(path), name)) for name in names):
         raise FeatureBlocked(f"somebody has removed the files of {path}", "move it away, then resume the feature")
@@ -202,12 +190,11 @@ def last_words(stderr: bytes) -> str:
     return (stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"])[-1]
 
 
-def clear(place: Place, task: str, branch: str) -> Cleared:
-    """Take away the worktree and the branch of a merged task, by the tables."""
+def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
+    """Take away the worktree and the branch of a merged task, by the tables. `path` is where its worktree is."""
     tip = place.tip(branch)
     target = place.tip(place.branch)
     merged = tip is not None and target is not None and place.is_ancestor(tip, target)
-    path = place.tree(task)
     tree = next((one for one in registered(place.git) if one.branch == branch), None)
     kept: list[str] = []
     removed = None
@@ -222,8 +209,8 @@ def clear(place: Place, task: str, branch: str) -> Cleared:
             kept.append(f"{branch} is checked out in {tree.path}: it is kept")
         elif verdict.action == "delete":
             place.free_index(tree.path)
-            if place.shared_tree:
-                place.at(path).output("switch", "--quiet", "--detach")
+            if is_shared(place, tree.path):
+                place.at(tree.path).output("switch", "--quiet", "--detach")
                 removed, tree = tree.path, None
             elif remove_clean(place, tree.path):
                 removed, tree = tree.path, None
@@ -236,7 +223,7 @@ def clear(place: Place, task: str, branch: str) -> Cleared:
         tree = None
     deleted = None
     if tip is not None:
-        found = branches.reconcile(branches.Branch(branch, "merged", True, 1, merged, uncommitted=tree is not None))
+        found = branches.reconcile(branches.Branch(branch, "merged", True, 1, merged, held=tree is not None))
         if found.action == "delete":
             place.drop_ref(f"refs/heads/{branch}", tip)
             place.git.run("config", "--remove-section", f"branch.{branch}")
@@ -248,6 +235,11 @@ def clear(place: Place, task: str, branch: str) -> Cleared:
         place.drop_ref(naming.base_ref(place.feature, task))
     _remove_empty(place.trees)
     return Cleared(removed, deleted, tuple(kept))
+
+
+def is_shared(place: Place, path: str) -> bool:
+    """Whether a worktree is the one that all tasks use in turn, and so is never anybody's to remove."""
+    return place.shared_tree and os.path.basename(path) == naming.SHARED
 
 
 def remove_clean(place: Place, path: str) -> bool:

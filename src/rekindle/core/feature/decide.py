@@ -63,8 +63,9 @@ class Situation:
 
     def tree_of(self, task: str) -> WorkTree | None:
         """The worktree that has the task's branch checked out."""
-        branch = self.progress[task].branch
-        return next((tree for tree in self.git.trees.values() if tree.branch == branch), None)
+        branch, home = self.progress[task].branch, self.git.homes.get(task)
+        found = (tree for tree in self.git.trees.values() if tree.branch == branch and home in (None, tree.path))
+        return next(found, None)
 
     def talk_with(self, task: str, role: str, prompt: str) -> Talk:
         """How a task's session stands."""
@@ -254,7 +255,7 @@ def _check(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_st
     if found or not task.reviewer:
         return e.Judge(name, round_, branch.tip, found)
     review = now.talk_with(name, f"review-{round_}", prompt_id(round_))
-    text = prompts.review(task, branch.name, feature_branch(now.feature))
+    text = prompts.review(task, branch.name, now.git.target or feature_branch(now.feature))
     asked = prompt_id(round_, attempt=0 if review.phase in ("absent", "unsaid") else review.tries + 1)
     say = e.Say(name, review.session, "review", task.reviewer, asked, text, round_)
     step = _converse(now, name, review, say, may_start=may_start)

@@ -38,12 +38,19 @@ class Merging(msgspec.Struct, frozen=True):
 
 
 class GitEvidence(msgspec.Struct, frozen=True):
-    """Git's word on a feature. `merges` are (task, epoch) of the merge commits that carry our trailer."""
+    """Git's word on a feature. `merges` are (task, epoch) of the merge commits that carry our trailer.
 
+    `target` is the name of the feature's branch; `homes` are the paths of the tasks' worktrees, there or not yet;
+    `blocked` says by task why its worktree cannot be made.
+    """
+
+    target: str = ""
     tip: str | None = None
     elsewhere: str | None = None
     branches: dict[str, WorkBranch] = {}
     trees: dict[str, WorkTree] = {}
+    homes: dict[str, str] = {}
+    blocked: dict[str, str] = {}
     merges: frozenset[tuple[str, str]] = frozenset()
     checked: dict[str, str] = {}
     merging: Merging | None = None

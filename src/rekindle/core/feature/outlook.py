@@ -5,10 +5,10 @@ Pure: the same value is shown by `--explain` and acted upon by the resume itself
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rekindle.core.feature.evidence import GitEvidence, WorkTree
-from rekindle.core.feature.naming import feature_branch
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import Progress, has_passed, is_merged
 from rekindle.core.journal.analysis import Analysis, Decision, affected, decide
@@ -41,16 +41,16 @@ class Outlook:
 
 
 def outlook(
-    feature: str,
     analysis: Analysis,
     plan: Plan | None,
     known: dict[str, Progress],
     git: GitEvidence,
     kept: frozenset[str] = frozenset(),
+    named: Sequence[str] = (),
 ) -> Outlook:
     """Look at a feature that is to be resumed. An issue that git shows to be overcome asks nothing any more.
 
-    `kept` are tasks whose uncommitted work a snapshot has.
+    `kept` are tasks whose uncommitted work a snapshot has, `named` the branches that the journal calls the feature's.
     """
     issues = tuple(issue for issue in analysis.state.issues if not _is_overcome(issue, known, git))
     decision = decide(analysis.state, interrupted=True)
@@ -60,14 +60,15 @@ def outlook(
     meant = affected(analysis.state, decision.restart_tasks) if decision.case == "B" else decision.restart_tasks
     concerned = tuple(name for name in meant if name not in merged) if decision.case != "A" else ()
     lost = tuple(name for name, one in known.items() if name not in merged | kept and _is_lost(one, git))
+    trees = _trees(known, merged, git)
     return Outlook(
         decision,
         issues,
         tuple(_task(name, one, git) for name, one in known.items()),
-        tuple(_branches(known, merged, git)),
-        tuple(_trees(known, merged, git)),
+        tuple(_branches(known, git, trees)),
+        tuple(tree.row for tree in trees),
         lost,
-        tuple(_warnings(feature, plan, merged, git)),
+        tuple(_warnings(plan, merged, git, named)),
         concerned,
     )
 
@@ -118,58 +119,78 @@ _WHY: dict[tasks.Step, str] = {
 }
 
 
-def _recorded(one: Progress | None, *, merged: bool) -> Recorded:
-    if one is None or (not one.has_branch and not merged):
+def _recorded(one: Progress | None, *, merged: bool, exists: bool) -> Recorded:
+    """What the journal says of a branch. One that is there under a task's name is worked on, recorded or not."""
+    if one is None:
         return "nothing"
-    return "merged" if merged else "in progress"
+    if one.status == SKIPPED and not merged:
+        return "skipped"
+    if merged:
+        return "merged"
+    return "in progress" if one.has_branch or exists else "nothing"
 
 
-def _branches(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> list[Row]:
+def _branches(known: dict[str, Progress], git: GitEvidence, trees: Sequence[_Tree]) -> list[Row]:
     rows = []
     owners = {one.branch: (name, one) for name, one in known.items()}
-    dirty = {tree.branch for tree in git.trees.values() if tree.uncommitted}
+    staying = {tree.branch for tree in trees if tree.row.action not in ("delete", "nothing")}
     for name in dict.fromkeys((*(one.branch for one in known.values() if one.has_branch), *git.branches)):
         task, one = owners.get(name, ("", None))
         found = git.branches.get(name)
         seen = branches.Branch(
             name,
-            _recorded(one, merged=task in merged),
+            _recorded(one, merged=one is not None and is_merged(task, one, git), exists=found is not None),
             found is not None,
             found.commits if found is not None else 0,
             found is not None and found.merged,
-            name in dirty,
+            name in staying or (found is not None and found.elsewhere is not None),
+            git.blocked.get(task, ""),
         )
         verdict = branches.reconcile(seen)
         rows.append(Row(name, verdict.action, verdict.why))
     return rows
 
 
-def _trees(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> list[Row]:
+@dataclass(frozen=True)
+class _Tree:
+    branch: str | None
+    row: Row
+
+
+def _trees(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> list[_Tree]:
     rows = []
     owners = {one.branch: (name, one) for name, one in known.items()}
     there = {tree.branch for tree in git.trees.values()}
     gone = [
-        one.branch for name, one in known.items() if one.has_branch and name not in merged and one.branch not in there
+        WorkTree(git.homes.get(name, ""), one.branch)
+        for name, one in known.items()
+        if one.has_branch and name not in merged and one.status != SKIPPED and one.branch not in there
     ]
-    for tree in (*git.trees.values(), *(WorkTree("", branch) for branch in gone)):
+    for tree in (*git.trees.values(), *gone):
         task, one = owners.get(tree.branch or "", ("", None))
         branch = git.branches.get(tree.branch or "")
+        exists = tree not in gone
         seen = worktrees.Worktree(
             tree.path,
-            _recorded(one, merged=task in merged),
-            bool(tree.path),
+            _recorded(one, merged=task in merged, exists=exists),
+            exists,
             branch is not None and branch.merged,
             tree.uncommitted,
             tree.locked,
+            git.blocked.get(task, ""),
         )
         verdict = worktrees.reconcile(seen)
-        rows.append(Row(tree.path or f"the worktree of {tree.branch}", verdict.action, verdict.why))
+        rows.append(_Tree(tree.branch, Row(tree.path, verdict.action, verdict.why)))
     return rows
 
 
-def _warnings(feature: str, plan: Plan | None, merged: set[str], git: GitEvidence) -> list[str]:
-    branch = feature_branch(feature)
+def _warnings(plan: Plan | None, merged: set[str], git: GitEvidence, named: Sequence[str]) -> list[str]:
+    branch = git.target
     told = []
+    if named and named[0] != branch:
+        told.append(
+            f"the journal names {named[0]} as the feature's branch, and git has no such branch: {branch} is used"
+        )
     if plan is None:
         told.append("the journal has no plan")
     if git.tip is None and git.last_merge is not None:

@@ -13,6 +13,8 @@ import msgspec
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.feature.plan import Plan
+from rekindle.core.feature.records import named_branches
+from rekindle.core.git_names import is_branch_name
 from rekindle.core.journal.run import PENDING, Qa, RunState
 
 #: The answers to the questions of a resume that change what becomes of tasks.
@@ -38,17 +40,18 @@ class Progress(msgspec.Struct):
 def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Progress]:
     """Fold the runs of a lineage, oldest first."""
     root = runs[0].sid if runs else ""
+    own = named_branches(runs)
     found = {task.id: Progress(root, work_branch(feature, task.id)) for task in plan.tasks}
     for run in runs:
         for choice in run.work.choices:
             for name in choice.tasks:
                 if name in found:
-                    found[name] = _decided(found[name], run.sid, feature, name, choice.choice, choice.instructions)
+                    found[name] = _decided(found[name], run.sid, choice.choice, choice.instructions)
         for name, task in run.work.tasks.items():
             if name in found and task.status is not None:
                 found[name].status = task.status
         for branch, known in run.work.branches.items():
-            if known.task in found:
+            if known.task in found and branch not in own and is_branch_name(branch):
                 one = found[str(known.task)]
                 one.branch, one.has_branch = branch, True
                 one.merged = known.merged if known.merged is not None else one.merged
@@ -75,9 +78,9 @@ def has_passed(name: str, one: Progress, git: GitEvidence) -> bool:
     return one.qa is not None and one.qa.result == "passed"
 
 
-def _decided(before: Progress, sid: str, feature: str, name: str, choice: str, instructions: str) -> Progress:
+def _decided(before: Progress, sid: str, choice: str, instructions: str) -> Progress:
     if choice == START_OVER:
-        return Progress(sid, work_branch(feature, name))
+        return Progress(sid, before.branch)
     if choice == INSTRUCT:
         rounds = (before.qa.round or 0) if before.qa is not None else 0
         return Progress(

@@ -9,20 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Recorded = Literal["merged", "in progress", "nothing"]
-Action = Literal["delete", "nothing", "go on", "start", "make again", "keep", "warn"]
+Recorded = Literal["merged", "in progress", "skipped", "nothing"]
+Action = Literal["delete", "nothing", "go on", "start", "make again", "keep", "warn", "blocked"]
 
 
 @dataclass(frozen=True)
 class Branch:
-    """One branch from both sides. `commits`: how many it has that the feature's branch had not when it began."""
+    """One branch from both sides. `commits`: how many it has that the feature's branch had not when it began.
+
+    `held`: a worktree that has it checked out stays. `blocked` says why no worktree can have it.
+    """
 
     name: str
     recorded: Recorded
     exists: bool
     commits: int = 0
     merged: bool = False
-    uncommitted: bool = False
+    held: bool = False
+    blocked: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ _TABLE: dict[tuple[Recorded, bool], Verdict] = {
     ("merged", False): Verdict("nothing", "it is merged and gone, as it should be"),
     ("in progress", True): Verdict("go on", "it has work on it"),
     ("in progress", False): Verdict("make again", "it is lost: it is made again and its task is started over"),
+    ("skipped", True): Verdict("keep", "its task is left out: it is kept"),
+    ("skipped", False): Verdict("nothing", "its task is left out"),
     ("nothing", True): Verdict("warn", "the journal does not know it: it is left alone"),
     ("nothing", False): Verdict("nothing", "nobody speaks of it"),
 }
@@ -48,8 +54,10 @@ def reconcile(branch: Branch) -> Verdict:
     verdict = _TABLE[branch.recorded, branch.exists]
     if verdict.action == "delete" and not branch.merged:
         return Verdict("keep", "the journal calls it merged, git does not: it is kept")
-    if verdict.action == "delete" and branch.uncommitted:
-        return Verdict("keep", "it is merged, but its worktree has uncommitted changes: it is kept")
+    if verdict.action == "delete" and branch.held:
+        return Verdict("keep", "it is merged, but its worktree stays: it is kept")
+    if verdict.action in ("go on", "make again") and branch.blocked:
+        return Verdict("blocked", f"{branch.blocked}: its task rests until you have put that right")
     if verdict.action == "go on" and not branch.commits:
         return Verdict("start", "it has no commits yet: its agent is started again")
     return verdict

@@ -12,7 +12,7 @@ from rekindle.core.reconcile.branches import Recorded, Verdict
 
 @dataclass(frozen=True)
 class Worktree:
-    """One worktree from both sides."""
+    """One worktree from both sides. `blocked` says why it cannot be made again."""
 
     path: str
     recorded: Recorded
@@ -20,6 +20,7 @@ class Worktree:
     merged: bool = False
     uncommitted: bool = False
     locked: bool = False
+    blocked: str = ""
 
 
 _TABLE: dict[tuple[Recorded, bool], Verdict] = {
@@ -27,6 +28,8 @@ _TABLE: dict[tuple[Recorded, bool], Verdict] = {
     ("merged", False): Verdict("nothing", "its task is merged, and it is gone"),
     ("in progress", True): Verdict("go on", "its task goes on in it"),
     ("in progress", False): Verdict("make again", "it is gone: it is made again from its branch"),
+    ("skipped", True): Verdict("keep", "its task is left out: it is kept"),
+    ("skipped", False): Verdict("nothing", "its task is left out"),
     ("nothing", True): Verdict("warn", "the journal does not know it: it is left alone"),
     ("nothing", False): Verdict("nothing", "nobody speaks of it"),
 }
@@ -35,6 +38,8 @@ _TABLE: dict[tuple[Recorded, bool], Verdict] = {
 def reconcile(tree: Worktree) -> Verdict:
     """What to do about a worktree."""
     verdict = _TABLE[tree.recorded, tree.exists]
+    if verdict.action == "make again" and tree.blocked:
+        return Verdict("blocked", f"{tree.blocked}: its task rests until you have put that right")
     if verdict.action != "delete":
         return verdict
     if not tree.merged:

@@ -100,6 +100,8 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
     repository: str | None = None
     worktree: str | None = None
     branch: str | None = None
+    #: whoever begins the session tells the journal of its work tree
+    worktree_told: bool = False
     native: bool = True
     #: the agent is used as an interactive program
     terminal: bool = False

@@ -1,0 +1,103 @@
+"""Where git has the worktrees of tasks, where they would be made, and what stands in the way of that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+
+from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.files import is_below
+from rekindle.adapters.worktrees import UNFINISHED, Registered
+from rekindle.core.feature import naming
+from rekindle.core.git_names import is_git_name
+from rekindle.core.reconcile import homes
+from rekindle.ports.errors import FeatureBlocked
+
+
+def find_homes(
+    place: Place,
+    tasks: Mapping[str, str],
+    recorded: Mapping[str, str],
+    known: Sequence[Registered],
+    existing: Collection[str],
+) -> dict[str, str]:
+    """The path of each task's worktree. `tasks` are branches by task, `recorded` the journal's paths by branch."""
+    linked = [
+        homes.Linked(path, tree.branch, os.path.isdir(path), is_below(path, _top(place)))
+        for tree in known[1:]  # the first is the user's own checkout
+        for path in [os.path.realpath(tree.path)]
+        if os.path.basename(path) != naming.INTEGRATION and tree.locked != UNFINISHED
+    ]
+    if place.shared_tree:
+        return _shared(place, tasks, linked)
+    meant = set(tasks.values())
+    records = {branch: _record(place, path, known) for branch, path in recorded.items() if branch in meant}
+    folder = homes.Folder(lambda branch: _plain(place, branch), lambda branch: _unique(place, branch))
+    return homes.homes(tasks, linked, records, existing, folder)
+
+
+def _top(place: Place) -> str:
+    """The folder of the worktrees of all features."""
+    return os.path.realpath(os.path.dirname(place.trees))
+
+
+def _plain(place: Place, branch: str) -> str:
+    return os.path.join(_top(place), os.path.relpath(place.tree(branch), os.path.dirname(place.trees)))
+
+
+def _unique(place: Place, branch: str) -> str:
+    return os.path.join(os.path.dirname(_plain(place, branch)), naming.branch_word(branch))
+
+
+def _shared(place: Place, tasks: Mapping[str, str], linked: Sequence[homes.Linked]) -> dict[str, str]:
+    """All tasks in one worktree, except those that somebody has given another one already."""
+    held = {one.branch: one.path for one in linked if one.exists and one.inside}
+    return {task: held.get(branch, _plain(place, branch)) for task, branch in tasks.items()}
+
+
+def _record(place: Place, path: str, known: Sequence[Registered]) -> homes.Record:
+    """A path of the journal's. Fit is one in the folder of worktrees, by no link, that no other worktree is around."""
+    top = _top(place)
+    real = os.path.realpath(os.path.join(place.root, path))
+    parts = os.path.relpath(real, top).split(os.sep)
+    around = (os.path.realpath(tree.path) for tree in known[1:])
+    fit = (
+        not any(part.startswith(".") or is_git_name(part) for part in parts)
+        and not is_below(os.path.join(top, os.path.basename(place.trees)), real)
+        and not any(is_below(real, tree) and real != tree for tree in around)
+    )
+    return homes.Record(real, fit)
+
+
+def obstacle(place: Place, path: str, branch: str, known: Sequence[Registered]) -> FeatureBlocked | None:
+    """Why a branch cannot be checked out at a path, with what a person can do about it; None if it can."""
+    holder = next(
+        (tree for tree in known if tree.branch == branch and os.path.realpath(tree.path) != os.path.realpath(path)),
+        None,
+    )
+    if holder is not None and os.path.isdir(holder.path):
+        return FeatureBlocked(
+            f"{branch} is checked out in {holder.path}",
+            f"free it there (git -C {holder.path} switch --detach), then resume the feature",
+        )
+    here = registered_at(path, known)
+    if here is not None and os.path.isdir(path):
+        return None
+    if here is not None and here.locked is not None and here.locked != UNFINISHED:
+        return FeatureBlocked(
+            f"the worktree {path} is gone, but locked{f' ({here.locked})' if here.locked else ''}",
+            f"unlock it (git worktree unlock {path}), then resume the feature",
+        )
+    if os.path.realpath(path) != os.path.join(_top(place), os.path.relpath(path, _top(place))):
+        return FeatureBlocked(f"there is a symbolic link on the way to {path}", "take the link away, then resume")
+    if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
+        return FeatureBlocked(
+            f"{path} is in the way: it is no worktree of this repository", "move it away, then resume"
+        )
+    return None
+
+
+def registered_at(path: str, known: Sequence[Registered]) -> Registered | None:
+    """The worktree that git has registered at a path."""
+    real = os.path.realpath(path)
+    return next((tree for tree in known if os.path.realpath(tree.path) == real), None)

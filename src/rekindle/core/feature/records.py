@@ -1,0 +1,39 @@
+"""What a journal says about names: the feature's branch and the worktrees of branches. Others choose other names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from rekindle.core.feature.naming import branch_word, feature_branch
+from rekindle.core.git_names import is_branch_name
+from rekindle.core.journal.event import text
+from rekindle.core.journal.run import RunState
+
+
+def named_branches(runs: Sequence[RunState]) -> tuple[str, ...]:
+    """The branches that checkpoints and starts of runs name as the feature's, newest first."""
+    found: list[str] = []
+    for run in reversed(runs):
+        checkpoint = run.work.checkpoint
+        if checkpoint is not None:
+            found.append(text(checkpoint.branch) or "")
+        if run.start is not None:
+            found.append(run.start.branch or "")
+    return tuple(dict.fromkeys(name for name in found if is_branch_name(name)))
+
+
+def choose_branch(feature: str, named: Sequence[str], existing: Collection[str]) -> str:
+    """The branch that a feature's work comes together on: the newest that is there, else one with a usual name."""
+    usual = {f"{kind}/{branch_word(feature)}" for kind in ("feature", "hotfix", "refactor")}
+    there = next((name for name in named if name in existing), None)
+    return there or next((name for name in named if name in usual), feature_branch(feature))
+
+
+def recorded_trees(runs: Sequence[RunState]) -> dict[str, str]:
+    """Where the journal says that the worktree of a branch was made; the newest word counts."""
+    return {
+        tree.branch: path
+        for run in runs
+        for path, tree in run.work.worktrees.items()
+        if tree.branch is not None and not tree.removed
+    }
