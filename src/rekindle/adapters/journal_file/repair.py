@@ -1,4 +1,4 @@
-"""Verifies a journal line by line, and rewrites a damaged one without its unreadable lines, the original kept."""
+"""Verifies a journal by the rules it is read by; rewrites a damaged one without its bad lines, the original kept."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rekindle.adapters import files
 from rekindle.adapters.journal_file import blocks, lock
 from rekindle.core.journal.decode import BLANK, MALFORMED, UNKNOWN_VERSION, decode_line
+from rekindle.core.journal.rules import Problem, problems
 from rekindle.ports.errors import JournalError
 
 Damage = tuple[int, int, str]
@@ -28,18 +29,26 @@ class Verdict:
     unknown_version: tuple[int, ...]
     torn_tail: bool
     byte_order_mark: bool
+    problems: tuple[Problem, ...] = ()
 
     @property
     def is_whole(self) -> bool:
         """Whether there is nothing that `repair` would change."""
         return not self.damaged and not self.torn_tail and not self.byte_order_mark
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether the file is whole, and what it says is in order."""
+        return self.is_whole and not self.problems
+
 
 def verify(path: Path) -> Verdict:
     """Look at every line. Reads only."""
     fd = _open(path)
     try:
-        return _verify(fd, os.fstat(fd).st_size)
+        size = os.fstat(fd).st_size
+        broken = problems(decode_line(line) for line, _ in _lines(fd, size))
+        return replace(_verify(fd, size), problems=tuple(broken))
     finally:
         os.close(fd)
 

@@ -11,6 +11,7 @@ from rekindle.adapters.journal_file.repair import Verdict
 from rekindle.adapters.journal_file.repair import repair as repair_file
 from rekindle.adapters.journal_file.repair import verify as verify_file
 from rekindle.cli.options import complete_features, json_option, print_json
+from rekindle.cli.outcome import printable
 from rekindle.wiring import journal_path
 
 
@@ -23,14 +24,17 @@ def journal() -> None:
 @click.argument("what", shell_complete=complete_features)
 @json_option
 def verify(what: str, as_json: bool) -> int:
-    """Look at every line of WHAT (a feature or a path). Exit status 1 if something is damaged."""
+    """Look at every line of WHAT (a feature or a path) by the rules that `rekindle analyze` reads it by.
+
+    Exit status 1 if a line is damaged or breaks a rule; each is named.
+    """
     path, _ = journal_path(os.environ, what)
     verdict = verify_file(path)
     if as_json:
         print_json(_object(path, verdict))
     else:
         _print(path, verdict)
-    return 0 if verdict.is_whole else 1
+    return 0 if verdict.is_sound else 1
 
 
 @journal.command()
@@ -54,21 +58,26 @@ def _object(path: Path, verdict: Verdict) -> dict[str, object]:
         "path": str(path),
         "lines": verdict.lines,
         "events": verdict.events,
-        "whole": verdict.is_whole,
+        "whole": verdict.is_sound,
         "damaged": [{"line": line, "offset": offset, "problem": what} for line, offset, what in verdict.damaged],
         "unknown_version": list(verdict.unknown_version),
+        "problems": [{"line": one.line, "rule": one.rule, "problem": one.problem} for one in verdict.problems],
         "torn_tail": verdict.torn_tail,
         "byte_order_mark": verdict.byte_order_mark,
     }
 
 
 def _print(path: Path, verdict: Verdict) -> None:
-    if verdict.is_whole:
+    if verdict.is_sound:
         print(f"{path}: {verdict.events} events, whole.")
     for line, offset, what in verdict.damaged[:50]:
         print(f"{path}:{line}: (byte {offset}) {what}")
     if len(verdict.damaged) > 50:
         print(f"… and {len(verdict.damaged) - 50} more damaged lines")
+    for one in verdict.problems[:50]:
+        print(f"{path}:{one.line}: {printable(one.problem)} ({one.rule})")
+    if len(verdict.problems) > 50:
+        print(f"… and {len(verdict.problems) - 50} more problems")
     if verdict.torn_tail:
         print(f"{path}: the last line has no newline (a writer was cut off, or is at it); the next append closes it")
     if verdict.byte_order_mark:

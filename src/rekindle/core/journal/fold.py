@@ -36,8 +36,41 @@ class JournalState(msgspec.Struct):
         return [run.sid for run in self.sids.values() if not run.is_run]
 
 
+class Arrangement:
+    """Which line counts for which run: the one set of rules by which a journal is read, and verified (rules.py).
+
+    `overridden` are lines with the later line that takes their place. `members` are the lines of each sid in the order
+    of the run, `homeless` those without a sid that stand where no run is open.
+    """
+
+    def __init__(self, events: list[tuple[int, Event]]) -> None:
+        self.overridden = _overridden(events)
+        kept = [(line, event) for line, event in events if line not in self.overridden]
+        #: every sid in the order of its first kept line, and whether it is a run
+        self.is_run: dict[str, bool] = {}
+        for _, event in kept:
+            if event.sid is not None:
+                self.is_run[event.sid] = self.is_run.get(event.sid, False) or ev.makes_run(event.type)
+        assigned, self.homeless = _assign(kept, self.is_run)
+        self.members = {sid: _in_run_order(items) for sid, items in assigned.items()}
+
+    def fold_into(self, state: JournalState) -> None:
+        """Add up what the runs amount to."""
+        state.duplicates = len(self.overridden)
+        for sid, is_run in self.is_run.items():
+            run = state.sids[sid] = RunState(sid, is_run=is_run)
+            for _, event in self.members[sid]:
+                count(run, event.seq, event.feature, event.ts)
+                evolve(run, event)
+
+
 def fold(decoded: Iterable[Decoded]) -> JournalState:
     """Fold a journal's decoded lines, given in file order from the first."""
+    return fold_arranged(decoded)[0]
+
+
+def fold_arranged(decoded: Iterable[Decoded]) -> tuple[JournalState, Arrangement]:
+    """The same, with the lines that it was made of."""
     state = JournalState()
     events: list[tuple[int, Event]] = []
     for line, item in enumerate(decoded, start=1):
@@ -51,58 +84,51 @@ def fold(decoded: Iterable[Decoded]) -> JournalState:
                 state.unknown_version.append(line)
             case Blank():
                 pass
-    kept = _without_overridden(events)
-    state.duplicates = len(events) - len(kept)
-    for _, event in kept:
-        if event.sid is not None:
-            run = state.sids.setdefault(event.sid, RunState(event.sid))
-            run.is_run = run.is_run or ev.makes_run(event.type)
-    for sid, members in _in_run_order(_assign(kept, state.sids)).items():
-        run = state.sids[sid]
-        for event in members:
-            count(run, event.seq, event.feature, event.ts)
-            evolve(run, event)
-    return state
+    arranged = Arrangement(events)
+    arranged.fold_into(state)
+    return state, arranged
 
 
-def _without_overridden(events: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
+def _overridden(events: list[tuple[int, Event]]) -> dict[int, int]:
     last: dict[tuple[str, int], int] = {}
     for line, event in events:
         if event.sid is not None and event.seq is not None:
             last[event.sid, event.seq] = line
-    return [
-        (line, event)
+    return {
+        line: last[event.sid, event.seq]
         for line, event in events
-        if event.sid is None or event.seq is None or last[event.sid, event.seq] == line
-    ]
+        if event.sid is not None and event.seq is not None and last[event.sid, event.seq] != line
+    }
 
 
-def _assign(kept: list[tuple[int, Event]], sids: dict[str, RunState]) -> dict[str, list[tuple[int, Event]]]:
+_Lines = list[tuple[int, Event]]
+
+
+def _assign(kept: _Lines, is_run: dict[str, bool]) -> tuple[dict[str, _Lines], _Lines]:
     """Give every event its sid: its own or, where it has none, the newest run that is open at its place."""
-    members: dict[str, list[tuple[int, Event]]] = {}
+    members: dict[str, _Lines] = {}
+    homeless: _Lines = []
     begun: dict[str, bool] = {}
     for line, event in kept:
         sid = event.sid
         if sid is None:
             sid = next((name for name in reversed(begun) if not begun[name]), None)
             if sid is None:
+                homeless.append((line, event))
                 continue
-        elif sids[sid].is_run:
+        elif is_run[sid]:
             begun.setdefault(sid, False)
         members.setdefault(sid, []).append((line, event))
         if event.type == ev.SESSION_END and sid in begun:
             begun[sid] = True
-    return members
+    return members, homeless
 
 
-def _in_run_order(members: dict[str, list[tuple[int, Event]]]) -> dict[str, list[Event]]:
-    ordered: dict[str, list[Event]] = {}
-    for sid, items in members.items():
-        keyed: list[tuple[int, int, Event]] = []
-        anchor = -1
-        for line, event in items:
-            anchor = event.seq if event.seq is not None else anchor
-            keyed.append((anchor, line, event))
-        keyed.sort(key=lambda item: item[:2])
-        ordered[sid] = [event for _, _, event in keyed]
-    return ordered
+def _in_run_order(items: _Lines) -> _Lines:
+    keyed: list[tuple[int, int, Event]] = []
+    anchor = -1
+    for line, event in items:
+        anchor = event.seq if event.seq is not None else anchor
+        keyed.append((anchor, line, event))
+    keyed.sort(key=lambda item: item[:2])
+    return [(line, event) for _, line, event in keyed]
