@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import subprocess
 import tempfile
 import time
@@ -169,12 +170,18 @@ class Yard:
                 return 0, told
             status, told = self.run("resume", FEATURE)
             if status == 3 and left:
-                answer = left.pop(0)
-                status, told = self.run("resume", FEATURE, *(self.shop.yes() if answer == ("--trust",) else answer))
+                status, told = self.run("resume", FEATURE, *self._typed(left.pop(0), told))
             if status in (0, 3) or _shortened(told) == before:
                 break
             before = _shortened(told)
         return status, told
+
+    def _typed(self, answer: tuple[str, ...], told: str) -> tuple[str, ...]:
+        """An answer as a person types it: a single flag is copied with its value from the message that offers it."""
+        if answer == ("--trust",):
+            return self.shop.yes()
+        offered = re.search(rf"rekindle resume {FEATURE} ([^;`\n]*?{answer[0]} [\w./@:-]+)", told)
+        return tuple(shlex.split(offered[1])) if len(answer) == 1 and offered is not None else answer
 
     # What there is
 

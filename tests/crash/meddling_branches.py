@@ -249,15 +249,22 @@ BRANCHES: tuple[Meddling, ...] = (
         _push_work,
         allows=Allows(history="more", says=(r"task c.*(by|not)|by another hand",)),
     ),
-    Meddling("the feature is reset by one merge", _reset_by_one, allows=Allows(says=_REWRITTEN, again=True)),
-    Meddling("the feature is reset to its base", _reset_to_base, allows=Allows(says=_REWRITTEN, again=True)),
     Meddling(
-        "the feature is reset while it works", _reset_by_one, down=False, allows=Allows(says=_REWRITTEN, again=True)
+        "the feature is reset by one merge", _reset_by_one, allows=Allows(history="more", says=_REWRITTEN, again=True)
+    ),
+    Meddling(
+        "the feature is reset to its base", _reset_to_base, allows=Allows(history="more", says=_REWRITTEN, again=True)
+    ),
+    Meddling(
+        "the feature is reset while it works",
+        _reset_by_one,
+        down=False,
+        allows=Allows(history="more", says=_REWRITTEN, again=True),
     ),
     Meddling(
         "the feature is rebased onto new work",
         _rebase,
-        allows=Allows({"upstream.txt": "new"}, history="more", says=_REWRITTEN),
+        allows=Allows({"upstream.txt": "new"}, history="more", says=_REWRITTEN, merged_by_hand=True),
     ),
     Meddling(
         "the feature is squashed",
