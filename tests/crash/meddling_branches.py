@@ -228,6 +228,7 @@ def void(_: str) -> None:
 
 
 _REWRITTEN = (r"rewritten|reset|no longer|moved back|is missing",)
+_RESET = Allows(history="more", says=_REWRITTEN, again=True)
 _STRAY = Allows(asks=(r"mine/\w+|renamed|not on|other branch|elsewhere|--take|its branch",), leaves=True, again=True)
 _BY_HAND = Allows(history="other", merged_by_hand=True, says=(r"by hand|not ours|another hand|merged by|somebody",))
 _LOST = Allows(again=True)
@@ -249,17 +250,13 @@ BRANCHES: tuple[Meddling, ...] = (
         _push_work,
         allows=Allows(history="more", says=(r"task c.*(by|not)|by another hand",)),
     ),
-    Meddling(
-        "the feature is reset by one merge", _reset_by_one, allows=Allows(history="more", says=_REWRITTEN, again=True)
-    ),
-    Meddling(
-        "the feature is reset to its base", _reset_to_base, allows=Allows(history="more", says=_REWRITTEN, again=True)
-    ),
+    Meddling("the feature is reset by one merge", _reset_by_one, allows=_RESET),
+    Meddling("the feature is reset to its base", _reset_to_base, allows=_RESET),
     Meddling(
         "the feature is reset while it works",
         _reset_by_one,
         down=False,
-        allows=Allows(history="more", says=_REWRITTEN, again=True),
+        allows=_RESET,
     ),
     Meddling(
         "the feature is rebased onto new work",
