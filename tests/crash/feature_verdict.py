@@ -181,11 +181,18 @@ def _begun(yard: Yard, lines: list[str]) -> Counter[str]:
 
 
 def _lost_commits(yard: Yard, allows: Allows) -> list[str]:
+    """Commits of agents that no ref has any more, and work that is called lost although it is there."""
     if allows.loses_commits:
         return []
     heads = re.findall(r"^HEAD ([0-9a-f]+)$", yard.git("worktree", "list", "--porcelain"), re.MULTILINE)
     reachable = set(yard.git("rev-list", "--all", *(one for one in heads if one.strip("0"))).split())
-    return [f"an agent's commit {one[:12]} is in no ref" for one in yard.lines("commits") if one not in reachable]
+    made = [line.split() for line in yard.lines("commits")]
+    wrong = [f"an agent's commit {one[:12]} ({what}) is in no ref" for one, what in made if one not in reachable]
+    for task in set(re.findall(r"task (\S+): started over, nothing of its work was left", yard.said())):
+        first = next((one for one, what in made if what.partition("-")[0] == task), None)
+        if first in reachable:
+            wrong.append(f"{task}: it says that nothing of its work was left, and {first[:12]} is there")
+    return wrong
 
 
 def _around(yard: Yard, allows: Allows, told: str) -> list[str]:

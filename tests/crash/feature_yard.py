@@ -28,7 +28,7 @@ SECONDS: Final = 150.0
 _RESUMES: Final = 5
 _SCRIPTS: Final = {
     "effect": 'echo "$1" >> {here}/effects\n',
-    "commit": 'git add -A && git commit -q -m "$1"; git rev-parse HEAD >> {here}/commits\n',
+    "commit": 'git add -A && git commit -q -m "$1"; echo "$(git rev-parse HEAD) $1" >> {here}/commits\n',
     "gate": (
         "touch {here}/at-$1; n=0\nuntil test -e {here}/go-$1 || test $n -gt 1200; do n=$((n+1)); sleep 0.05; done\n"
     ),

@@ -147,6 +147,11 @@ def _delete_tree(yard: Yard, task: str) -> None:
     shutil.rmtree(tree_of(yard, task))
 
 
+def _move_away(yard: Yard, task: str) -> None:
+    """What is left where a worktree was."""
+    shutil.move(yard.trees / task, yard.machine.home / f"away-{task}")
+
+
 def _delete_git_file(yard: Yard, task: str) -> None:
     (tree_of(yard, task) / ".git").unlink()
 
@@ -307,7 +312,14 @@ BRANCHES: tuple[Meddling, ...] = (
         allows=Allows(asks=("reset|gone|lost",), again=True, loses_commits=True),
     ),
     Meddling("a worktree is deleted", _delete_tree, allows=_LOST),
-    Meddling("a worktree is deleted while it works", _delete_tree, down=False, allows=_LOST),
+    Meddling(
+        "a worktree is deleted while it works",
+        _delete_tree,
+        down=False,
+        undo=_move_away,
+        allows=Allows(asks=("somebody has removed the files of .*move it away",), again=True, leaves=True),
+        undone=_LOST,
+    ),
     Meddling("a worktree loses its .git", _delete_git_file),
     Meddling("a worktree loses its .git while it works", _delete_git_file, down=False),
     Meddling("the integration worktree is deleted", _delete_integration),
