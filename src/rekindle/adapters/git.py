@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from rekindle.adapters import git_config, git_process
 from rekindle.adapters.git_process import Process, Setting
+from rekindle.core.git_complaints import reason
 from rekindle.ports.errors import GitFailed
 
 #: Longer than any honest work on a tree; whoever waits for git waits in a thread.
@@ -93,7 +94,7 @@ class Git:
         return git_config.policy(self.folder)
 
     def output(self, *words: str, stdin: bytes = b"") -> bytes:
-        """Standard output of a call that succeeds. Raises GitFailed with git's last words."""
+        """Standard output of a call that succeeds. Raises GitFailed with git's reasons."""
         return self._checked(words, self.run(*words, stdin=stdin))
 
     def outputs(self, *calls: Sequence[str]) -> list[bytes]:
@@ -139,7 +140,6 @@ class Git:
 
     def _checked(self, words: Sequence[str], done: Done) -> bytes:
         if done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            what = said[-1].removeprefix("fatal: ") if said else f"status {done.returncode}"
+            what = reason(done.stderr) if done.stderr.strip() else f"status {done.returncode}"
             raise GitFailed(f"git {words[0]} in {self.folder}: {what}", "see what `git status` says there")
         return done.stdout

@@ -103,8 +103,16 @@ class FeatureGit(Protocol):
         """Where a task's worktree is, or would be."""
         ...
 
-    def integration(self) -> str:
-        """The integration worktree, with the feature's tip checked out where no merge is under way."""
+    def integration(self, tip: str = "") -> str:
+        """The integration worktree: clean, with the feature's tip checked out, or with the merge of `tip` in it."""
+        ...
+
+    def keep_left(self, wave: int) -> None:
+        """Keep what the checks of a wave have left behind in the integration worktree."""
+        ...
+
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of what was done since this was asked last."""
         ...
 
     def clear(self, task: str, branch: str) -> Cleared:
@@ -112,7 +120,7 @@ class FeatureGit(Protocol):
         ...
 
     def clear_integration(self) -> None:
-        """Remove the integration worktree, if it is clean."""
+        """Remove the integration worktree, and the one that tasks have shared; what is in no commit is kept."""
         ...
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:

@@ -7,6 +7,7 @@ write it down, and an event carries an id, so that nothing is told twice.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import shlex
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
@@ -77,6 +78,13 @@ class Hands:
 
     async def do(self, effect: e.Effect, now: Situation) -> None:
         """Carry out one effect. Raises RekindleError with what to do."""
+        try:
+            await self._carry_out(effect, now)
+        finally:
+            for told in self.tools.git.notices():
+                await self.warn(told, "git", f"notice-{hashlib.sha256(told.encode()).hexdigest()[:12]}")
+
+    async def _carry_out(self, effect: e.Effect, now: Situation) -> None:
         match effect:
             case e.MakeFeature():
                 start = await asyncio.to_thread(self.tools.git.make_feature, self.order.base)
@@ -118,7 +126,7 @@ class Hands:
                 failed: Data = {"taskId": effect.task, "error": effect.error, "attempts": effect.attempts}
                 await self._tell(ev.TASK_FAILED, failed, f"failed-{effect.task}")
             case e.Block():
-                await self._block(effect)
+                await self._block(effect, now)
             case e.Report():
                 asking = open_questions(self.tools.supervisor.engine.session(effect.session))
                 name = next((one.id for one in asking if one.title == effect.question), effect.session)
@@ -130,6 +138,7 @@ class Hands:
                 tree = await asyncio.to_thread(self.tools.git.integration)
                 key = f"wave-{effect.wave}-{effect.tip[:12]}"
                 found = await self._commands(effect.commands, tree, key, {"wave": effect.wave})
+                await asyncio.to_thread(self.tools.git.keep_left, effect.wave)
                 for issue in found:
                     met: Data = {"file": None, "line": None, "error": f"wave {effect.wave}: {issue}", "attempts": 1}
                     await self._tell(ev.ERROR_ENCOUNTERED, {**met, "resolved": False}, f"{key}-error")
@@ -201,8 +210,11 @@ class Hands:
         known = effect.session in now.sessions
         if not known:
             planned = self.order.plan.task(effect.task)
-            merges = effect.role == "merge"
-            tree = await asyncio.to_thread(self.tools.git.integration) if merges else await self._tree(effect.task, now)
+            if effect.role == "merge":
+                tip = now.git.branches[now.progress[effect.task].branch].tip
+                tree = await asyncio.to_thread(self.tools.git.integration, tip)
+            else:
+                tree = await self._tree(effect.task, now)
             created = f.Created(
                 at=engine.clock(),
                 session=effect.session,
@@ -296,11 +308,13 @@ class Hands:
             await self.warn(sentence, f"task {effect.task}", f"kept-{effect.task}-{number}")
         self.memory.settled.add(effect.task)
 
-    async def _block(self, effect: e.Block) -> None:
+    async def _block(self, effect: e.Block, now: Situation) -> None:
         self.memory.problems[effect.task] = effect.problem
         if effect.is_blocker:
             agent = self.order.plan.task(effect.task).agent
+            branch = now.git.branches.get(now.progress[effect.task].branch)
             data = {"description": effect.problem, "agent": agent, "task": effect.task}
+            data |= {"commit": branch.tip} if branch is not None else {}
             await self._tell(ev.BLOCKER_REPORTED, data, f"blocked-{effect.task}")
         else:
             await self.warn(effect.problem, f"task {effect.task}", f"blocked-{effect.task}")

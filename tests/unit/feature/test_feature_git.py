@@ -257,46 +257,12 @@ def test_a_conflict_waits_in_the_integration_worktree_and_is_finished_there(repo
     seen = repo.seen(feature, "a", "b")
     assert seen.merging is not None and seen.merging.conflicts == ("same.txt",)
     assert repo.merged(feature, "b") is None
-    Path(feature.integration(), "same.txt").write_text("one and two\n")
+    Path(feature.place.integration, "same.txt").write_text("one and two\n")
     resolved = repo.seen(feature, "b").merging
     assert resolved is not None and resolved.conflicts == ()
     assert repo.merged(feature, "b")
     assert repo.git("show", "feature/shop:same.txt") == "one and two"
     assert repo.seen(feature, "a", "b").merges == {("a", "e1"), ("b", "e1")}
-
-
-def in_conflict(repo: Repo) -> tuple[GitFeature, Path]:
-    """A feature with a merge of `b` that conflicts, and the worktree in which it waits."""
-    feature = repo.begun("a", "b")
-    repo.worked(feature, "a", "same.txt", "one\n")
-    repo.worked(feature, "b", "same.txt", "two\n")
-    repo.merged(feature, "a")
-    assert repo.merged(feature, "b") is None
-    return feature, Path(feature.integration())
-
-
-def test_a_conflict_whose_resolution_somebody_has_committed_is_merged_with_it(repo: Repo) -> None:
-    feature, tree = in_conflict(repo)
-    (tree / "same.txt").write_text("one and two\n")
-    (tree / "built.txt").write_text("what a test run leaves lying about")
-    repo.git("commit", "-q", "-m", "resolved", "same.txt", "-i", cwd=tree)
-    assert repo.merged(feature, "b") == repo.git("rev-parse", "feature/shop")
-    assert repo.git("show", "feature/shop:same.txt") == "one and two"
-    assert repo.seen(feature, "a", "b").merges == {("a", "e1"), ("b", "e1")}
-    assert len(repo.git("rev-list", "--first-parent", "main..feature/shop").split()) == 2
-
-
-def test_commits_that_are_no_merge_are_kept_by_a_ref_and_the_conflict_comes_back(repo: Repo) -> None:
-    feature, tree = in_conflict(repo)
-    repo.git("merge", "--abort", cwd=tree)
-    (tree / "mine.txt").write_text("by hand")
-    repo.git("add", "mine.txt", cwd=tree)
-    repo.git("commit", "-q", "-m", "astray", cwd=tree)
-    astray = repo.git("rev-parse", "HEAD", cwd=tree)
-    feature.integration()
-    assert repo.git("rev-parse", "HEAD", cwd=tree) == repo.git("rev-parse", "feature/shop")
-    assert astray in repo.git("for-each-ref", "refs/rekindle/kept/shop")
-    assert repo.merged(feature, "b") is None
 
 
 def test_a_file_that_one_side_removed_is_not_called_resolved_unasked(repo: Repo) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rekindle.adapters import worktrees
-from rekindle.adapters.feature_git import merging, observing, starting_over, trees
+from rekindle.adapters.feature_git import integration, merging, observing, starting_over, trees
 from rekindle.adapters.feature_git.homes import find_homes
 from rekindle.adapters.feature_git.observing import existing
 from rekindle.adapters.feature_git.place import Place
@@ -107,12 +107,19 @@ class GitFeature:
         there = existing(self.place.git, tasks.values())
         return find_homes(self.place, tasks, self._recorded, registered(self.place.git), there)[task]
 
-    def integration(self) -> str:
+    def integration(self, tip: str = "") -> str:
         target = self.place.tip(self.place.branch)
         if target is None:
             raise GitFailed(f"{self.place.branch} is gone", f"make it again: git branch {self.place.branch} COMMIT")
         with self._turn:
-            return merging.open_integration(self.place, target)
+            return integration.open_integration(self.place, target, tip)
+
+    def keep_left(self, wave: int) -> None:
+        with self._turn:
+            integration.keep_left(self.place, wave)
+
+    def notices(self) -> tuple[str, ...]:
+        return self.place.told()
 
     def clear(self, task: str, branch: str) -> Cleared:
         with self._turn:
@@ -120,7 +127,7 @@ class GitFeature:
 
     def clear_integration(self) -> None:
         with self._turn:
-            merging.clear_integration(self.place)
+            integration.clear_integration(self.place)
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
         with self._turn:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+from dataclasses import dataclass
 
-from rekindle.adapters.feature_git.observing import EPOCH, TASK, is_dirty, merging, unmerged
-from rekindle.adapters.feature_git.place import DURABLE, Move, Place
-from rekindle.adapters.feature_git.trees import cleared_of_unfinished, last_words, mend, remove_clean
+from rekindle.adapters.feature_git.integration import checked_out, open_integration
+from rekindle.adapters.feature_git.observing import EPOCH, TASK
+from rekindle.adapters.feature_git.place import Move, Place
+from rekindle.adapters.feature_git.under_way import merging, settle_index
 from rekindle.adapters.git import Git
-from rekindle.adapters.worktrees import add_worktree, registered
+from rekindle.adapters.worktrees import registered
 from rekindle.core.feature import naming
-from rekindle.ports.errors import FeatureBlocked, GitFailed
+from rekindle.core.git_complaints import reason
+from rekindle.ports.errors import GitFailed
 from rekindle.ports.feature import Merged
 
 
@@ -24,18 +25,21 @@ def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: s
     text = f"{message}\n\n{TASK}: {place.feature}/{task}\n{EPOCH}: {epoch}\n"
     if (ours := _merged_before(place, task, tip, epoch, target)) is not None:
         return Merged(ours)
+    found = _Made()
     if place.is_ancestor(tip, target):
         _refuse_nothing(place, task, branch, tip)
         made = place.commit_tree(f"{target}^{{tree}}", (target, tip), text)
     else:
-        found = _merged_tree(place, branch, tip, target, text)
-        if isinstance(found, Merged):
-            return found
-        made = found
+        found = _made(place, branch, tip, target, text)
+        if found.commit is None:
+            return Merged(None, found.conflicts)
+        made = found.commit
     try:
         _publish(place, task, made, target)
     except GitFailed:
         if tries > 1 and place.tip(place.branch) != target:  # somebody else was faster: merge into what it is now
+            if found.by_git:
+                place.at(place.integration).output("checkout", "--quiet", "--detach", target)
             return merge(place, task, branch, tip, epoch, message, tries=tries - 1)
         raise
     return Merged(made)
@@ -75,33 +79,48 @@ def _refuse_nothing(place: Place, task: str, branch: str, tip: str) -> None:
         raise GitFailed(f"{branch} has nothing that {place.branch} lacks", "look at both with `git log`")
 
 
-def _merged_tree(place: Place, branch: str, tip: str, target: str, text: str) -> str | Merged:
-    """The merge commit, made in the integration worktree; or which files conflict there."""
+@dataclass(frozen=True)
+class _Made:
+    """A merge commit, or which files conflict. `by_git`: nobody had to resolve anything, so it can be made again."""
+
+    commit: str | None = None
+    conflicts: tuple[str, ...] = ()
+    by_git: bool = False
+
+
+def _made(place: Place, branch: str, tip: str, target: str, text: str) -> _Made:
+    """Merge in the integration worktree, or finish the merge that is there."""
     git = place.at(open_integration(place, target, tip))
     under_way = merging(place, target)
-    if under_way is not None and under_way.branch_tip == tip:
-        if under_way.conflicts:
-            return Merged(None, under_way.conflicts)
-        if left := [name for name, _ in unmerged(git)]:
-            git.output(*DURABLE, "add", "--", *left)
-        place.commit(git.folder, "commit", "-m", text)
-    elif _is_merge_of(git, target, tip):
-        done = place.commit(git.folder, "commit", "--amend", "-m", text)
-        if done.returncode != 0:
-            raise GitFailed(f"{branch} cannot be merged: {last_words(done.stderr)}", f"look at it in {git.folder}")
+    if under_way is not None and under_way.conflicts:
+        return _Made(conflicts=under_way.conflicts)
+    if under_way is not None and under_way.commit is not None:
+        return _Made(_adopted(place, git, under_way.commit, (target, tip), text))
+    if under_way is not None:
+        settle_index(git)
+        done = place.commit(git.folder, "commit", "-m", text)
     else:
-        _refuse_other_merge(git, place)
-        _put_back(place, git, target)
         done = place.commit(git.folder, "merge", "--no-ff", "--no-verify-signatures", "--no-stat", "-m", text, tip)
-        if done.returncode != 0:
-            under_way = merging(place, target)
-            if under_way is None or not under_way.conflicts:
-                raise GitFailed(f"{branch} cannot be merged: {last_words(done.stderr)}", f"look at it in {git.folder}")
-            return Merged(None, under_way.conflicts)
-    made = git.line("rev-parse", "HEAD")
-    if made is None or made == target:
-        raise GitFailed(f"{branch} has nothing that {place.branch} lacks", "look at both with `git log`")
-    return made
+    if done.returncode == 0:
+        return _Made(git.output("rev-parse", "HEAD").decode().strip(), by_git=under_way is None)
+    under_way = merging(place, target)
+    if under_way is None or not under_way.conflicts:
+        raise _refused(branch, git, done.stderr)
+    return _Made(conflicts=under_way.conflicts)
+
+
+def _adopted(place: Place, git: Git, commit: str, parents: tuple[str, str], text: str) -> str:
+    """A merge that somebody has committed, as ours: with our message; commits that they made behind it stay."""
+    if (git.line("rev-list", "--parents", "--max-count=1", commit) or "").split()[1:] != list(parents):
+        return place.commit_tree(f"{commit}^{{tree}}", (parents[0], commit), text)
+    done = place.commit(git.folder, "commit", "--amend", "--only", "--allow-empty", "-m", text)
+    if done.returncode != 0:
+        raise _refused(commit[:12], git, done.stderr)
+    return git.output("rev-parse", "HEAD").decode().strip()
+
+
+def _refused(what: str, git: Git, stderr: bytes) -> GitFailed:
+    return GitFailed(f"{what} cannot be merged: {reason(stderr)}", f"look at it in {git.folder}")
 
 
 def _free_target(place: Place) -> str:
@@ -112,70 +131,3 @@ def _free_target(place: Place) -> str:
     if holder is not None:
         raise checked_out(place, holder.path)
     return target
-
-
-def checked_out(place: Place, where: str) -> FeatureBlocked:
-    """The feature's branch is not moved while somebody has it checked out: their files would not follow."""
-    return FeatureBlocked(
-        f"{place.branch} is checked out in {where}; merges would move it under you",
-        f"free it (git -C {where} switch --detach keeps the files as they are), then go on",
-    )
-
-
-def _refuse_other_merge(git: Git, place: Place) -> None:
-    if git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD") is not None:
-        raise FeatureBlocked(
-            f"an older merge is under way in {place.integration}",
-            f"end it (git -C {place.integration} merge --abort), then resume the feature",
-        )
-
-
-def open_integration(place: Place, target: str, tip: str = "") -> str:
-    """The integration worktree; made if it is missing, and at `target` where no merge is under way in it.
-
-    A merge of `tip` that is committed there already stays.
-    """
-    path = place.integration
-    listed = cleared_of_unfinished(place, path)
-    known = next((one for one in listed if os.path.realpath(one.path) == os.path.realpath(path)), None)
-    if known is None or not os.path.isdir(path):
-        if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
-            raise FeatureBlocked(
-                f"{path} is in the way: it is no worktree of this repository", "move it away, then resume"
-            )
-        os.makedirs(place.trees, exist_ok=True)
-        again = ["--force"] if known is not None else []
-        add_worktree(place.git, path, *again, "--detach", path, target)
-        return path
-    mend(place, path)
-    place.free_index(path)
-    git = place.at(path)
-    under_way = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD") is not None
-    if not under_way and not _is_merge_of(git, target, tip):
-        _put_back(place, git, target)
-    return path
-
-
-def _is_merge_of(git: Git, target: str, tip: str) -> bool:
-    """Whether the merge was committed in the integration worktree, by an agent, a person, or a run that was cut."""
-    parents = git.line("rev-list", "--parents", "--max-count=1", "HEAD") or ""
-    return parents.split()[1:] == [target, tip] and git.run("diff", "--quiet", "HEAD").returncode == 0
-
-
-def _put_back(place: Place, git: Git, target: str) -> None:
-    """Have the integration worktree at `target`. Commits that somebody has made in it are kept by a ref."""
-    head = git.line("rev-parse", "HEAD")
-    if head is not None and not place.is_ancestor(head, target):
-        place.put_ref(naming.kept_ref(place.feature, "integration", head[:12]), head)
-    git.output("checkout", "--quiet", "--force", "--detach", target)
-
-
-def clear_integration(place: Place) -> None:
-    """Remove the integration worktree; one with something in it stays."""
-    if os.path.isdir(place.integration) and place.is_sound(place.integration):
-        place.free_index(place.integration)
-        if not is_dirty(place.at(place.integration)):
-            remove_clean(place, place.integration)
-    with contextlib.suppress(OSError):
-        os.rmdir(place.trees)
-        os.rmdir(os.path.dirname(place.trees))

@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterator, Mapping
 from rekindle.adapters import withheld
 from rekindle.adapters.feature_git.homes import find_homes, obstacle
 from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.under_way import merging
 from rekindle.adapters.git import Git
 from rekindle.adapters.worktrees import UNFINISHED, Registered, registered
 from rekindle.core.feature import naming
-from rekindle.core.feature.evidence import GitEvidence, Merging, WorkBranch, WorkTree
+from rekindle.core.feature.evidence import GitEvidence, WorkBranch, WorkTree
 
 TASK, EPOCH = "Rekindle-Task", "Rekindle-Epoch"
 _MOST_COMMITS = 2000
@@ -150,39 +151,3 @@ def merges(place: Place, tip: str, base: str | None) -> frozenset[tuple[str, str
             if feature == place.feature:
                 found.add((task, epoch.strip()))
     return frozenset(found)
-
-
-def merging(place: Place, tip: str | None) -> Merging | None:
-    """The merge onto the feature's tip that is under way in the integration worktree."""
-    if not os.path.isdir(place.integration) or not place.is_sound(place.integration):
-        return None
-    git = place.at(place.integration)
-    other = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
-    if other is None or git.line("rev-parse", "HEAD") != tip:
-        return None
-    return Merging(other, tuple(name for name, resolved in unmerged(git) if not resolved))
-
-
-def unmerged(git: Git) -> list[tuple[str, bool]]:
-    """The files that a merge left to somebody, and whether that was done although nobody told git.
-
-    Done is a file that both sides have, that has no conflict marker in it, and that is not simply our side's.
-    """
-    stages: dict[str, dict[str, str]] = {}
-    for entry in git.output("ls-files", "--unmerged", "-z").decode("utf-8", "surrogateescape").split("\0"):
-        about, _, name = entry.partition("\t")
-        if name:
-            _, blob, stage = about.split(" ")
-            stages.setdefault(name, {})[stage] = blob
-    return [(name, _is_resolved(git, name, blobs)) for name, blobs in stages.items()]
-
-
-def _is_resolved(git: Git, name: str, blobs: dict[str, str]) -> bool:
-    path = os.path.join(git.folder, name)
-    if not {"2", "3"} <= blobs.keys() or not os.path.isfile(path):
-        return False
-    if withheld.held(git, [os.fsencode(name)]):
-        return False
-    with open(path, "rb") as file:
-        marked = any(line.startswith((b"<<<<<<< ", b">>>>>>> ")) for line in file)
-    return not marked and git.line("hash-object", "--", name) != blobs["2"]

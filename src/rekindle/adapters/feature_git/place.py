@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rekindle.adapters import repository
 from rekindle.adapters.git import Git
@@ -54,6 +54,18 @@ class Place:
     trees: str
     shared_tree: bool = False
     target_name: str = ""
+    _notices: list[str] = field(default_factory=list, compare=False)
+
+    def tell(self, sentence: str) -> None:
+        """Say something that a person should know."""
+        self._notices.append(sentence)
+
+    def told(self) -> tuple[str, ...]:
+        """What was said since the last time that somebody asked."""
+        count = len(self._notices)  # others may go on saying something meanwhile
+        said = tuple(self._notices[:count])
+        del self._notices[:count]
+        return said
 
     @property
     def git(self) -> Git:

@@ -14,6 +14,7 @@ from rekindle.adapters.feature_git.place import DURABLE, Place
 from rekindle.adapters.git import Git
 from rekindle.adapters.worktrees import Registered, add_worktree, registered
 from rekindle.core.feature import naming
+from rekindle.core.git_complaints import reason
 from rekindle.core.reconcile import branches, worktrees
 from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
 from rekindle.ports.feature import Cleared, Prepared
@@ -181,13 +182,8 @@ def commit(place: Place, tree: str, message: str) -> tuple[str, ...]:
         return left_out
     done = place.commit(tree, "commit", "-m", message)
     if done.returncode != 0:
-        raise GitFailed(f"git commit in {tree}: {last_words(done.stderr)}", "see what `git status` says there")
+        raise GitFailed(f"git commit in {tree}: {reason(done.stderr)}", "see what `git status` says there")
     return left_out
-
-
-def last_words(stderr: bytes) -> str:
-    """The last line of what git complained of."""
-    return (stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"])[-1]
 
 
 def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
@@ -255,7 +251,7 @@ def remove_clean(place: Place, path: str) -> bool:
     listed = os.fsdecode(git.output("ls-files", "--stage", "-z")).split("\0")
     inner = [os.path.join(path, entry.partition("\t")[2]) for entry in listed if entry.startswith("160000 ")]
     if not inner:
-        raise GitFailed(f"{path} cannot be removed: {last_words(done.stderr)}", "see what `git status` says there")
+        raise GitFailed(f"{path} cannot be removed: {reason(done.stderr)}", "see what `git status` says there")
     if os.path.isdir(os.path.join(folder, "modules")) or any(os.path.isdir(one) and os.listdir(one) for one in inner):
         return False
     place.git.output("worktree", "remove", "--force", path)

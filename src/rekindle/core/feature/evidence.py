@@ -31,10 +31,11 @@ class WorkBranch(msgspec.Struct, frozen=True):
 
 
 class Merging(msgspec.Struct, frozen=True):
-    """A merge that is under way in the integration worktree."""
+    """A merge that is under way in the integration worktree. `commit`: somebody has committed it there."""
 
     branch_tip: str
     conflicts: tuple[str, ...] = ()
+    commit: str | None = None
 
 
 class GitEvidence(msgspec.Struct, frozen=True):

@@ -8,6 +8,8 @@ import re
 #: Folders beside those of the tasks; no task can be called so, because no name begins with a dot.
 INTEGRATION = ".integration"
 SHARED = ".work"
+#: Below the kept refs, where what was in the integration worktree is.
+INTEGRATION_WORD = "integration"
 _UNFIT = re.compile(r"[^A-Za-z0-9._+=-]+|\.\.+|\.lock\Z|\.\Z")
 
 

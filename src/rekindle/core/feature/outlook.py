@@ -6,12 +6,13 @@ Pure: the same value is shown by `--explain` and acted upon by the resume itself
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rekindle.core.feature.evidence import GitEvidence, WorkTree
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import Progress, has_passed, is_merged
 from rekindle.core.journal.analysis import Analysis, Decision, affected, decide
+from rekindle.core.journal.event import BLOCKER_REPORTED
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, PENDING, SKIPPED, Issue
 from rekindle.core.reconcile import branches, tasks, worktrees
 from rekindle.core.reconcile.branches import Recorded
@@ -57,7 +58,11 @@ def outlook(
     if decision.case == "B" and not issues:
         decision = Decision("A", decision.next_step, decision.restart_tasks)
     merged = {name for name, one in known.items() if is_merged(name, one, git)}
-    meant = affected(analysis.state, decision.restart_tasks) if decision.case == "B" else decision.restart_tasks
+    meant = (
+        affected(replace(analysis.state, issues=list(issues)), decision.restart_tasks)
+        if decision.case == "B"
+        else decision.restart_tasks
+    )
     concerned = tuple(name for name in meant if name not in merged) if decision.case != "A" else ()
     lost = tuple(name for name, one in known.items() if name not in merged | kept and _is_lost(one, git))
     trees = _trees(known, merged, git)
@@ -86,14 +91,17 @@ def _is_lost(one: Progress, git: GitEvidence) -> bool:
 
 
 def _is_overcome(issue: Issue, known: dict[str, Progress], git: GitEvidence) -> bool:
-    """A blocked merge that a person has resolved, or a failure of work that is merged by now."""
+    """A blocked merge that a person has resolved, where it waits or on the branch; or a failure of merged work."""
     one = known.get(issue.task or "")
     if one is None:
         return False
     branch = git.branches.get(one.branch)
-    resolved = git.merging is not None and not git.merging.conflicts
-    waits = branch is not None and git.merging is not None and git.merging.branch_tip == branch.tip
-    return is_merged(issue.task or "", one, git) or (issue.type == "blocker.reported" and resolved and waits)
+    if is_merged(issue.task or "", one, git):
+        return True
+    if issue.type != BLOCKER_REPORTED or branch is None:
+        return False
+    resolved = git.merging is not None and not git.merging.conflicts and git.merging.branch_tip == branch.tip
+    return resolved or (issue.commit is not None and issue.commit != branch.tip)
 
 
 def _task(name: str, one: Progress, git: GitEvidence) -> Row:

@@ -39,7 +39,7 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Issue(msgspec.Struct, frozen=True):
-    """An error, blocker, failure or warning, as it was reported."""
+    """An error, blocker, failure or warning, as it was reported. `commit` is what it is about, if it says so."""
 
     sid: str
     seq: int | None
@@ -50,6 +50,7 @@ class Issue(msgspec.Struct, frozen=True):
     file: str | None = None
     line: int | None = None
     attempts: int | None = None
+    commit: str | None = None
 
     @property
     def place(self) -> str:
@@ -338,6 +339,7 @@ def _issue(run: RunState, event: Event, *, resolved: bool = False) -> Issue:
         ev.text(data.get("file")),
         _whole(data.get("line")),
         _whole(data.get("attempts")),
+        ev.text(data.get("commit")),
     )
 
 

@@ -1,0 +1,82 @@
+"""The state of a worktree of ours as a commit under a private ref: whatever is undone or cleaned was kept before."""
+
+from __future__ import annotations
+
+import os
+
+from rekindle.adapters import work_tree
+from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.git import Git
+from rekindle.adapters.new_objects import make_durable, named_since
+from rekindle.core.feature import naming
+from rekindle.ports.errors import FeatureBlocked, GitFailed
+
+_NO_LIMIT = 1 << 62
+_SHOWN = 5
+#: What `git clean` does not remove either.
+_STAYS = "a repository without a commit"
+
+
+def keep(place: Place, path: str, target: str, label: str, why: str) -> str | None:
+    """Keep what a worktree has and the commit `target` lacks, conflict markers and all; tell of it once.
+
+    Returns the ref, None if there is nothing to keep. Ignored files do not count. Raises FeatureBlocked for a file that
+    git cannot take in: nobody may clean it away.
+    """
+    git = place.at(path)
+    head = git.line("rev-parse", "HEAD") or target
+    other = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
+    tree = _written(git, path)
+    if tree == git.line("rev-parse", f"{head}^{{tree}}") and other is None:
+        if place.is_ancestor(head, target):
+            return None
+        ref, kept = naming.kept_ref(place.feature, label, head[:12]), head
+    else:
+        ref = naming.kept_ref(place.feature, label, tree[:12])
+        beside = [one for one in (other, _staged(place, git, head, tree)) if one is not None]
+        kept = place.commit_tree(tree, (head, *beside), f"What was in {path}\n\n{why}\n")
+        make_durable(os.path.join(place.common, "objects"), [*named_since(git, head, tree), kept])
+    known = place.git.output("for-each-ref", "--format=%(refname)", f"refs/rekindle/kept/{_word(place)}")
+    if not any(name.endswith(f"/{ref.rpartition('/')[2]}") for name in known.decode().splitlines()):
+        place.put_ref(ref, kept)
+        place.tell(f"{why}: {_files(git, target, kept)} is kept as {ref}")
+    return ref
+
+
+def _word(place: Place) -> str:
+    return naming.branch_word(place.feature)
+
+
+def _written(git: Git, path: str) -> str:
+    """The worktree as a tree."""
+    found = work_tree.find(path)
+    if found is None:
+        raise GitFailed(f"git does not find the worktree {path}", "see what `git status` says there")
+    tree = work_tree.write(found, "kept", _NO_LIMIT, None)
+    lost = [one for one in tree.left_out if one.why != _STAYS and not _is_unchanged(git, one.path)]
+    if lost:
+        names = "; ".join(f"{os.fsdecode(one.path)}: {one.why}" for one in lost[:_SHOWN])
+        raise FeatureBlocked(f"{path} has files that cannot be kept ({names})", "move them away, then resume")
+    return tree.id
+
+
+def _is_unchanged(git: Git, path: bytes) -> bool:
+    return git.run("diff", "--quiet", "HEAD", "--", os.fsdecode(path)).returncode == 0 and (
+        git.run("ls-files", "--error-unmatch", "--", os.fsdecode(path)).returncode == 0
+    )
+
+
+def _staged(place: Place, git: Git, head: str, tree: str) -> str | None:
+    """A commit of the index, where it has something else than the files and the last commit."""
+    staged = git.line("write-tree")
+    if staged is None or staged in (tree, git.line("rev-parse", f"{head}^{{tree}}")):
+        return None
+    return place.commit_tree(staged, (head,), f"What was staged in {git.folder}\n")
+
+
+def _files(git: Git, target: str, kept: str) -> str:
+    told = git.output("diff", "--name-only", "-z", target, kept).decode("utf-8", "replace").split("\0")[:-1]
+    if not told:
+        return "it"
+    more = f" and {len(told) - _SHOWN} more files" if len(told) > _SHOWN else ""
+    return f"its state ({', '.join(told[:_SHOWN])}{more})"

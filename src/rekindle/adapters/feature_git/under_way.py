@@ -1,0 +1,97 @@
+"""The merge that is under way in the integration worktree, or that somebody has committed there. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+
+from rekindle.adapters import withheld
+from rekindle.adapters.feature_git.place import DURABLE, Place
+from rekindle.adapters.git import Git
+from rekindle.core.feature.evidence import Merging
+
+_MARKERS = (b"<<<<<<< ", b">>>>>>> ")
+
+
+def merging(place: Place, target: str | None) -> Merging | None:
+    """The merge onto the feature's tip; None also if what is there is onto another commit."""
+    if target is None or not os.path.isdir(place.integration) or not place.is_sound(place.integration):
+        return None
+    git = place.at(place.integration)
+    head = git.line("rev-parse", "HEAD")
+    other = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
+    if head is None or (other is None and head == target):
+        return None
+    if other is None:
+        return _committed(git, head, target)
+    return Merging(other, tuple(name for name, resolved in unmerged(git) if not resolved)) if head == target else None
+
+
+def _committed(git: Git, head: str, target: str) -> Merging | None:
+    """A merge that was committed, perhaps with more commits behind it. Conflict markers in it are no resolution."""
+    told = git.output("rev-list", "--first-parent", "--parents", head, f"^{target}").decode().splitlines()
+    chain = [line.split() for line in reversed(told)]
+    if not chain or chain[0][1:2] != [target]:
+        return None
+    tip = next((parents[1] for _, *parents in chain if len(parents) == 2), None)
+    return Merging(tip, _marked(git, head, target, tip), head) if tip is not None else None
+
+
+def _marked(git: Git, head: str, target: str, tip: str) -> tuple[str, ...]:
+    """The files of a merge that differ from both sides and have conflict markers that neither side has."""
+    ours, theirs = (_differing(git, side, head) for side in (target, tip))
+    both = sorted(ours & theirs)
+    if not both:
+        return ()
+    known = _with_markers(git, target, both) | _with_markers(git, tip, both)
+    return tuple(sorted(_with_markers(git, head, both) - known))
+
+
+def _differing(git: Git, side: str, head: str) -> set[str]:
+    told = git.output("diff-tree", "-r", "-z", "--name-only", "--no-renames", side, head)
+    return set(told.decode("utf-8", "surrogateescape").split("\0")[:-1])
+
+
+def _with_markers(git: Git, commit: str, names: list[str]) -> set[str]:
+    done = git.run("grep", "-l", "-z", "-I", "-E", "-e", "^(<<<<<<<|>>>>>>>) ", commit, "--", *names)
+    told = done.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    return {name.removeprefix(f"{commit}:") for name in told}
+
+
+def unmerged(git: Git) -> list[tuple[str, bool]]:
+    """The files that a merge left to somebody, and whether that was done although nobody told git.
+
+    Done is a file that both sides have, that has no conflict marker in it, and that is not simply our side's.
+    """
+    stages: dict[str, dict[str, str]] = {}
+    for entry in git.output("ls-files", "--unmerged", "-z").decode("utf-8", "surrogateescape").split("\0"):
+        about, _, name = entry.partition("\t")
+        if name:
+            _, blob, stage = about.split(" ")
+            stages.setdefault(name, {})[stage] = blob
+    return [(name, _is_resolved(git, name, blobs)) for name, blobs in stages.items()]
+
+
+def _is_resolved(git: Git, name: str, blobs: dict[str, str]) -> bool:
+    path = os.path.join(git.folder, name)
+    if not {"2", "3"} <= blobs.keys() or not os.path.isfile(path):
+        return False
+    if withheld.held(git, [os.fsencode(name)]):
+        return False
+    with open(path, "rb") as file:
+        marked = any(line.startswith(_MARKERS) for line in file)
+    return not marked and git.line("hash-object", "--", name) != blobs["2"]
+
+
+def settle_index(git: Git) -> None:
+    """Stage what somebody resolved or changed for the merge in the files alone.
+
+    What they have staged themselves stays as they staged it, whatever the file says now.
+    """
+    undone = git.output("ls-files", "--resolve-undo", "-z").decode("utf-8", "surrogateescape").split("\0")
+    staged = {entry.partition("\t")[2] for entry in undone}
+    changed = git.output("diff-files", "-z", "--name-only").decode("utf-8", "surrogateescape").split("\0")
+    names = [os.fsencode(name) for name in dict.fromkeys(changed) if name and name not in staged]
+    held = withheld.held(git, names)
+    wanted = [name for name in names if name not in held]
+    if wanted:
+        git.output(*DURABLE, "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=b"\0".join(wanted))
