@@ -35,6 +35,7 @@ from rekindle.api.journals import JournalWriters
 from rekindle.api.operations import operations
 from rekindle.api.places import Places
 from rekindle.api.questions import Questions
+from rekindle.api.relocation import Relocations
 from rekindle.api.server import Server
 from rekindle.api.service import Service
 from rekindle.core.session.standing import rests
@@ -161,13 +162,17 @@ async def _serve_with(
 
     journals = JournalWriters(open_journal)
     parts.callback(journals.close)
-    outbox = Outbox(store, journals)
+    relocations = Relocations(
+        supervisor, lambda cwd: open_workspace(environment, cwd), workplace.environment, workplace.note_place
+    )
+    outbox = Outbox(store, journals, supervisor.engine.where)
     features = Features(
         Means(
             supervisor,
             journals,
             outbox,
             lambda cwd: open_workspace(environment, cwd),
+            relocations.arrive,
             workplace.prepare,
             lambda session: said(os.path.join(places.sessions, session)),
             AGENTS,
@@ -175,7 +180,7 @@ async def _serve_with(
         )
     )
     parts.push_async_callback(features.close)
-    offered = operations(service, beginnings, Questions(supervisor), journals, features)
+    offered = operations(service, beginnings, Questions(supervisor), journals, features, relocations)
     server = Server(service, offered, places.socket)
     parts.push_async_callback(server.close)
     loop = asyncio.get_running_loop()

@@ -37,6 +37,11 @@ class Workspace:
         """Where and how the tasks of features have their worktrees."""
         return Worktrees(self.settings.worktrees_dir, self.settings.feature_worktrees == "one")
 
+    @property
+    def state_dir(self) -> str:
+        """The user's own state folder."""
+        return self.settings.state_dir
+
     def feature(self, given: str | None) -> str:
         """The feature that is meant: the one given, else the one that the branch names."""
         given = given if given is not None else self._environment.get("REKINDLE_FEATURE") or None

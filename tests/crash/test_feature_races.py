@@ -16,6 +16,7 @@ from rekindle.adapters import run_owner
 from rekindle.adapters.feature_git.git_feature import GitFeature
 from rekindle.api.features import Features, Means
 from rekindle.api.journals import JournalWriters
+from rekindle.api.relocation import Relocations
 from rekindle.core.journal.analysis import Analysis
 from rekindle.ports.errors import OwnedError, QuestionError, RekindleError
 from rekindle.ports.journal import Journal
@@ -67,6 +68,7 @@ class Daemon:
                 journals,
                 Outbox(store, journals),
                 self._open,
+                Relocations(self.supervisor, self._open, lambda _: {}, lambda _: None).arrive,
                 _begin,
                 str,
                 ("scripted",),

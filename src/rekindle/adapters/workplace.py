@@ -8,6 +8,8 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rekindle.adapters import files, handovers, kept_environment
 from rekindle.adapters.callbacks import Callbacks, Refusal
 from rekindle.adapters.changes import changed_since, conflict
@@ -15,7 +17,7 @@ from rekindle.adapters.conversation import agent_of, last_turns, turns
 from rekindle.adapters.keeper_process import stamp
 from rekindle.adapters.rebuilding import Wanted, is_missing, rebuild
 from rekindle.adapters.recent import recently_written
-from rekindle.adapters.sql_store.rebuild import IMPORTED_FILE, read_imported, write_session_file
+from rekindle.adapters.sql_store.rebuild import IMPORTED_FILE, read_imported, read_session_file, write_session_file
 from rekindle.agents.acp import messages
 from rekindle.agents.dialect import Outgoing
 from rekindle.agents.observation import CallbackAsked
@@ -42,6 +44,14 @@ class LocalWorkplace:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         kept_environment.write(folder, env)
         write_session_file(Path(folder), created)
+
+    def note_place(self, session: Session) -> None:
+        """The session's repository was moved: a store that is rebuilt has to know it where it is."""
+        folder = Path(self._sessions, session.id)
+        created = read_session_file(folder)
+        if isinstance(created, Created):
+            now = replace(created, cwd=session.cwd, repository=session.repository, worktree=session.worktree)
+            write_session_file(folder, now)
 
     def take_over(self, session: str, staged: str, env: dict[str, str]) -> list[AnyFact]:
         """Make a folder that was imported the session's own, and return the facts that it came with.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rekindle.adapters import tmux, worktrees
+from rekindle.adapters import identity, repository, tmux, worktrees
 from rekindle.agents.kind import AgentKind
 from rekindle.agents.terminal import typeable
 from rekindle.api.service import PERMISSIONS, POLICIES, Service, limits_of, prompt_of, usable
@@ -96,6 +96,7 @@ class Beginnings:
             repository=place.repository,
             worktree=place.path,
             branch=place.branch,
+            repository_id=await asyncio.to_thread(_repository_id, place.repository),
             title=title or prompt.strip().splitlines()[0][:80] if prompt.strip() else title,
             policy=policy,
             permission=permission,
@@ -160,6 +161,7 @@ class Beginnings:
             fork_at=at,
             repository=found.repository,
             worktree=found.worktree,
+            repository_id=found.repository_id,
         )
         self._begin(created, env)
         return self._service.shown(await self._supervisor.record(copy, *([first] if first is not None else [])))
@@ -201,6 +203,11 @@ def _first(session: str, prompt: str, prompt_id: str, at: float) -> f.PromptQueu
 def _place(cwd: str, name: str | None, folder: str | None) -> worktrees.Worktree:
     """Where a new session works: in a worktree of that name or, without one, where it was begun."""
     return worktrees.around(cwd) if name is None else worktrees.make(cwd, name, folder)
+
+
+def _repository_id(root: str | None) -> str | None:
+    found = repository.find(root) if root is not None else None
+    return identity.ensure(found) if found is not None else None
 
 
 def _check_terminal(kind: AgentKind) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
-from rekindle.adapters import run_owner, team
+from rekindle.adapters import identity, run_owner, team
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.adapters.repository import Repository
 from rekindle.agents.registry import AGENTS
@@ -39,6 +39,12 @@ class Here(Protocol):
     @property
     def worktrees(self) -> Worktrees: ...
 
+    @property
+    def state_dir(self) -> str: ...
+
+    @property
+    def progress(self) -> str: ...
+
     def folder(self, feature: str) -> os.PathLike[str]: ...
 
     def existing(self, feature: str) -> Journal: ...
@@ -64,6 +70,7 @@ class Found:
     outlook: Outlook
     elsewhere: str | None
     unapproved: str | None
+    repository_id: str = ""
 
 
 def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
@@ -84,17 +91,23 @@ def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
     named = named_branches(runs)
     git = GitFeature(here.repository, feature, here.worktrees, named)
     seen = git.observe({name: one.branch for name, one in known.items()}, recorded_trees(runs))
-    root = here.repository.root
+    id_ = repository_id(here)
     kept = frozenset(
-        name for name, one in known.items() if git.has_snapshot(_session(root, feature, name, one), one.branch)
+        name for name, one in known.items() if git.has_snapshot(_session(id_, feature, name, one), one.branch)
     )
     found = outlook(analysis, plan, known, seen, kept, named)
     unapproved = here.unapproved(feature, analysis.lineage)
-    return Found(feature, analysis, git, plan, known, found, seen.elsewhere, unapproved)
+    return Found(feature, analysis, git, plan, known, found, seen.elsewhere, unapproved, id_)
 
 
-def _session(root: str, feature: str, task: str, one: Progress) -> str:
-    return session_id(root, feature, one.epoch, task, "work")
+def repository_id(here: Here) -> str:
+    """What the repository is known by: its id, or its path as long as it has none."""
+    found = identity.find(here.repository)
+    return found.id if found is not None and found.verdict != "copy" else here.repository.root
+
+
+def _session(repository: str, feature: str, task: str, one: Progress) -> str:
+    return session_id(repository, feature, one.epoch, task, "work")
 
 
 def explain(here: Here, feature: str, home: str, default_agent: str) -> dict[str, Any]:
@@ -170,7 +183,7 @@ def _agent(name: str, found: Found) -> str:
     """An agent with the task and the branch that it was at, where the journal says so."""
     for task, one in found.progress.items():
         work = found.analysis.state.tasks.get(task)
-        ours = name.endswith(_session(found.git.place.root, found.feature, task, one))
+        ours = name.endswith(_session(found.repository_id, found.feature, task, one))
         if ours or (work is not None and work.agent == name):
             return f"{name} (task {task}, branch {one.branch})"
     return name

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,7 @@ class Means:
     journals: JournalWriters
     outbox: Outbox
     open_here: Callable[[str], Here]
+    arrive: Callable[[Here], Awaitable[tuple[str, list[str]]]]
     begin: Callable[[f.Created, dict[str, str]], None]
     said: Callable[[str], str]
     kinds: Collection[str]
@@ -100,12 +101,13 @@ class Features:
         here = self._means.open_here(cwd)
         self._check_agents(given.plan)
         refuse_missing_programs(given.plan, chosen, env)
+        id_, _ = await self._means.arrive(here)
         git = GitFeature(here.repository, given.feature, here.worktrees)
         here.writable(given.feature).close()
         await self._refuse_begun(here, git, given.feature)
         sid = secrets.token_hex(4)
         order = self._order(
-            here, given.feature, sid, given.plan, chosen, jobs or given.jobs, env, permission, given.base
+            here, id_, given.feature, sid, given.plan, chosen, jobs or given.jobs, env, permission, given.base
         )
         held = self._hold(here, given.feature, sid)
         try:
@@ -142,6 +144,7 @@ class Features:
         """
         here = self._means.open_here(cwd)
         self._refuse_live(here, feature)
+        id_, _ = await self._means.arrive(here)
         here.existing(feature).close()
         here.writable(feature).close()
         sid = secrets.token_hex(4)
@@ -157,7 +160,7 @@ class Features:
             if work is None:
                 raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")
             start = found.analysis.run.start if found.analysis.run is not None else None
-            order = self._order(here, feature, sid, work, mode_of(found), jobs or JOBS, env, permission, "")
+            order = self._order(here, id_, feature, sid, work, mode_of(found), jobs or JOBS, env, permission, "")
             held.claim()
             await self._end_agents(order, given_up(found, chosen))
             order, warnings = await carry_out(order, found, chosen, instructions, self._teller(order))
@@ -221,6 +224,7 @@ class Features:
     def _order(
         self,
         here: Here,
+        repository_id: str,
         feature: str,
         sid: str,
         plan: Plan,
@@ -234,7 +238,7 @@ class Features:
             raise UsageError(f"{jobs} jobs at once are none", "give at least 1")
         agent = self._means.default_agent
         root = here.repository.root
-        return Order(root, feature, sid, plan, mode, jobs, env, agent, permission, base)
+        return Order(root, feature, sid, plan, mode, jobs, env, agent, permission, base, repository_id)
 
     def _hold(self, here: Here, feature: str, sid: str) -> run_owner.Held:
         folder = os.fspath(here.folder(feature))

@@ -9,6 +9,7 @@ from rekindle.api.beginnings import Beginnings
 from rekindle.api.features import Features
 from rekindle.api.journals import JournalWriters
 from rekindle.api.questions import Questions
+from rekindle.api.relocation import Relocations
 from rekindle.api.service import Service
 from rekindle.ports.errors import UsageError
 
@@ -18,7 +19,12 @@ Operation = Callable[..., Awaitable[dict[str, Any]]]
 
 
 def operations(
-    service: Service, beginnings: Beginnings, questions: Questions, journals: JournalWriters, features: Features
+    service: Service,
+    beginnings: Beginnings,
+    questions: Questions,
+    journals: JournalWriters,
+    features: Features,
+    relocations: Relocations,
 ) -> dict[str, Operation]:
     """Every operation by its name on the wire, but for those that are the server's own."""
 
@@ -54,4 +60,5 @@ def operations(
         "feature_resume": features.resume,
         "feature_state": features.state,
         "feature_stop": features.stop,
+        "repository_seen": relocations.seen,
     }

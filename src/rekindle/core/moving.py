@@ -99,9 +99,12 @@ def moved(facts: Sequence[AnyFact], *, session: str, cwd: str, folder: str) -> l
     """The same facts for another place. Nothing starts there by itself: a person says when."""
     found: list[AnyFact] = []
     for fact in facts:
+        if isinstance(fact, f.Relocated):
+            continue
         if isinstance(fact, f.Created):
             policy = "ask" if fact.policy == "continue" else fact.policy
             fact = replace(fact, session=session, cwd=cwd, policy=policy, repository=None, worktree=None, branch=None)
+            fact = replace(fact, repository_id=None)
         elif isinstance(fact, f.Launched):
             fact = replace(fact, folder=join(folder, str(fact.attempt)))
         found.append(fact)

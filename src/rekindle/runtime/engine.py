@@ -36,6 +36,11 @@ class Engine:
         """One session. KeyError if there is none."""
         return self._sessions[session]
 
+    def where(self, session: str) -> str | None:
+        """The repository that a session is in; None if nobody knows."""
+        found = self._sessions.get(session)
+        return found.repository if found is not None else None
+
     def create(self, fact: Created) -> Session:
         """Begin a session."""
         return self._commit(None, [fact])

@@ -48,6 +48,8 @@ class Order:
     agent: str
     permission: str = "edits"
     base: str = ""
+    #: what the repository is known by, whatever its path
+    repository_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,7 @@ class Hands:
                 agent=effect.agent if effect.agent in self.tools.kinds else self.order.agent,
                 cwd=tree,
                 repository=self.order.repository,
+                repository_id=self.order.repository_id,
                 worktree=tree,
                 branch=now.progress[effect.task].branch if effect.role == "work" else None,
                 worktree_told=True,

@@ -148,7 +148,7 @@ class FeatureRunner:
         branches = {name: one.branch for name, one in known.items()}
         git = await asyncio.to_thread(self.tools.git.observe, branches, recorded_trees(runs))
         self.situation = Situation(
-            repository=self.order.repository,
+            repository=self.order.repository_id or self.order.repository,
             feature=self.order.feature,
             plan=self.order.plan,
             progress=known,

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from rekindle.core.session.facts import AnyFact, Created, Exited, Launched, ReceiptWritten
@@ -64,8 +65,10 @@ def _entry(session: Session, run: str | None, name: str, type_: str, data: dict[
 class Outbox:
     """Delivers what the store has for journals. One delivery at a time, each feature's events in their order."""
 
-    def __init__(self, store: Store, journals: Appends) -> None:
+    def __init__(self, store: Store, journals: Appends, where: Callable[[str], str | None] = lambda _: None) -> None:
+        """`where` says in which repository a session is by now: that may have been moved since."""
         self._store = store
+        self._where = where
         self._journals = journals
         self._turn = asyncio.Lock()
 
@@ -104,7 +107,7 @@ class Outbox:
         """Deliver what is wanted; what could not be delivered, in words."""
         stuck: dict[tuple[str, str], str] = {}
         async with self._turn:
-            for entry in filter(wanted, self._store.outbox(limit=10_000)):
+            for entry in filter(wanted, map(self._placed, self._store.outbox(limit=10_000))):
                 place = (entry.repository, entry.feature)
                 if place in stuck:
                     continue  # in order, or not at all
@@ -115,3 +118,7 @@ class Outbox:
                     continue
                 self._store.settle([entry.id])
         return list(stuck.values())
+
+    def _placed(self, entry: OutboxEntry) -> OutboxEntry:
+        now = self._where(entry.session)
+        return entry if now is None else replace(entry, repository=now)

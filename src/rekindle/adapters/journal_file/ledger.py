@@ -70,23 +70,24 @@ class Ledger:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is on record, so that the journal is somebody else's. Reads no journal."""
-        return not os.path.exists(self._path)
+        return not os.path.exists(self.path)
 
     @property
-    def _path(self) -> str:
+    def path(self) -> str:
+        """The file that it is kept in."""
         return os.path.join(self._folder, _digest(os.fsencode(self._journal)))
 
     def _known(self) -> frozenset[str]:
         try:
-            return frozenset(files.read(self._path).decode("ascii", "replace").splitlines())
+            return frozenset(files.read(self.path).decode("ascii", "replace").splitlines())
         except OSError:
             return frozenset()
 
     def _add(self, kind: str, digest: str) -> None:
-        is_new = not os.path.exists(self._path)
+        is_new = not os.path.exists(self.path)
         if is_new:
             files.make_private(self._folder)
-        fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             os.write(fd, f"{kind} {digest}\n".encode())
             os.fdatasync(fd)
@@ -114,6 +115,16 @@ _WORDS = (b"session.start", b"plan.", b"checkpoint", b"resume.", b"task.", b"bra
 def _may_bear_orders(line: bytes) -> bool:
     """A quick look: most lines of a long journal say what a tool did. A type may hide behind escapes."""
     return any(word in line for word in _WORDS)
+
+
+def carry(state_dir: str, old: str, new: str) -> None:
+    """A journal that was moved is as much the user's own as before. Where that fails, it is asked about."""
+    before, after = Ledger(state_dir, old), Ledger(state_dir, new)
+    if after.is_empty and not before.is_empty:
+        try:
+            os.rename(before.path, after.path)
+        except OSError:
+            return
 
 
 def _digest(data: bytes) -> str:

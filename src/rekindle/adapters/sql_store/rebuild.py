@@ -81,7 +81,7 @@ def put_back(store: Store, rebuilt: Rebuilt) -> None:
 
 def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:
     name = folder.name
-    created = _created(folder)
+    created = read_session_file(folder)
     if isinstance(created, str):
         alive = [f" Attempt {one} still runs: {folder / str(one)}." for one in numbers(folder) if lives(folder, one)]
         rebuilt.report.append(f"Session {name} is left out: {created}.{''.join(alive)}")
@@ -130,7 +130,7 @@ def read_imported(folder: Path) -> list[AnyFact]:
         return []
 
 
-def _created(folder: Path) -> Created | str:
+def read_session_file(folder: Path) -> Created | str:
     """The first fact, or why there is none."""
     try:
         fact = decode_fact(files.read(folder / SESSION_FILE).decode())

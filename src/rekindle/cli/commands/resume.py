@@ -14,6 +14,7 @@ from rekindle.cli.commands.ps import sessions, shown_without_a_start
 from rekindle.cli.explain import explain
 from rekindle.cli.fork import fork
 from rekindle.cli.limits import limit_options
+from rekindle.cli.moved import follow_moved
 from rekindle.cli.options import complete_resumable, json_option, places, print_json, who
 from rekindle.cli.outcome import printable
 from rekindle.cli.receipts import print_receipt
@@ -76,6 +77,7 @@ def resume(
     client = DaemonClient(places())
     if every and what is not None:
         raise UsageError("--all and a name do not go together", "give one of them")
+    follow_moved(tell=not only_explain)
     feature = features.meant(what, every=every)
     if feature is not None:
         asked = features.Resume(choose, instructions, plan_file, jobs, permission, detach, trust)

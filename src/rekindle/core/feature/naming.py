@@ -30,7 +30,10 @@ def work_branch(feature: str, task: str) -> str:
 
 
 def session_id(repository: str, feature: str, epoch: str, task: str, role: str) -> str:
-    """The session for a task: `role` says what for. A task that is started over (a new epoch) has a new one."""
+    """The session for a task: `role` says what for. A task that is started over (a new epoch) has a new one.
+
+    `repository` is its id, which it keeps under any other path.
+    """
     return _digest("\0".join((repository, feature, epoch, task, role)))[:10]
 
 

@@ -100,6 +100,8 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
     repository: str | None = None
     worktree: str | None = None
     branch: str | None = None
+    #: which repository it is, whatever the checkout is called (see `rekindle.core.identity`)
+    repository_id: str | None = None
     #: whoever begins the session tells the journal of its work tree
     worktree_told: bool = False
     native: bool = True
@@ -385,8 +387,17 @@ class Imported(Fact, frozen=True, kw_only=True, tag="imported"):
     asked: list[str]
 
 
+class Relocated(Fact, frozen=True, kw_only=True, tag="relocated"):
+    """The session's repository was moved, and its folders with it."""
+
+    repository: str
+    cwd: str
+    worktree: str | None = None
+
+
 AnyFact = (
     Created
+    | Relocated
     | Imported
     | PromptQueued
     | ResumeAsked

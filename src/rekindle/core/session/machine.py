@@ -87,6 +87,7 @@ def create(fact: f.Created) -> Session:
         repository=fact.repository,
         worktree=fact.worktree,
         branch=fact.branch,
+        repository_id=fact.repository_id,
         native=fact.native,
         terminal=fact.terminal,
     )
@@ -128,6 +129,8 @@ def _book(session: Session, fact: AnyFact) -> Session:
                 return session
             prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by, of=fact.of)
             return replace(session, prompts=[*session.prompts, prompt], is_foreign=False)
+        case f.Relocated():
+            return replace(session, repository=fact.repository, cwd=fact.cwd, worktree=fact.worktree)
         case f.Imported():
             return replace(session, imported=fact.asked, is_foreign=True)
         case f.ResumeAsked():

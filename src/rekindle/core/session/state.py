@@ -173,6 +173,7 @@ class Session(msgspec.Struct, frozen=True):
     repository: str | None = None
     worktree: str | None = None
     branch: str | None = None
+    repository_id: str | None = None
     terminal: bool = False
     state: State = State.STARTING
     generation: int = 0

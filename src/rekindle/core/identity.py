@@ -1,0 +1,57 @@
+"""Whether a repository is the one that it was: the same, moved to another place, or a copy of another one. Pure.
+
+A repository carries an id of its own. With the id it remembers where it was seen last; a copy carries the same words,
+and only the place that they name can tell which of the two is the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from posixpath import join, relpath
+from typing import Literal
+
+Verdict = Literal["same", "moved", "copy"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A git folder: where it is, and which folder of the file system that is."""
+
+    path: str
+    device: int
+    inode: int
+
+    @property
+    def folder(self) -> tuple[int, int]:
+        """What stays the same when a folder is renamed."""
+        return self.device, self.inode
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a repository says of itself: its id, and where it was when somebody last wrote that down."""
+
+    id: str
+    seen: Seen
+
+
+def judge(kept: Identity, here: Seen, there: Identity | None) -> Verdict:
+    """`here` is the repository that says `kept` of itself, `there` what stands at the place that it names.
+
+    `there` has that place's folder as it is now; None if nothing with an id is there.
+    """
+    if here.path == kept.seen.path:
+        return "same"
+    if here.folder == kept.seen.folder:
+        return "moved"
+    if there is not None and there.id == kept.id and there.seen.folder != here.folder:
+        return "copy"
+    return "moved"
+
+
+def carried(path: str, old: str, new: str) -> str:
+    """A path below `old` as it is called once `old` is called `new`; any other stays."""
+    inside = relpath(path, old)
+    if inside == ".":
+        return new
+    return path if inside == ".." or inside.startswith("../") else join(new, inside)
