@@ -79,7 +79,11 @@ _data = st.one_of(
     st.fixed_dictionaries({"tasks": st.lists(st.one_of(st.fixed_dictionaries({"id": _ids}), st.none()), max_size=3)}),
     st.fixed_dictionaries(
         {"command": st.sampled_from(["implement", "resume", "fix", None])},
-        optional={"resumes": st.sampled_from([*SIDS, "x"]), "restarts": st.sampled_from([*SIDS, None])},
+        optional={
+            "resumes": st.sampled_from([*SIDS, "x"]),
+            "restarts": st.sampled_from([*SIDS, None]),
+            "driver": st.sampled_from(["rekindle", "x", 1]),
+        },
     ),
     st.fixed_dictionaries({"label": st.text(max_size=3), "resumable": st.sampled_from([True, False, None, 0])}),
     st.fixed_dictionaries(
@@ -99,7 +103,7 @@ _types = st.sampled_from(
         *("agent.spawned", "agent.completed", "agent.error", "error.encountered", "blocker.reported"),
         *("warning.logged", "resume.decided", "tool.invoked", "file.modified", "made.up"),
         *("qa.started", "qa.passed", "qa.failed", "branch.created", "branch.merged"),
-        *("worktree.created", "worktree.removed"),
+        *("worktree.created", "worktree.removed", "claimed.task.completed", "claimed.session.start"),
     ]
 )
 

@@ -101,7 +101,7 @@ class Workspace:
 
     def analysis(self, feature: str, *, lock_is_ours: bool = False) -> tuple[Analysis, run_owner.Owner | None]:
         """The feature's analysis, with what the process table knows."""
-        state = self.existing(feature).state()
+        state = self.existing(feature).proven()
         holder = run_owner.owner(str(self.folder(feature)), lock_is_ours=lock_is_ours)
         if holder is not None and (holder.sid not in state.sids or state.sids[holder.sid].ended):
             holder = None  # a record that its run has outlived

@@ -50,6 +50,24 @@ def test_an_event_for_no_run_in_particular_goes_to_the_newest_open_one(journal: 
     assert journal.append(NewEvent("tool.invoked"), sid=None).sid == "a"
 
 
+def test_what_an_agent_decides_in_a_run_that_we_drive_is_only_a_claim(journal: Journal) -> None:
+    journal.append(NewEvent("session.start", {"driver": "rekindle"}), sid="a")
+    done = journal.append(NewEvent("task.completed", {"taskId": "1"}, by_agent=True), sid="a")
+    assert (done.sid, done.seq, done.claimed) == ("a", 1, True)
+    assert not journal.append(NewEvent("blocker.reported", {"description": "x"}, by_agent=True), sid="a").claimed
+    assert not journal.append(NewEvent("task.started", {"taskId": "2"}), sid="a").claimed
+    work = journal.state().sids["a"].work
+    assert list(work.tasks) == ["2"]
+    assert [(one.type, one.task) for one in work.claims] == [("task.completed", "1")]
+    assert len(work.issues) == 1
+
+
+def test_what_an_agent_decides_in_a_run_of_its_own_counts(journal: Journal) -> None:
+    journal.append(NewEvent("session.start", {"command": "implement"}), sid="a")
+    assert not journal.append(NewEvent("task.completed", {"taskId": "1"}, by_agent=True), sid="a").claimed
+    assert journal.state().sids["a"].work.tasks["1"].status == "COMPLETE"
+
+
 def test_a_line_over_one_mebibyte_is_refused_and_leaves_nothing(journal: Journal) -> None:
     with pytest.raises(BadEvent, match=str(MAX_LINE)):
         journal.append(NewEvent("warning.logged", {"message": "x" * MAX_LINE}), sid="a")

@@ -6,6 +6,7 @@ from rekindle.adapters.journal_file.append import encode, timestamp
 from rekindle.adapters.journal_file.lock import AppendError
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.fold import JournalState, fold
+from rekindle.core.journal.orders import CLAIMED, decides
 from rekindle.ports.errors import BadEvent
 from rekindle.ports.journal import Appended, NewEvent, Sync, default_sync
 
@@ -32,9 +33,11 @@ class FakeJournal:
         if sid is not None:
             known = state.sids.get(sid)
             seq = known.last_seq + 1 if known is not None else 0
+        known = state.sids.get(sid or "")
+        claimed = event.by_agent and decides(event.type) and known is not None and known.is_driven
         envelope: dict[str, object] = {
             "ts": timestamp(0),
-            "type": event.type,
+            "type": CLAIMED + event.type if claimed else event.type,
             "feature": self._feature,
             "data": event.data,
         }
@@ -47,7 +50,7 @@ class FakeJournal:
         if event.event_id is not None:
             self._ids.add(event.event_id)
         self._settle(policy)
-        return Appended(sid, seq)
+        return Appended(sid, seq, claimed=claimed)
 
     def _settle(self, policy: Sync) -> None:
         if policy is Sync.ALWAYS:
@@ -61,6 +64,9 @@ class FakeJournal:
 
     def state(self) -> JournalState:
         return fold(decode_line(one.removesuffix(b"\n")) for one in self.lines)
+
+    def proven(self) -> JournalState:
+        return self.state()
 
     def close(self) -> None:
         pass

@@ -14,6 +14,7 @@ from rekindle.core.feature.plan import skip
 from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER, Progress
 from rekindle.core.journal import event as ev
+from rekindle.core.journal.orders import DRIVER
 from rekindle.core.journal.run import SKIPPED
 from rekindle.runtime.feature_hands import Order
 
@@ -23,7 +24,8 @@ Tell = Callable[[str, dict[str, Any], str], Awaitable[None]]
 
 def start_of(order: Order, branch: str, command: str, **more: str | None) -> dict[str, Any]:
     """The data of `session.start`. `branch` is the feature's."""
-    return {"command": command, **more, "feature": order.feature, "branch": branch, "mode": order.mode}
+    about = {"feature": order.feature, "branch": branch, "mode": order.mode, "driver": DRIVER}
+    return {"command": command, **more, **about}
 
 
 def given_up(found: Found, chosen: Answer) -> tuple[str, ...]:

@@ -270,7 +270,7 @@ class Features:
 
         means = self._means
         tools = Tools(git, means.supervisor, append, flush, means.begin, commands.run, means.said, means.kinds)
-        runner = FeatureRunner(order, tools, here.existing(order.feature).state)
+        runner = FeatureRunner(order, tools, here.existing(order.feature).proven)
 
         async def drive() -> None:
             try:

@@ -61,13 +61,21 @@ class JournalWriters:
     ) -> dict[str, Any]:
         """Append an event; answers when it is on disk. The server says whether an agent has asked for it."""
         _check(cwd, type, {"sid": sid, "agent": agent, "pane_id": pane_id, "event_id": event_id})
-        event = NewEvent(type, data or {}, agent=agent, pane_id=pane_id, event_id=event_id, by_agent=by_agent)
+        event = NewEvent(
+            type,
+            data or {},
+            agent=agent,
+            pane_id=pane_id,
+            event_id=event_id,
+            by_agent=by_agent,
+            on_record=not by_agent,
+        )
         done = await self._appended((cwd, feature), (event, sid))
         return {"sid": done.sid, "seq": done.seq, "written": done.written}
 
     async def append_late(self, entry: OutboxEntry) -> None:
         """Append what happened to a session to the run that it belongs to by now; returns when it is on disk."""
-        event = NewEvent(entry.type, entry.data, event_id=entry.id)
+        event = NewEvent(entry.type, entry.data, event_id=entry.id, on_record=True)
         await self._appended((entry.repository, entry.feature), (event, _Late(entry.run, entry.session)))
 
     async def _appended(self, key: _Key, order: _Order) -> Appended:
@@ -140,7 +148,7 @@ def _placed(order: _Order, journal: Journal) -> tuple[NewEvent, str | None]:
     event, where = order
     if not isinstance(where, _Late):
         return event, where
-    run = run_for(journal.state(), where.happened_in)
+    run = run_for(journal.proven(), where.happened_in)
     return (event, run) if run is not None else (replace(event, type=OUTSIDE + event.type), where.session)
 
 

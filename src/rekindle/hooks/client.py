@@ -133,6 +133,7 @@ def _write(
 
     from rekindle.adapters.journal_file.append import timestamp
     from rekindle.core.journal.event import is_synced_at_once
+    from rekindle.core.journal.orders import decides
 
     pane = os.environ.get("TMUX_PANE") or os.environ.get("ZELLIJ_PANE_ID") or None
     agent = _given("REKINDLE_AGENT")
@@ -144,7 +145,7 @@ def _write(
         "pane_id": pane,
         "data": data,
     }
-    appender.append(event, sid=sid, session=session, fresh=fresh)
+    appender.append(event, sid=sid, session=session, fresh=fresh, by_agent=decides(type_) and _is_inside())
     if is_synced_at_once(type_):
         appender.sync()
 
@@ -160,6 +161,8 @@ def _session_start(call: dict[str, object], appender: Appender, folder: str, fea
     head = appender.head()
     if holder is not None and holder.pid != agent and holder.sid in head.sids and head.sids[holder.sid].is_open:
         return
+    if head.only_claims(None) and _is_inside():
+        return  # an agent that rekindle drives opens no run of its own
     session = _session(call)
     before = head.open_run(session)
     data: dict[str, object] = {
@@ -199,6 +202,13 @@ def _session_end(call: dict[str, object], appender: Appender, folder: str, featu
         return
     _write(appender, feature, "session.end", {"reason": reason, "detail": str(said)}, sid=sid)
     run_owner.forget(folder, sid)
+
+
+def _is_inside() -> bool:
+    """Whether this hook's agent is one that rekindle runs."""
+    from rekindle.adapters.ancestry import is_inside
+
+    return is_inside()
 
 
 def _agent_pid() -> int:

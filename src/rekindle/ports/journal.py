@@ -31,7 +31,8 @@ def default_sync(type_: str) -> Sync:
 class NewEvent:
     """An event that is not in the journal yet. `event_id` makes a second append of it a no-op.
 
-    `by_agent`: an agent has it written, so that a plan in it is data and nobody's order.
+    `by_agent`: an agent has it written, so that a plan in it is data and nobody's order, and in a run that rekindle
+    drives all that it decides is a claim. `on_record`: it is written only if it can be told from a forged one.
     """
 
     type: str
@@ -40,15 +41,17 @@ class NewEvent:
     pane_id: str | None = None
     event_id: str | None = None
     by_agent: bool = False
+    on_record: bool = False
 
 
 @dataclass(frozen=True)
 class Appended:
-    """Where an event went. `written` is False where its id was in the journal already."""
+    """Where an event went. `written` is False where its id was in the journal already. `claimed`: as a claim only."""
 
     sid: str | None
     seq: int | None
     written: bool = True
+    claimed: bool = False
 
 
 class Journal(Protocol):
@@ -72,6 +75,10 @@ class Journal(Protocol):
 
     def state(self) -> JournalState:
         """Everything that the journal says now. A missing journal is an empty one."""
+        ...
+
+    def proven(self) -> JournalState:
+        """The same, but in the runs that rekindle drives only their own word counts; `disowned` are the other lines."""
         ...
 
     def close(self) -> None:

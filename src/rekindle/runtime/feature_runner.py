@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 _LOOK_AGAIN = 5.0
 _PAUSE = 0.2
 _FAILED_LOOKS = 25
+_NAMED = 20
 _STEP = re.compile(r"wave-(\d+)-start\Z")
 Reason = Literal["completed", "user_cancelled", "error"]
 
@@ -70,6 +71,7 @@ class FeatureRunner:
     _cancelled: bool = False
     _fatal: str = ""
     _failed_looks: int = 0
+    _forged: set[int] = field(default_factory=set)
     _began: float = 0.0
 
     def __post_init__(self) -> None:
@@ -142,6 +144,7 @@ class FeatureRunner:
         engine = self.tools.supervisor.engine
         sessions = {session.id: session for session in self._sessions()}
         journal = await asyncio.to_thread(self.read)
+        await self._name_forged(journal)
         chain = lineages(journal).of(self.order.sid)
         runs = [journal.sids[sid] for sid in chain if sid in journal.sids]
         known = progress(self.order.feature, self.order.plan, runs)
@@ -162,6 +165,16 @@ class FeatureRunner:
             now=engine.clock(),
         )
         return self.situation
+
+    async def _name_forged(self, journal: JournalState) -> None:
+        """Say which lines in the journal are not this run's, though they look like it: nobody acts on them."""
+        new = [one for one in journal.disowned if one.line not in self._forged]
+        if new:
+            self._forged.update(one.line for one in new)
+            named = ", ".join(f"line {one.line} ({one.type})" for one in new[:_NAMED])
+            more = f" and {len(new) - _NAMED} more" if len(new) > _NAMED else ""
+            message = f"the journal has events of this feature's runs that rekindle did not write: {named}{more}"
+            await self._hands.warn(f"{message}; they are ignored", "journal", f"forged-{new[0].line}")
 
     async def _do(self, effect: e.Effect, now: Situation) -> None:
         try:

@@ -18,6 +18,7 @@ from rekindle.adapters.journal_file import lock
 from rekindle.adapters.journal_file.lock import AppendError
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.event import Event
+from rekindle.core.journal.orders import CLAIMED, decides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,19 +82,23 @@ class Appender:
         fresh: bool = False,
         session: str = "",
         by_agent: bool = False,
+        on_record: bool = False,
     ) -> tuple[str | None, int | None] | None:
         """Append `event` (its envelope without v, sid and seq) and return the (sid, seq) that it got.
 
         With `sid` None it goes to the newest open run (`session`'s own first), or stands without sid where there is
         none. `fresh` promises that the sid was just made up, so that nobody has to look for it. An event whose
         `event_id` is in the log already is not written again: the return value is then None.
+        What an agent says in a run that rekindle drives becomes a claim: `event` has the type that was written.
+        `on_record`: rather fail than write what the ledger does not have.
         The event is *not* on disk before `sync` has returned.
         """
         self._fd = self._locked()
         try:
             size = os.fstat(self._fd).st_size
             seq: int | None
-            known = self._next_of_ours(sid, size) if event_id is None else None
+            may_claim = by_agent and decides(str(event["type"]))
+            known = self._next_of_ours(sid, size) if event_id is None and not may_claim else None
             if known is not None:
                 seq, torn = known
             else:
@@ -102,11 +107,12 @@ class Appender:
                     return None
                 if sid is None:
                     sid = self._head.open_run(session)
+                if may_claim and self._head.only_claims(sid):
+                    event["type"] = f"{CLAIMED}{event['type']}"
                 seq = self._head.next_seq(sid) if sid is not None else None
                 torn = self._head.offset < size
             line = encode(event, sid, seq, event_id)
-            if self._ledger is not None:
-                self._ledger.note(str(event["type"]), line, by_agent=by_agent)
+            self._note(str(event["type"]), line, by_agent=by_agent, must=on_record)
             data = b"\n" + line if torn else line
             self._write(data, size)
             self._own = (sid, seq, size + len(data)) if sid is not None and seq is not None else None
@@ -121,6 +127,18 @@ class Appender:
             ) from error
         finally:
             lock.release(self._fd)
+
+    def _note(self, type_: str, line: bytes, *, by_agent: bool, must: bool) -> None:
+        if self._ledger is None:
+            return
+        try:
+            self._ledger.note(type_, line, by_agent=by_agent, must=must)
+        except OSError as error:
+            raise AppendError(
+                "not_on_record",
+                f"{self.path}: the event cannot be put on record ({error.strerror}), and was not written",
+                "check room and permissions of rekindle's state folder",
+            ) from error
 
     def sync(self) -> None:
         """Put everything that was appended so far on disk. Whoever acknowledges an event calls this first."""

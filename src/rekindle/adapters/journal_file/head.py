@@ -14,6 +14,7 @@ import zlib
 from rekindle.adapters import files
 from rekindle.core.journal.decode import BOM, decode_line
 from rekindle.core.journal.event import SESSION_END, SESSION_START, Event, makes_run
+from rekindle.core.journal.orders import DRIVER
 
 _KEYS = (b'"v":', b'"sid":', b'"seq":', b'"type":')
 _BEGIN = [b"{", b"v", b":1,", b"ts", b":"]
@@ -31,14 +32,25 @@ _REMEMBERED = 100
 class Sid:
     """What matters of one sid to a writer."""
 
-    __slots__ = ("ended", "is_run", "last_seq", "last_type", "session")
+    __slots__ = ("continued", "driven", "ended", "is_run", "last_seq", "last_type", "session")
 
-    def __init__(self, last_seq: int, is_run: bool, ended: bool, session: str, last_type: str) -> None:
+    def __init__(
+        self,
+        last_seq: int,
+        is_run: bool,
+        ended: bool,
+        session: str,
+        last_type: str,
+        driven: bool = False,
+        continued: bool = False,
+    ) -> None:
         self.last_seq = last_seq
         self.is_run = is_run
         self.ended = ended
         self.session = session
         self.last_type = last_type
+        self.driven = driven
+        self.continued = continued
 
     @property
     def is_open(self) -> bool:
@@ -75,6 +87,16 @@ class Head:
                 newest = newest or name
         return newest
 
+    def only_claims(self, sid: str | None) -> bool:
+        """Whether what an agent has to say of this run is only a claim, because rekindle drives it.
+
+        One that is no run yet may not be begun by an agent, either, as long as rekindle drives one here.
+        """
+        known = self.sids.get(sid) if sid is not None else None
+        if known is not None and known.is_run:
+            return known.driven
+        return any(one.driven and one.is_open and not one.continued for one in self.sids.values())
+
     def catch_up(self, fd: int, size: int, most: int | None = None) -> bool:
         """Read what was written since, at most about `most` bytes of it; whether that was all.
 
@@ -101,35 +123,45 @@ class Head:
 
     def wrote(self, sid: str, seq: int, event: dict[str, object], length: int) -> None:
         """Take in an event that was just written at `offset`, without reading it."""
+        self._note(sid, seq, str(event["type"]))
         data = event.get("data")
-        session = data.get("session_id") if event["type"] == SESSION_START and isinstance(data, dict) else None
-        self._note(sid, seq, str(event["type"]), session if isinstance(session, str) else "")
+        if event["type"] == SESSION_START and isinstance(data, dict):
+            self._begins(sid, data)
         self.offset += length
 
     def _take(self, line: bytes) -> None:
         found = _canonical(line)
-        if found is not None and _is_flat(line) and b'"session_id"' not in line:
-            self._note(*found, "")
+        if found is not None and _is_flat(line) and found[2] != SESSION_START:
+            self._note(*found)
             return
         event = decode_line(line)
         if not isinstance(event, Event):
             return
         if event.sid is not None:
-            session = event.data.get("session_id") if event.type == SESSION_START else None
-            self._note(event.sid, event.seq, event.type, session if isinstance(session, str) else "")
+            self._note(event.sid, event.seq, event.type)
+            if event.type == SESSION_START:
+                self._begins(event.sid, event.data)
         elif event.type == SESSION_END:
             ended = self.open_run()
             if ended is not None:
                 self.sids[ended].ended = True
 
-    def _note(self, name: str, seq: int | None, type_: str, session: str) -> None:
+    def _begins(self, name: str, data: dict[str, object]) -> None:
+        sid, session = self.sids[name], data.get("session_id")
+        sid.session = sid.session or (session if isinstance(session, str) else "")
+        sid.driven = sid.driven or data.get("driver") == DRIVER
+        for key in ("resumes", "restarts"):
+            other = data.get(key)
+            if isinstance(other, str) and other in self.sids and other != name:
+                self.sids[other].continued = True
+
+    def _note(self, name: str, seq: int | None, type_: str) -> None:
         sid = self.sids.get(name)
         if sid is None:
             sid = self.sids[name] = Sid(-1, False, False, "", "")
         if seq is not None and seq > sid.last_seq:
             sid.last_seq = seq
         sid.last_type = type_
-        sid.session = sid.session or session
         sid.is_run = sid.is_run or makes_run(type_)
         sid.ended = sid.ended or type_ == SESSION_END
 
@@ -188,7 +220,7 @@ def load(path: str, fd: int, size: int, inode: int) -> Head:
             return head
         kept = json.loads(body)
         offset = kept["offset"]
-        fits = kept["v"] == 2 and kept["inode"] == inode and type(offset) is int and 0 <= offset <= size
+        fits = kept["v"] == 3 and kept["inode"] == inode and type(offset) is int and 0 <= offset <= size
         if not fits or kept["crc"] != _crc(fd, offset):
             return head
         sids = {name: Sid(*values) for name, values in kept["sids"].items()}
@@ -203,12 +235,15 @@ def store(path: str, head: Head, fd: int) -> None:
     newest = set(list(head.sids)[-_REMEMBERED:])
     kept = {name: sid for name, sid in head.sids.items() if name in newest or sid.is_open}
     document = {
-        "v": 2,
+        "v": 3,
         "inode": head.inode,
         "offset": head.offset,
         "crc": _crc(fd, head.offset),
         "complete": head.complete and len(kept) == len(head.sids),
-        "sids": {name: [s.last_seq, s.is_run, s.ended, s.session, s.last_type] for name, s in kept.items()},
+        "sids": {
+            name: [s.last_seq, s.is_run, s.ended, s.session, s.last_type, s.driven, s.continued]
+            for name, s in kept.items()
+        },
     }
     try:
         body = json.dumps(document).encode()

@@ -9,6 +9,7 @@ from pathlib import Path
 from rekindle.adapters.journal_file import append as low
 from rekindle.adapters.journal_file.ledger import Ledger, lines_of
 from rekindle.adapters.journal_file.lock import AppendError
+from rekindle.adapters.journal_file.proven import ProvenReader
 from rekindle.adapters.journal_file.read import read_state
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.fold import JournalState
@@ -39,6 +40,7 @@ class FileJournal:
         self._clock = clock
         top = str(root) if root is not None else None
         self._ledger = ledger
+        self._proven = ProvenReader(path, ledger, snapshots)
         self._appender = low.Appender(str(path), system=system, lock_seconds=lock_seconds, root=top, ledger=ledger)
         self._waiting = False
 
@@ -54,7 +56,14 @@ class FileJournal:
             "data": event.data,
         }
         try:
-            place = self._appender.append(line, sid=sid, event_id=event.event_id, fresh=fresh, by_agent=event.by_agent)
+            place = self._appender.append(
+                line,
+                sid=sid,
+                event_id=event.event_id,
+                fresh=fresh,
+                by_agent=event.by_agent,
+                on_record=event.on_record,
+            )
             if policy is Sync.ALWAYS:
                 self._appender.sync()
                 self._waiting = False
@@ -66,7 +75,9 @@ class FileJournal:
             raise BadEvent(
                 f"the data of {event.type} is no JSON ({error})", "numbers must be finite and nesting shallow"
             ) from error
-        return Appended(*place) if place is not None else Appended(None, None, written=False)
+        if place is None:
+            return Appended(None, None, written=False)
+        return Appended(*place, claimed=line["type"] != event.type)
 
     def knows(self, event_id: str) -> bool:
         """Whether an event with this id is in the journal."""
@@ -85,8 +96,15 @@ class FileJournal:
 
     def state(self) -> JournalState:
         """Everything that the journal says now."""
+        return self._read(lambda: read_state(self.path, self._snapshots))
+
+    def proven(self) -> JournalState:
+        """The same, but in the runs that rekindle drives only their own word counts; `disowned` are the other lines."""
+        return self._read(self._proven.state)
+
+    def _read(self, read: Callable[[], JournalState]) -> JournalState:
         try:
-            return read_state(self.path, self._snapshots)
+            return read()
         except FileNotFoundError:
             return JournalState()
         except OSError as error:
@@ -100,8 +118,9 @@ class FileJournal:
         """A fingerprint of what decides about a resume of these runs and is neither ours nor approved, or None."""
         if self._ledger is None:
             return "unknown"  # nothing is on record
+        disowned = frozenset(one.line for one in self.proven().disowned)
         try:
-            return self._ledger.unapproved(lines_of(str(self.path)), lineage)
+            return self._ledger.unapproved(lines_of(str(self.path)), lineage, disowned)
         except OSError as error:
             raise JournalError(f"{self.path}: cannot be read ({error.strerror})", "check its permissions") from error
 

@@ -13,11 +13,11 @@ import os
 from rekindle.adapters import files
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.event import Event
-from rekindle.core.journal.orders import bears_orders, gives_work
+from rekindle.core.journal.orders import bears_orders, decides, gives_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 FOLDER = "journals"
 _WRITTEN, _APPROVED = "written", "approved"
@@ -30,33 +30,43 @@ class Ledger:
         self._folder = os.path.join(state_dir, FOLDER)
         self._journal = os.path.realpath(journal)
 
-    def note(self, type_: str, line: bytes, *, by_agent: bool = False) -> None:
+    def note(self, type_: str, line: bytes, *, by_agent: bool = False, must: bool = False) -> None:
         """Put on record that we are about to write this line. Where that fails, its event will be asked about.
 
-        What an agent has us write is on record too, unless it gives work.
+        What an agent has us write is on record too, unless it gives work. `must`: raise OSError where it fails, because
+        the run that writes it could not believe itself.
         """
-        if not bears_orders(type_) or (by_agent and gives_work(type_)):
+        if not decides(type_) or (by_agent and gives_work(type_)):
             return
         try:
             self._add(_WRITTEN, _digest(line))
         except OSError:
-            return
+            if must:
+                raise
 
     def approve(self, fingerprint: str) -> None:
         """Remember a yes to the foreign events of this fingerprint. Raises OSError."""
         self._add(_APPROVED, fingerprint)
 
-    def unapproved(self, lines: Iterable[bytes], lineage: Collection[str]) -> str | None:
+    def written(self) -> Callable[[bytes], bool]:
+        """Tells of a line whether we wrote it, by what is on record now."""
+        known = self._known()
+        return lambda line: f"{_WRITTEN} {_digest(line)}" in known
+
+    def unapproved(
+        self, lines: Iterable[bytes], lineage: Collection[str], disowned: Collection[int] = ()
+    ) -> str | None:
         """A fingerprint of the events that decide what a resume of these runs does and that are not ours.
 
         None if there are none, or if the user has said yes to exactly these, in this order. An event without a run
-        belongs to whichever is open, so it counts for all.
+        belongs to whichever is open, so it counts for all. The lines `disowned` count for none (claims.py).
         """
         known = self._known()
         foreign = [
             digest
-            for line in lines
-            if _may_bear_orders(line)
+            for number, line in enumerate(lines, start=1)
+            if number not in disowned
+            and may_decide(line)
             and isinstance(event := decode_line(line), Event)
             and bears_orders(event.type)
             and (event.sid is None or event.sid in lineage)
@@ -109,10 +119,11 @@ def lines_of(path: str) -> Iterator[bytes]:
         os.close(fd)
 
 
-_WORDS = (b"session.start", b"plan.", b"checkpoint", b"resume.", b"task.", b"branch.", b"worktree.", b"qa.", b"\\u")
+_NAMES = ("session.", "plan.", "checkpoint", "resume.", "task.", "branch.", "worktree.", "qa.", "check.", "agent.")
+_WORDS = (*(name.encode() for name in _NAMES), b"\\u")
 
 
-def _may_bear_orders(line: bytes) -> bool:
+def may_decide(line: bytes) -> bool:
     """A quick look: most lines of a long journal say what a tool did. A type may hide behind escapes."""
     return any(word in line for word in _WORDS)
 

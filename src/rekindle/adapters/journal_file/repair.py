@@ -11,8 +11,11 @@ from pathlib import Path
 
 from rekindle.adapters import files
 from rekindle.adapters.journal_file import blocks, lock
+from rekindle.adapters.journal_file.ledger import Ledger
+from rekindle.adapters.journal_file.proven import told_apart
 from rekindle.core.journal.decode import BLANK, MALFORMED, UNKNOWN_VERSION, decode_line
 from rekindle.core.journal.rules import Problem, problems
+from rekindle.core.journal.run import Disowned
 from rekindle.ports.errors import JournalError
 
 Damage = tuple[int, int, str]
@@ -42,13 +45,14 @@ class Verdict:
         return self.is_whole and not self.problems
 
 
-def verify(path: Path) -> Verdict:
-    """Look at every line. Reads only."""
+def verify(path: Path, ledger: Ledger | None = None) -> Verdict:
+    """Look at every line. Reads only. By a ledger, lines are found that others slipped into runs of ours."""
     fd = _open(path)
     try:
         size = os.fstat(fd).st_size
-        broken = problems(decode_line(line) for line, _ in _lines(fd, size))
-        return replace(_verify(fd, size), problems=tuple(broken))
+        lines = (line for line, _ in _lines(fd, size))
+        decoded, forged = told_apart(lines, ledger) if ledger is not None else ([decode_line(one) for one in lines], [])
+        return replace(_verify(fd, size), problems=tuple(sorted([*problems(decoded), *map(_forged, forged)])))
     finally:
         os.close(fd)
 
@@ -90,6 +94,11 @@ def repair(path: Path, *, lock_seconds: float = 30.0) -> tuple[Verdict, Path | N
         os.close(fd)
         if target >= 0:
             os.close(target)
+
+
+def _forged(one: Disowned) -> Problem:
+    of = f"run {one.sid}" if one.sid is not None else "the run that is open here"
+    return Problem(one.line, "forged", f"{one.type} is of {of}, which did not write it: it is not used")
 
 
 def _copy_whole_lines(source: int, target: int) -> None:

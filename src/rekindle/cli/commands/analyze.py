@@ -110,6 +110,11 @@ def _state(analysis: Analysis) -> Iterator[str]:
     yield from _issues("Issues after the checkpoint" if state.checkpoint else "Issues", state.issues)
     yield from _issues("Settled issues", state.resolved_issues)
     yield from _issues("Warnings", state.warnings)
+    if state.claims:
+        yield "Claimed by agents, and not counted:"
+        for claim in state.claims:
+            about = f" task #{printable(claim.task)}" if claim.task else ""
+            yield f"  - {printable(claim.type)}{about}"
 
 
 def _issues(title: str, issues: list[Issue]) -> Iterator[str]:

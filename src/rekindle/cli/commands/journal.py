@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from rekindle.adapters.journal_file.ledger import Ledger
 from rekindle.adapters.journal_file.repair import Verdict
 from rekindle.adapters.journal_file.repair import repair as repair_file
 from rekindle.adapters.journal_file.repair import verify as verify_file
 from rekindle.cli.options import complete_features, json_option, print_json
 from rekindle.cli.outcome import printable
+from rekindle.settings import load
 from rekindle.wiring import journal_path
 
 
@@ -29,7 +31,7 @@ def verify(what: str, as_json: bool) -> int:
     Exit status 1 if a line is damaged or breaks a rule; each is named.
     """
     path, _ = journal_path(os.environ, what)
-    verdict = verify_file(path)
+    verdict = verify_file(path, Ledger(load(os.environ, None).state_dir, str(path)))
     if as_json:
         print_json(_object(path, verdict))
     else:

@@ -22,7 +22,7 @@ from rekindle.core.journal.analysis import analyse
 from rekindle.core.journal.draft import SHORT, CannotDraft, Draft, draft, names_in
 from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.lineage import lineages
-from rekindle.core.journal.orders import gives_work
+from rekindle.core.journal.orders import CLAIMED, decides
 from rekindle.core.journal.run import COMPLETE
 from rekindle.ports.errors import BadEvent, NoOpenRun, OwnedError
 from rekindle.ports.journal import Appended, NewEvent, Sync
@@ -141,10 +141,10 @@ def _write(
                 raise NoOpenRun(f"run {sid!r} of {name} {problem}", f"`rekindle analyze {quoted(name)}` lists its runs")
             data = _end_data(state, sid, data) if made.type == ev.SESSION_END else data
         pane = next((os.environ[key] for key in _PANES if os.environ.get(key)), None)
-        by_agent = gives_work(made.type) and is_inside()
+        by_agent = decides(made.type) and is_inside()
         event = NewEvent(made.type, data, agent=agent, pane_id=pane, event_id=event_id, by_agent=by_agent)
         done = journal.append(event, sid=sid, fresh=fresh)
-        if made.type == ev.SESSION_END:
+        if made.type == ev.SESSION_END and not done.claimed:
             run_owner.forget(str(here.folder(name)), sid)
         return done
     finally:
@@ -223,7 +223,19 @@ def _refuse(name: str) -> None:
 
 def _tell(done: Appended, type_: str, feature: str, *, as_json: bool) -> None:
     if as_json:
-        print_json({"feature": feature, "type": type_, "sid": done.sid, "seq": done.seq, "written": done.written})
+        print_json(
+            {
+                "feature": feature,
+                "type": type_,
+                "sid": done.sid,
+                "seq": done.seq,
+                "written": done.written,
+                "claimed": done.claimed,
+            }
+        )
+    elif done.claimed:
+        print(f"{feature}: kept as {CLAIMED}{type_}, event {done.seq} of run {printable(str(done.sid))}")
+        print("rekindle: it decides nothing: rekindle drives this run, and goes by its own word", file=sys.stderr)
     elif done.written:
         print(f"{feature}: {type_} is event {done.seq} of run {printable(str(done.sid))}")
     else:

@@ -44,6 +44,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
         "plan": None
         if state.plan is None
         else {name: getattr(state.plan, name) for name in state.plan.__struct_fields__},
+        "claims": [{name: getattr(one, name) for name in one.__struct_fields__} for one in state.claims],
         "branches": {
             name: {"task": branch.task, "merged": branch.merged is True} for name, branch in state.branches.items()
         },

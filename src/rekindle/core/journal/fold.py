@@ -13,7 +13,7 @@ import msgspec
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.decode import Blank, Decoded, Malformed, UnknownVersion
 from rekindle.core.journal.event import Event
-from rekindle.core.journal.run import RunState, count, evolve
+from rekindle.core.journal.run import Disowned, RunState, count, evolve
 
 
 class JournalState(msgspec.Struct):
@@ -24,6 +24,7 @@ class JournalState(msgspec.Struct):
     unknown_version: list[int] = []
     duplicates: int = 0
     sids: dict[str, RunState] = {}
+    disowned: list[Disowned] = []
 
     @property
     def runs(self) -> list[RunState]:

@@ -10,6 +10,7 @@ from rekindle.core.journal.run import (
     PENDING,
     Branch,
     Checkpoint,
+    Claim,
     Gap,
     Issue,
     Plan,
@@ -79,6 +80,7 @@ class LineageState:
     issues: list[Issue] = field(default_factory=list)
     resolved_issues: list[Issue] = field(default_factory=list)
     warnings: list[Issue] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
 
 
 def overlay(runs: list[RunState]) -> LineageState:
@@ -94,7 +96,9 @@ def overlay(runs: list[RunState]) -> LineageState:
     reported: list[Issue] = []
     warnings: list[Issue] = []
     decided: set[tuple[str, int]] = set()
+    claims: list[Claim] = []
     for run in runs:
+        claims.extend(run.work.claims)
         for name, task in run.work.tasks.items():
             tasks[name] = _newer(tasks.get(name), task)
         for name, active in run.work.agents.items():
@@ -133,6 +137,7 @@ def overlay(runs: list[RunState]) -> LineageState:
         issues=issues,
         resolved_issues=settled,
         warnings=warnings,
+        claims=claims,
     )
 
 

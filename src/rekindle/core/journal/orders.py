@@ -7,13 +7,25 @@ from __future__ import annotations
 
 #: Runs and how strictly they check, plans, points to resume at, answers, and how far tasks, branches and checks are.
 _PREFIXES = ("session.start", "plan.", "checkpoint", "resume.", "task.", "branch.", "worktree.", "qa.")
-#: Of these, the ones that say what agents are told, which commands are run, and whose work is good enough to merge.
+#: In a run that rekindle drives these count only if that run wrote them: the above, how it ends, what its checks found
+#: and which agents work on which branches.
+_DECIDING = ("session.", *_PREFIXES[1:], "check.", "agent.spawned", "agent.completed")
+#: `driver` in the `session.start` of a run that rekindle drives.
+DRIVER = "rekindle"
+#: In front of the type of an event that somebody else wrote into such a run: it is kept and shown, and decides nothing.
+CLAIMED = "claimed."
+#: Of the first, the ones that say what agents are told, which commands are run, and whose work is good enough to merge.
 _WORK = ("plan.", "resume.", "qa.")
 
 
 def bears_orders(type_: str) -> bool:
     """Whether an event of this type has a say in what a resume does."""
     return type_.startswith(_PREFIXES)
+
+
+def decides(type_: str) -> bool:
+    """Whether an event of this type decides about the tasks of a run: then it matters who wrote it."""
+    return type_.startswith(_DECIDING)
 
 
 def gives_work(type_: str) -> bool:

@@ -13,7 +13,7 @@ from rekindle.core.journal.decode import Decoded
 from rekindle.core.journal.event import Event
 from rekindle.core.journal.fold import Arrangement, JournalState, fold_arranged
 from rekindle.core.journal.lineage import Lineages, lineages, overlay
-from rekindle.core.journal.run import COMPLETE, changes_state
+from rekindle.core.journal.run import COMPLETE, has_a_say
 
 
 @dataclass(frozen=True, order=True)
@@ -61,11 +61,11 @@ def _gaps(arranged: Arrangement) -> Iterator[Problem]:
 def _homeless(arranged: Arrangement) -> Iterator[Problem]:
     """Events that would have a say, and stand where they have none. What only describes may stand anywhere."""
     for line, event in arranged.homeless:
-        if changes_state(event.type):
+        if has_a_say(event.type):
             yield Problem(line, "no_run", f"{event.type} has no sid, and no run is open here: it is not used")
     for sid, is_run in arranged.is_run.items():
         for line, event in arranged.members[sid] if not is_run else ():
-            if changes_state(event.type):
+            if has_a_say(event.type):
                 yield Problem(line, "unknown_run", f"{event.type} is of run {sid}, which never began: it is not used")
 
 

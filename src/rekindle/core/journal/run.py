@@ -13,6 +13,7 @@ import msgspec
 
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.event import Event
+from rekindle.core.journal.orders import CLAIMED, DRIVER
 
 PENDING = "PENDING"
 IN_PROGRESS = "IN_PROGRESS"
@@ -77,6 +78,7 @@ class Start(msgspec.Struct, frozen=True):
     resumes: str | None
     restarts: str | None
     team: str | None
+    driver: str | None = None
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -129,6 +131,23 @@ class Worktree(msgspec.Struct, frozen=True):
     removed: bool = False
 
 
+class Claim(msgspec.Struct, frozen=True):
+    """What somebody else said in a run that rekindle drives: the type of the event, and whose task it is about."""
+
+    sid: str
+    seq: int | None
+    type: str
+    task: str | None
+
+
+class Disowned(msgspec.Struct, frozen=True):
+    """A line in a run of ours that we did not write, and that does not count."""
+
+    line: int
+    sid: str | None
+    type: str
+
+
 class Work(msgspec.Struct):
     """What a run has done and what it met with: the larger part of its state, which only its own lineage needs."""
 
@@ -144,6 +163,7 @@ class Work(msgspec.Struct):
     warnings: list[Issue] = []
     decided: list[tuple[str, int]] = []
     choices: list[Choice] = []
+    claims: list[Claim] = []
 
 
 _encode_work = msgspec.msgpack.Encoder().encode
@@ -169,6 +189,11 @@ class RunState(msgspec.Struct):
     passed_over: bool = False
     packed: bytes | None = None
     unpacked: Work | None = None
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether rekindle drives it, so that only its own word counts."""
+        return self.start is not None and self.start.driver == DRIVER
 
     @property
     def work(self) -> Work:
@@ -207,6 +232,9 @@ def evolve(run: RunState, event: Event) -> None:
     handler = _HANDLERS.get(event.type)
     if handler is not None:
         handler(run, event)
+    elif event.type.startswith(CLAIMED):
+        claimed = event.type.removeprefix(CLAIMED)
+        run.work.claims.append(Claim(run.sid, event.seq, claimed, ev.task_of(event.data)))
 
 
 def _session_start(run: RunState, event: Event) -> None:
@@ -374,6 +402,11 @@ _HANDLERS = {
 }
 
 
+def has_a_say(type_: str) -> bool:
+    """Whether an event of this type can change what is known of tasks, agents, branches or the run itself."""
+    return type_ in _HANDLERS or ev.makes_run(type_)
+
+
 def changes_state(type_: str) -> bool:
     """Whether an event of this type can do more to a run than be counted."""
-    return type_ in _HANDLERS or ev.makes_run(type_)
+    return has_a_say(type_) or type_.startswith(CLAIMED)
