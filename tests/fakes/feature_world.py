@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from rekindle.core.feature import effects as e
-from rekindle.core.feature.decide import Situation, due
+from rekindle.core.feature.decide import due
 from rekindle.core.feature.evidence import GitEvidence, Memory, Merging, WorkBranch, WorkTree
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.progress import Progress, progress
+from rekindle.core.feature.situation import Situation
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import evolve
@@ -106,6 +107,10 @@ class World:
                 self._git(tip="0")
             case e.MarkWave(wave=wave):
                 self.marked = wave
+            case e.Restore(branch=branch, tip=tip):
+                self._git(branches={**self.git.branches, branch: WorkBranch(branch, tip, 1)})
+            case e.Notice(task=task):
+                self.memory.noticed.add(task)
             case e.Prepare(branch=branch):
                 found = self.git.branches.get(branch) or WorkBranch(branch, "0")
                 self._git(branches={**self.git.branches, branch: found})
@@ -131,11 +136,14 @@ class World:
                 self._git(trees={**self.git.trees, tree.path: replace(tree, uncommitted=False)})
             case e.RunChecks(task=task, round=round_, tip=tip):
                 self.memory.checks[task, round_, tip] = self.issues(task, round_)
-            case e.ReadVerdict(task=task, round=round_):
-                self.memory.verdicts[task, round_] = self.issues(task, round_)
+            case e.MakeCopy(task=task, tip=tip):
+                self._git(copies={**self.git.copies, task: tip})
+            case e.ReadVerdict(task=task, round=round_, tip=tip):
+                self.memory.verdicts[task, round_, tip] = self.issues(task, round_)
+                self._git(copies={name: one for name, one in self.git.copies.items() if name != task})
             case e.Judge(task=task, round=round_, tip=tip, issues=issues):
                 assert known is not None
-                known.qa = Qa("failed" if issues else "passed", round_, list(issues))
+                known.qa = Qa("failed" if issues else "passed", round_, list(issues), tip)
                 if not issues:
                     self._git(checked={**self.git.checked, task: tip})
             case e.Merge(task=task, branch=branch, tip=tip, epoch=epoch):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rekindle.core.feature import effects as e
+from rekindle.core.feature.evidence import Done, Memory
 from rekindle.core.feature.plan import Plan, Task, arrange, skip
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
 from rekindle.core.session import facts as f
@@ -104,7 +105,7 @@ def test_a_task_that_never_passes_fails_after_the_rounds_of_the_mode() -> None:
     for mode, rounds in (("strict", 3), ("standard", 2)):
         world = World(one(("check",)), mode=mode, issues=lambda _task, _round: ("bad",))  # type: ignore[arg-type]
         assert play(world) == e.Finish("error", "task a failed")
-        assert world.known["a"].qa == Qa("failed", rounds, ["bad"])
+        assert world.known["a"].qa == Qa("failed", rounds, ["bad"], f"work/shop/a@{rounds}")
         assert len(world.said) == rounds
 
 
@@ -116,7 +117,7 @@ def test_a_fast_run_checks_nothing() -> None:
 def test_a_task_mended_in_the_second_round_is_merged() -> None:
     world = World(one(("check",), "scripted"), issues=lambda _task, round_: ("bad",) if round_ == 1 else ())
     assert play(world) == e.Finish("completed")
-    assert [prompt for _, prompt in world.said] == ["round-1", "round-2", "round-2"]
+    assert [prompt for _, prompt in world.said] == ["round-1", "round-2", "review-work/shop/a@"]
     assert "- bad" in world.sessions[world.said[0][0]].prompts[-1].text
 
 
@@ -153,13 +154,150 @@ def test_files_without_conflicts_are_not_merged_while_an_agent_is_still_at_them(
     assert isinstance(world.due()[0], e.Revive)
 
 
-def test_work_of_an_unknown_session_goes_on_at_the_check() -> None:
-    """Another orchestrator's run: there are commits on the branch, and no session of ours."""
-    world = World(one())
+def taken_over(world: World) -> World:
+    """There are commits on the branch of task a, and no session of ours: another orchestrator's, or a lost store."""
     for effect in (e.MakeFeature(), e.Prepare("a", "work/shop/a", ""), e.Commit("a", "work/shop/a", 1, "0")):
         world.perform(effect)
+    return world
+
+
+def test_work_of_an_unknown_agent_is_resumed_by_one_that_is_told_what_the_branch_holds() -> None:
+    world = taken_over(World(one()))
+    branch = replace(world.git.branches["work/shop/a"], subjects=("1234567 Half of it",))
+    world.git = replace(world.git, branches={branch.name: branch})
     assert play(world) == e.Finish("completed")
-    assert world.said == []
+    [(session, _)] = world.said
+    assert "1234567 Half of it" in world.sessions[session].prompts[0].text
+
+
+@pytest.mark.parametrize("said", ["passed", "complete", "checked"])
+def test_work_that_is_known_to_be_finished_needs_no_agent(said: str) -> None:
+    world = taken_over(World(one()))
+    tip = world.git.branches["work/shop/a"].tip
+    if said == "passed":
+        world.known["a"].qa = Qa("passed", 1, [], tip)
+    elif said == "complete":
+        world.known["a"].status = COMPLETE
+    else:
+        world.git = replace(world.git, checked={"a": tip})
+    assert play(world) == e.Finish("completed")
+    assert (world.said, world.merges) == ([], ["a"])
+
+
+def test_a_verdict_counts_for_its_own_commit_alone() -> None:
+    """Passed, and then somebody commits: what is merged was checked and reviewed as it is."""
+    world = World(one(("check",), "scripted"))
+    while not isinstance(wanted := next(iter(world.due()), None), e.Merge):
+        world.perform(wanted) if wanted is not None else world.agents()
+    branch = world.git.branches["work/shop/a"]
+    world.git = replace(world.git, branches={branch.name: replace(branch, tip="theirs", commits=2)})
+    world.kill()
+    done: list[e.Effect] = []
+    while not isinstance(wanted := next(iter(world.due()), None), e.Merge):
+        done += [wanted] if wanted is not None else []
+        world.perform(wanted) if wanted is not None else world.agents()
+    assert wanted.tip == "theirs"
+    assert [type(one) for one in done if isinstance(one, e.RunChecks | e.ReadVerdict | e.Judge)] == [
+        e.RunChecks,
+        e.ReadVerdict,
+        e.Judge,
+    ]
+    assert play(world) == e.Finish("completed")
+
+
+@pytest.mark.parametrize("phase", ["working", "finished"])
+def test_a_branch_that_another_hand_merged_is_reported_and_its_agent_goes_on(phase: str) -> None:
+    world = begun(World(one(("check",)), issues=lambda _task, round_: ("bad",) if round_ == 1 else ()))
+    world.turn = lambda _prompt: "works on"
+    world.agents()
+    branch = replace(world.git.branches["work/shop/a"], tip="first", commits=1, merged=True)
+    world.git = replace(world.git, branches={branch.name: branch})
+    [notice] = world.due()
+    assert isinstance(notice, e.Notice) and "by another hand, before it was checked" in notice.message
+    world.perform(notice)
+    assert world.due() == [] and world.merges == [], "its agent is in the middle of its turn"
+    if phase == "finished":
+        world.turn = lambda _prompt: "done"
+    else:
+        world.turn = lambda prompt: "done" if prompt != "round-1" or len(world.said) > 1 else "died"
+    assert play(world) == e.Finish("completed")
+    assert world.merges == ["a"], "what was brought in unchecked is checked after the fact, mended, and merged by us"
+    assert [prompt for _, prompt in world.said] == ["round-1", "round-2"]
+
+
+def test_work_that_fails_although_another_hand_merged_it_is_named() -> None:
+    world = begun(World(one(("check",)), issues=lambda _task, _round: ("bad",)))
+    while world.known["a"].status != FAILED:
+        wanted = next(iter(world.due()), None)
+        if isinstance(wanted, e.Fail):
+            assert "is in feature/shop already, by another hand" in wanted.error
+        world.perform(wanted) if wanted is not None else world.agents()
+        if branch := world.git.branches.get("work/shop/a"):
+            world.git = replace(world.git, branches={branch.name: replace(branch, merged=branch.commits > 0)})
+    assert world.merges == []
+
+
+@given(plans(), st.data())
+def test_a_merge_that_was_taken_out_of_the_feature_is_made_again_before_anything_that_needs_it(
+    plan: Plan, data: st.DataObject
+) -> None:
+    world = World(plan)
+    lost = data.draw(st.sampled_from([task.id for task in plan.tasks]))
+    while not isinstance(wanted := next(iter(world.due()), None), e.Finish):
+        world.perform(wanted) if wanted is not None else world.agents()
+        if isinstance(wanted, e.Settle) and wanted.task == lost:
+            break
+    said = list(world.said)
+    gone = Done("m", world.known[lost].epoch, "work@1", present=False)
+    world.git = replace(
+        world.git,
+        merges=frozenset(one for one in world.git.merges if one[0] != lost),
+        done={lost: gone},
+        checked={**world.git.checked, lost: "work@1"},
+    )
+    world.memory = Memory()
+    before = len(world.merges)
+    for _ in range(20):
+        if len(world.merges) > before:
+            break
+        [wanted, *_] = world.due()
+        assert not isinstance(wanted, e.Say), "nobody works before what is missing is back"
+        world.perform(wanted)
+    assert world.merges[before:] == [lost]
+    assert world.said == said
+    world.git = replace(world.git, done={})
+    assert play(world) == e.Finish("completed")
+
+
+def test_what_changes_for_ever_is_not_committed_for_ever() -> None:
+    """A process that an agent left behind writes to its worktree, look after look."""
+    world = World(one())
+    for _ in range(100):
+        wanted = next(iter(world.due()), None)
+        if isinstance(wanted, e.Finish):
+            break
+        if wanted is None:
+            world.agents()
+            continue
+        world.perform(wanted)
+        if isinstance(wanted, e.Commit):
+            before = world.memory.committed.get(("a", wanted.round), ())
+            world.memory.committed["a", wanted.round] = (*before, wanted.tip)
+            [tree] = world.git.trees.values()
+            world.git = replace(world.git, trees={tree.path: replace(tree, uncommitted=True)})
+    assert wanted == e.Finish("error", f"task a: {world.memory.problems['a']}")
+    assert "keeps writing to /work/shop/a" in world.memory.problems["a"]
+
+
+def test_what_checks_leave_behind_is_not_committed_while_they_are_repeated() -> None:
+    world = World(one(("check",)))
+    while not isinstance(wanted := next(iter(world.due()), None), e.RunChecks):
+        world.perform(wanted) if wanted is not None else world.agents()
+    [tree] = world.git.trees.values()
+    dirty = {tree.path: replace(tree, uncommitted=True)}
+    world.git = replace(world.git, trees=dirty, checking=frozenset({"a"}))
+    world.kill()
+    assert world.due() == [wanted], "they were cut: what is there is theirs"
 
 
 def asking(world: World, task: str) -> str:
@@ -221,7 +359,7 @@ def test_what_cannot_be_committed_is_tried_once() -> None:
     world.perform(world.due()[0])
     [commit] = world.due()
     assert isinstance(commit, e.Commit)
-    world.memory.committed.add(("a", commit.tip))
+    world.memory.committed["a", 1] = (commit.tip,)
     assert not any(isinstance(one, e.Commit) for one in world.due())
 
 

@@ -22,6 +22,7 @@ from rekindle.adapters.git import Git
 from rekindle.adapters.moving import bundle
 from rekindle.adapters.restoring import restore
 from rekindle.adapters.thinning import thin
+from rekindle.core.feature.progress import Progress
 from rekindle.core.masking import Masker
 from rekindle.ports.errors import GitFailed, RekindleError
 
@@ -238,7 +239,7 @@ def everything(stage: Stage) -> None:
         lambda: feature.prepare("t", branch, SESSION),
         work,
         lambda: feature.commit("t", branch, "work"),
-        lambda: feature.observe({"t": branch}),
+        lambda: feature.observe({"t": Progress("e", branch)}),
         lambda: feature.changed_files("t", branch),
         lambda: feature.merge("t", branch, stage.git("rev-parse", branch).strip(), "e", "merge t"),
         lambda: feature.clear("t", branch),

@@ -90,7 +90,7 @@ def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
     known = progress(feature, plan, runs) if plan else {}
     named = named_branches(runs)
     git = GitFeature(here.repository, feature, here.worktrees, named)
-    seen = git.observe({name: one.branch for name, one in known.items()}, recorded_trees(runs))
+    seen = git.observe(known, recorded_trees(runs))
     id_ = repository_id(here)
     kept = frozenset(
         name for name, one in known.items() if git.has_snapshot(_session(id_, feature, name, one), one.branch)

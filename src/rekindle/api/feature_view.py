@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from rekindle.core.feature.decide import Situation
-from rekindle.core.feature.progress import Progress, is_merged
+from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.situation import Situation
+from rekindle.core.feature.standing import is_merged
 from rekindle.core.journal.run import FAILED, PENDING, SKIPPED
 from rekindle.core.session.state import Session
 from rekindle.runtime.feature_runner import FeatureRunner

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rekindle.core.feature.evidence import GitEvidence
+from rekindle.core.feature.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ class FeatureGit(Protocol):
         """The feature's branch."""
         ...
 
-    def observe(self, branches: Mapping[str, str], recorded: Mapping[str, str] | None = None) -> GitEvidence:
-        """Git's word now. `branches` are the tasks' branches by task, `recorded` the journal's worktrees by branch.
+    def observe(self, tasks: Mapping[str, Progress], recorded: Mapping[str, str] | None = None) -> GitEvidence:
+        """Git's word now on the feature and its tasks, as the journal knows them; `recorded` are worktrees by branch.
 
         It is called before anything is changed: where a task's worktree is depends on all of them.
         """
@@ -79,12 +80,39 @@ class FeatureGit(Protocol):
         """Make the feature's branch at `base` (by default what the user has checked out); returns what it began at."""
         ...
 
-    def prepare(self, task: str, branch: str, session: str) -> Prepared:
-        """Make a task's branch and worktree, whichever is missing; files that only a snapshot has come back."""
+    def prepare(self, task: str, branch: str, session: str, wave: int) -> Prepared:
+        """Make a task's branch and worktree, whichever is missing; files that only a snapshot has come back.
+
+        The branches of a wave all begin at one commit; without a wave (0), at the feature's branch as it is now.
+        """
+        ...
+
+    def restore(self, task: str, branch: str, tip: str) -> None:
+        """Make a task's branch again at a commit of it that was merged and is not in the feature's branch any more."""
         ...
 
     def commit(self, task: str, branch: str, message: str) -> tuple[str, ...]:
-        """Commit everything in the task's worktree; returns what had to be left out, and why."""
+        """Commit what the task's worktree has, without what checks left; returns what was left out, and why."""
+        ...
+
+    def begin_checks(self, task: str, tip: str) -> None:
+        """From now on until `end_checks`, what changes in the task's worktree is not work."""
+        ...
+
+    def end_checks(self, task: str, branch: str) -> tuple[str, ...]:
+        """The checks are over; returns the files that they left or changed."""
+        ...
+
+    def make_copy(self, task: str, tip: str) -> str | None:
+        """Have a copy of a commit for the task's reviewer; returns the ref of changes that an older copy had."""
+        ...
+
+    def copy_of(self, task: str) -> str:
+        """Where that copy is, or would be."""
+        ...
+
+    def drop_copy(self, task: str) -> str | None:
+        """Put the reviewer's copy away; returns the ref that keeps what the reviewer changed in it."""
         ...
 
     def changed_files(self, task: str, branch: str) -> list[str]:

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 from rekindle.core.feature import effects as e
 from rekindle.core.feature import prompts
-from rekindle.core.feature.decide import Situation
 from rekindle.core.feature.evidence import Memory
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
+from rekindle.core.feature.situation import Situation
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.run import COMPLETE
 from rekindle.core.session import facts as f
@@ -32,6 +32,8 @@ from rekindle.runtime.supervisor import Supervisor
 Data = dict[str, Any]
 _SUMMARY = 200
 _CHECK_SECONDS = 900.0
+#: So many files are named in a sentence.
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,16 @@ class Hands:
                 await self._tell("branch.created", data, "feature-branch")
             case e.Prepare():
                 await self._prepare(effect)
+            case e.Restore():
+                await asyncio.to_thread(self.tools.git.restore, effect.task, effect.branch, effect.tip)
+                message = (
+                    f"our merge of task {effect.task} is not in {self._branch} any more: "
+                    f"its commit {effect.tip[:10]} is merged again"
+                )
+                await self.warn(message, f"task {effect.task}", f"gone-{effect.task}-{effect.tip[:12]}")
+            case e.Notice():
+                await self.warn(effect.message, f"task {effect.task}", f"notice-{effect.task}")
+                self.memory.noticed.add(effect.task)
             case e.Say():
                 await self._say(effect, now)
             case e.Revive():
@@ -108,16 +120,17 @@ class Hands:
                 left_out = await asyncio.to_thread(self.tools.git.commit, effect.task, effect.branch, message)
                 for number, told in enumerate(left_out):
                     await self.warn(told, f"task {effect.task}", f"left-out-{effect.task}-{effect.round}-{number}")
-                self.memory.committed.add((effect.task, effect.tip))
+                before = self.memory.committed.get((effect.task, effect.round), ())
+                self.memory.committed[effect.task, effect.round] = (*before, effect.tip)
             case e.RunChecks():
-                await self._judging(effect.task, effect.round, "checks")
-                tree = await self._tree(effect.task, now)
-                key = f"{effect.task}-{effect.round}-{effect.tip[:12]}"
-                found = await self._commands(effect.commands, tree, key, {"taskId": effect.task, "round": effect.round})
-                self.memory.checks[effect.task, effect.round, effect.tip] = found
+                await self._run_checks(effect, now)
+            case e.MakeCopy():
+                kept = await asyncio.to_thread(self.tools.git.make_copy, effect.task, effect.tip)
+                await self._tell_copy(effect.task, kept)
             case e.ReadVerdict():
                 said = await asyncio.to_thread(self.tools.said, effect.session)
-                self.memory.verdicts[effect.task, effect.round] = prompts.verdict(said)
+                self.memory.verdicts[effect.task, effect.round, effect.tip] = prompts.verdict(said)
+                await self._tell_copy(effect.task, await asyncio.to_thread(self.tools.git.drop_copy, effect.task))
             case e.Judge():
                 await self._judge(effect)
             case e.Merge():
@@ -174,7 +187,7 @@ class Hands:
 
     async def _prepare(self, effect: e.Prepare) -> None:
         git = self.tools.git
-        made = await asyncio.to_thread(git.prepare, effect.task, effect.branch, effect.session)
+        made = await asyncio.to_thread(git.prepare, effect.task, effect.branch, effect.session, effect.wave)
         if made.made_branch is not None:
             data = {"name": effect.branch, "parent": self._branch, "taskId": effect.task}
             await self._tell("branch.created", data, f"branch-{effect.task}")
@@ -208,15 +221,11 @@ class Hands:
         if effect.role == "work":
             await self._begun(effect.task, now)
         if effect.role == "review":
-            await self._judging(effect.task, effect.round, effect.agent)
+            await self._judging(effect.task, effect.round, effect.agent, effect.prompt)
         known = effect.session in now.sessions
         if not known:
             planned = self.order.plan.task(effect.task)
-            if effect.role == "merge":
-                tip = now.git.branches[now.progress[effect.task].branch].tip
-                tree = await asyncio.to_thread(self.tools.git.integration, tip)
-            else:
-                tree = await self._tree(effect.task, now)
+            tree = await self._place_of(effect, now)
             created = f.Created(
                 at=engine.clock(),
                 session=effect.session,
@@ -240,27 +249,60 @@ class Hands:
             facts.append(f.ResumeAsked(at=engine.clock(), by=f"feature {self.order.feature}"))
         await self._record(effect.session, *facts)
 
+    async def _place_of(self, effect: e.Say, now: Situation) -> str:
+        """Where an agent works: in its task's worktree, in a copy of what it reviews, or where merges are made."""
+        git = self.tools.git
+        match effect.role:
+            case "work":
+                return await self._tree(effect.task, now)
+            case "review":
+                return git.copy_of(effect.task)
+            case "merge":
+                tip = now.git.branches[now.progress[effect.task].branch].tip
+                return await asyncio.to_thread(git.integration, tip)
+
     async def end(self, session: str, to: Literal["asleep", "cancelled", "completed"]) -> None:
         """End a session's agent, and wait until it is gone."""
         await end_agent(self.tools.supervisor, session, by=f"feature {self.order.feature}", to=to)
 
-    async def _judging(self, task: str, round_: int, reviewer: str) -> None:
+    async def _run_checks(self, effect: e.RunChecks, now: Situation) -> None:
+        """Run a task's commands in its worktree. What they leave there is not work, and is told apart from it."""
+        git, task = self.tools.git, effect.task
+        await self._judging(task, effect.round, "checks", effect.tip)
+        await asyncio.to_thread(git.begin_checks, task, effect.tip)
+        key = f"{task}-{effect.round}-{effect.tip[:12]}"
+        about = {"taskId": task, "round": effect.round, "commit": effect.tip}
+        found = await self._commands(effect.commands, await self._tree(task, now), key, about)
+        left = await asyncio.to_thread(git.end_checks, task, now.progress[task].branch)
+        if left:
+            shown = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED} more" if len(left) > _NAMED else "")
+            await self.warn(f"its checks changed {shown}: that is not committed", f"task {task}", f"left-{key}")
+        self.memory.checks[task, effect.round, effect.tip] = found
+
+    async def _tell_copy(self, task: str, kept: str | None) -> None:
+        if kept is not None:
+            message = (
+                f"the reviewer of task {task} changed files in its copy: they are not part of the work (see {kept})"
+            )
+            await self.warn(message, f"task {task}", f"copy-{task}-{kept[-12:]}")
+
+    async def _judging(self, task: str, round_: int, reviewer: str, tip: str) -> None:
         data = {"taskId": task, "round": round_, "reviewer": reviewer}
-        await self._tell("qa.started", data, f"qa-{task}-{round_}")
+        await self._tell("qa.started", data, f"qa-{task}-{round_}-{tip[:12]}")
 
     async def _judge(self, effect: e.Judge) -> None:
         planned = self.order.plan.task(effect.task)
-        await self._judging(effect.task, effect.round, planned.reviewer or "checks")
-        key = f"qa-{effect.task}-{effect.round}-ended"
+        await self._judging(effect.task, effect.round, planned.reviewer or "checks", effect.tip)
+        key = f"qa-{effect.task}-{effect.round}-{effect.tip[:12]}-ended"
+        about: Data = {"taskId": effect.task, "round": effect.round, "commit": effect.tip}
         if effect.issues:
-            data = {"taskId": effect.task, "round": effect.round, "issues": list(effect.issues)}
-            await self._tell("qa.failed", data, key)
+            await self._tell("qa.failed", {**about, "issues": list(effect.issues)}, key)
             return
         await asyncio.to_thread(self.tools.git.remember_checked, effect.task, effect.tip)
         looked = [f"{len(planned.checks)} checks"] if planned.checks and self.order.mode != "fast" else []
         looked += [f"reviewed by {planned.reviewer}"] if planned.reviewer else []
         summary = ", ".join(looked) or "there is nothing to check it with"
-        await self._tell("qa.passed", {"taskId": effect.task, "round": effect.round, "summary": summary}, key)
+        await self._tell("qa.passed", {**about, "summary": summary}, key)
 
     async def _commands(self, commands: tuple[str, ...], tree: str, key: str, about: dict[str, Any]) -> tuple[str, ...]:
         issues = []
@@ -286,7 +328,7 @@ class Hands:
             return
         resolved = now.git.merging is not None
         data = {"name": effect.branch, "target": self._branch, "conflicts": resolved, "taskId": effect.task}
-        await self._tell("branch.merged", {**data, "commit": done.commit}, f"merged-{effect.task}")
+        await self._tell("branch.merged", {**data, "commit": done.commit}, f"merged-{effect.task}-{done.commit[:12]}")
 
     async def _settle(self, effect: e.Settle, now: Situation) -> None:
         known, planned = now.progress[effect.task], self.order.plan.task(effect.task)
@@ -301,6 +343,7 @@ class Hands:
         for name in now.sessions_of(effect.task):
             if now.sessions[name].state not in TERMINAL:
                 await self.end(name, "completed")
+        await self._tell_copy(effect.task, await asyncio.to_thread(git.drop_copy, effect.task))
         try:
             cleared = await asyncio.to_thread(git.clear, effect.task, effect.branch)
         except RekindleError as error:  # its work is merged: what is left lying about ends no run

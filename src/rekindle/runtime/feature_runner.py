@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rekindle.core.feature import effects as e
-from rekindle.core.feature.decide import Situation, due
+from rekindle.core.feature.decide import due
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import progress
 from rekindle.core.feature.records import recorded_trees
+from rekindle.core.feature.situation import Situation
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.lineage import lineages, overlay
@@ -148,8 +149,7 @@ class FeatureRunner:
         chain = lineages(journal).of(self.order.sid)
         runs = [journal.sids[sid] for sid in chain if sid in journal.sids]
         known = progress(self.order.feature, self.order.plan, runs)
-        branches = {name: one.branch for name, one in known.items()}
-        git = await asyncio.to_thread(self.tools.git.observe, branches, recorded_trees(runs))
+        git = await asyncio.to_thread(self.tools.git.observe, known, recorded_trees(runs))
         self.situation = Situation(
             repository=self.order.repository_id or self.order.repository,
             feature=self.order.feature,
@@ -163,6 +163,7 @@ class FeatureRunner:
             marked=marked_wave(overlay(runs).checkpoint, self.order.plan),
             shared_tree=self.tools.git.shared_tree,
             now=engine.clock(),
+            root=runs[0].sid if runs else "",
         )
         return self.situation
 

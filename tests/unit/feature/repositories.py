@@ -11,6 +11,7 @@ from rekindle.adapters import repository
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import work_branch
+from rekindle.core.feature.progress import Progress
 
 FEATURE = "shop"
 
@@ -55,7 +56,7 @@ class Repo:
         return feature.merge(task, branch, self.git("rev-parse", branch), "e1", f"Merge {task}").commit
 
     def seen(self, feature: GitFeature, *tasks: str) -> GitEvidence:
-        return feature.observe({task: work_branch(FEATURE, task) for task in tasks})
+        return feature.observe({task: Progress("e", work_branch(FEATURE, task)) for task in tasks})
 
     def checkout(self) -> tuple[str, str, str, str]:
         """Everything of the user's that must stay as it is."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rekindle.core.feature.progress import Progress
 from rekindle.core.feature.records import choose_branch, recorded_trees
 from rekindle.core.git_names import is_branch_name
 from rekindle.core.journal.decode import decode_line
@@ -107,7 +108,7 @@ def test_a_foreign_worktree_is_worked_in_committed_in_and_cleared_away(tmp_path:
     feature = repo.begun()
     tree = repo.root / ".worktrees" / FEATURE / "api service"
     repo.git("worktree", "add", "-q", "-b", "feat/api", str(tree), "feature/shop")
-    seen = feature.observe({"2": "feat/api"})
+    seen = feature.observe({"2": Progress("e", "feat/api")})
     assert seen.homes == {"2": str(tree)} and seen.trees[str(tree)].branch == "feat/api"
     assert not feature.prepare("2", "feat/api", "s").made_tree
     (tree / "api.txt").write_text("x")
@@ -124,11 +125,11 @@ def test_a_lost_foreign_worktree_is_made_again_where_it_was(tmp_path: Path) -> N
     tree = repo.root / ".worktrees" / "flat"
     repo.git("worktree", "add", "-q", "-b", "feat/api", str(tree), "feature/shop")
     shutil.rmtree(tree)
-    feature.observe({"2": "feat/api"})
+    feature.observe({"2": Progress("e", "feat/api")})
     assert feature.prepare("2", "feat/api", "s").path == str(tree), "git still remembers it"
     shutil.rmtree(tree)
     repo.git("worktree", "prune")
-    feature.observe({"2": "feat/api"}, {"feat/api": ".worktrees/flat"})
+    feature.observe({"2": Progress("e", "feat/api")}, {"feat/api": ".worktrees/flat"})
     assert feature.prepare("2", "feat/api", "s").path == str(tree), "the journal remembers it"
 
 
@@ -138,7 +139,7 @@ def test_starting_over_takes_a_foreign_worktree_away_and_keeps_what_was_in_it(tm
     tree = repo.root / ".worktrees" / FEATURE / "other"
     repo.git("worktree", "add", "-q", "-b", "feat/api", str(tree), "feature/shop")
     (tree / "half.txt").write_text("half")
-    feature.observe({"2": "feat/api"})
+    feature.observe({"2": Progress("e", "feat/api")})
     kept = feature.start_over({"2": "feat/api"}, "e2", whole=False).kept
     assert repo.git("show", f"{kept['feat/api']}:half.txt") == "half"
     assert not tree.exists()
@@ -160,7 +161,7 @@ def test_the_users_checkout_is_never_a_tasks_worktree(tmp_path: Path) -> None:
     repo = make(tmp_path / "repo")
     feature = repo.begun()
     repo.git("switch", "-q", "-c", "feat/api")
-    seen = feature.observe({"2": "feat/api"}, {"feat/api": str(repo.root)})
+    seen = feature.observe({"2": Progress("e", "feat/api")}, {"feat/api": str(repo.root)})
     assert seen.homes["2"] != str(repo.root) and str(repo.root) not in seen.trees
     assert "is checked out in" in seen.blocked["2"]
     with pytest.raises(FeatureBlocked, match="is checked out in"):

@@ -66,7 +66,7 @@ def look(repo: Repo, told: list[tuple[str, dict[str, Any]]]) -> Outlook:
     assert analysis.state.plan is not None
     plan = from_event(analysis.state.plan)
     known = progress(FEATURE, plan, [analysis.journal.sids[sid] for sid in analysis.lineage])
-    git = repo.feature().observe({name: one.branch for name, one in known.items()})
+    git = repo.feature().observe(known)
     return outlook(analysis, plan, known, git)
 
 
@@ -93,7 +93,7 @@ def test_every_row_of_the_task_table(found: dict[str, Any]) -> None:
     assert rows["merged"] == rows["cleared"] == "done"
     assert rows["passed"] == "merge"
     assert rows["failed"] == "work on the issues"
-    assert rows["worked"] == rows["untreed"] == "check"
+    assert rows["worked"] == rows["untreed"] == "resume the work"
     assert rows["begun"] == "start"
     assert rows["lost"] == "make the branch and start"
     assert rows["later"] == "not begun"

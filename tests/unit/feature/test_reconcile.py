@@ -58,7 +58,9 @@ def test_worktrees(tree: Worktree, action: Action) -> None:
     [
         (Task(False, True, True, "passed"), "merge"),
         (Task(False, True, True, "failed"), "work on the issues"),
-        (Task(False, True, True, "none"), "check"),
+        (Task(False, True, True, "none"), "resume the work"),
+        (Task(False, True, True, "none", finished=True), "check"),
+        (Task(False, False, False, "none", gone=True), "merge again"),
         (Task(False, True, False, "none"), "start"),
         (Task(False, False, False, "none"), "make the branch and start"),
         (Task(True, False, False, "none"), "done"),

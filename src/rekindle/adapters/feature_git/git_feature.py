@@ -9,7 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rekindle.adapters import worktrees
-from rekindle.adapters.feature_git import integration, merging, observing, starting_over, trees
+from rekindle.adapters.feature_git import (
+    copies,
+    integration,
+    leftovers,
+    merging,
+    observing,
+    presence,
+    starting_over,
+    trees,
+)
 from rekindle.adapters.feature_git.homes import find_homes
 from rekindle.adapters.feature_git.observing import existing
 from rekindle.adapters.feature_git.place import Place
@@ -18,6 +27,7 @@ from rekindle.adapters.repository import Repository
 from rekindle.adapters.worktrees import registered
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence
+from rekindle.core.feature.progress import Progress
 from rekindle.core.feature.records import choose_branch
 from rekindle.ports.errors import GitFailed
 from rekindle.ports.feature import Cleared, Merged, Prepared, StartedOver
@@ -67,9 +77,10 @@ class GitFeature:
         """The feature's branch."""
         return self.place.branch
 
-    def observe(self, branches: Mapping[str, str], recorded: Mapping[str, str] | None = None) -> GitEvidence:
-        self._tasks, self._recorded = dict(branches), dict(recorded or {})
-        return observing.observe(self.place, branches, self._recorded)
+    def observe(self, tasks: Mapping[str, Progress], recorded: Mapping[str, str] | None = None) -> GitEvidence:
+        self._tasks = {name: one.branch for name, one in tasks.items()}
+        self._recorded = dict(recorded or {})
+        return observing.observe(self.place, tasks, self._recorded)
 
     def choose_base(self, base: str) -> None:
         """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
@@ -79,16 +90,37 @@ class GitFeature:
     def make_feature(self, base: str) -> str:
         return trees.make_feature(self.place, base)
 
-    def prepare(self, task: str, branch: str, session: str) -> Prepared:
+    def prepare(self, task: str, branch: str, session: str, wave: int = 0) -> Prepared:
         with self._turn:
-            return trees.prepare(self.place, task, branch, self.tree_of(task, branch), session)
+            return trees.prepare(self.place, task, branch, self.tree_of(task, branch), session, wave)
+
+    def restore(self, task: str, branch: str, tip: str) -> None:
+        presence.restore(self.place, task, branch, tip)
 
     def has_snapshot(self, session: str, branch: str) -> bool:
         """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
         return trees.newest_snapshot(self.place.root, branch, session, self.place.tip(branch)) is not None
 
     def commit(self, task: str, branch: str, message: str) -> tuple[str, ...]:
-        return trees.commit(self.place, self.tree_of(task, branch), message)
+        tree = self.tree_of(task, branch)
+        return trees.commit(self.place, tree, message, leftovers.of(self.place, task, tree))
+
+    def begin_checks(self, task: str, tip: str) -> None:
+        leftovers.begin(self.place, task, tip)
+
+    def end_checks(self, task: str, branch: str) -> tuple[str, ...]:
+        return leftovers.end(self.place, task, self.tree_of(task, branch))
+
+    def make_copy(self, task: str, tip: str) -> str | None:
+        with self._turn:
+            return copies.make(self.place, task, tip)
+
+    def copy_of(self, task: str) -> str:
+        return copies.path_of(self.place, task)
+
+    def drop_copy(self, task: str) -> str | None:
+        with self._turn:
+            return copies.drop(self.place, task)
 
     def changed_files(self, task: str, branch: str) -> list[str]:
         began = naming.base_ref(self.place.feature, task)

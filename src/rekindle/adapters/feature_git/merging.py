@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rekindle.adapters.feature_git.integration import checked_out, open_integration
-from rekindle.adapters.feature_git.observing import EPOCH, TASK
 from rekindle.adapters.feature_git.place import Move, Place
+from rekindle.adapters.feature_git.presence import EPOCH, TASK
 from rekindle.adapters.feature_git.under_way import merging, settle_index
 from rekindle.adapters.git import Git
 from rekindle.adapters.worktrees import registered

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 
 from rekindle.adapters import withheld
+from rekindle.adapters.feature_git import leftovers, presence
 from rekindle.adapters.feature_git.homes import find_homes, obstacle
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.feature_git.under_way import merging
@@ -13,8 +14,10 @@ from rekindle.adapters.git import Git
 from rekindle.adapters.worktrees import UNFINISHED, Registered, registered
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence, WorkBranch, WorkTree
+from rekindle.core.feature.progress import Progress
 
-TASK, EPOCH = "Rekindle-Task", "Rekindle-Epoch"
+#: So many commits of a branch an agent that takes it over is told of.
+_SUBJECTS = 12
 _MOST_COMMITS = 2000
 
 
@@ -30,16 +33,16 @@ def existing(git: Git, branches: Collection[str]) -> dict[str, str]:
     return {name: commit for name, commit in found.items() if name in set(branches)}
 
 
-def observe(place: Place, branches: Mapping[str, str], recorded: Mapping[str, str]) -> GitEvidence:
-    """Git's word on the feature. `branches` are the tasks' branches by task, `recorded` their worktrees by branch."""
+def observe(place: Place, tasks: Mapping[str, Progress], recorded: Mapping[str, str]) -> GitEvidence:
+    """Git's word on the feature and on its tasks, as the journal knows them; `recorded` are worktrees by branch."""
     git = place.git
     word = naming.branch_word(place.feature)
+    branches = {name: one.branch for name, one in tasks.items()}
     heads = _refs(
         git, f"refs/heads/{place.branch}", f"refs/heads/work/{word}", *(f"refs/heads/{b}" for b in branches.values())
     )
-    private = _refs(
-        git, f"refs/rekindle/checked/{word}", f"refs/rekindle/base/{word}", naming.merged_ref(place.feature)
-    )
+    folders = (f"refs/rekindle/{kind}/{word}" for kind in ("checked", "base", "done", "left"))
+    private = _refs(git, *folders, naming.merged_ref(place.feature))
     trees = registered(git)
     tip = heads.pop(f"refs/heads/{place.branch}", None)
     last = private.get(naming.merged_ref(place.feature))
@@ -49,12 +52,14 @@ def observe(place: Place, branches: Mapping[str, str], recorded: Mapping[str, st
     at_home = {*homes.values()}
     ours = [tree for tree in trees[1:] if _is_inside(tree.path, place.trees) or os.path.realpath(tree.path) in at_home]
     elsewhere = {tree.branch: tree.path for tree in trees if tree.branch and tree not in ours}
-    seen = dict(_trees(place, ours))
+    left = {branches[task]: commit for task in tasks if (commit := private.get(naming.left_ref(place.feature, task)))}
+    seen = dict(_trees(place, ours, left))
     blocked = {
         task: why.message
         for task, branch in branches.items()
         if homes[task] not in seen and (why := obstacle(place, homes[task], branch, trees)) is not None
     }
+    merges = presence.merges(place, tip, private.get(naming.base_ref(place.feature))) if tip is not None else {}
     return GitEvidence(
         tip=tip,
         target=place.branch,
@@ -67,7 +72,12 @@ def observe(place: Place, branches: Mapping[str, str], recorded: Mapping[str, st
         trees=seen,
         homes=homes,
         blocked=blocked,
-        merges=merges(place, tip, private.get(naming.base_ref(place.feature))) if tip is not None else frozenset(),
+        merges=frozenset(merges.values()),
+        done=presence.done(place, tasks, private, merges, tip, last),
+        copies=dict(_copies(ours, tasks)),
+        checking=frozenset(
+            task for task, branch in branches.items() if heads.get(f"refs/heads/{branch}") == left.get(branch, "")
+        ),
         checked={
             task: commit
             for task in branches
@@ -90,43 +100,61 @@ def _branch(
 ) -> WorkBranch:
     """A branch, with how much work is on it. One that never left where it began has none, merged or not."""
     if tip is None:
-        return WorkBranch(name, commit, _count(place.git, base, commit), elsewhere=elsewhere)
+        return WorkBranch(name, commit, *_work(place.git, base, commit), elsewhere=elsewhere)
     merged = place.is_ancestor(commit, tip)
     if base is not None and place.is_ancestor(base, commit):
-        return WorkBranch(name, commit, _count(place.git, base, commit), merged, elsewhere)
+        return WorkBranch(name, commit, *_work(place.git, base, commit), merged, elsewhere)
     if not merged:
-        return WorkBranch(name, commit, _count(place.git, tip, commit), elsewhere=elsewhere)
+        return WorkBranch(name, commit, *_work(place.git, tip, commit), elsewhere=elsewhere)
     first_parents = place.git.output("rev-list", "--first-parent", f"--max-count={_MOST_COMMITS}", tip).split()
-    return WorkBranch(name, commit, int(commit.encode() not in first_parents), merged, elsewhere)
+    is_work = commit.encode() not in first_parents
+    return WorkBranch(name, commit, int(is_work), (), merged, elsewhere)
 
 
-def _count(git: Git, start: str | None, end: str) -> int:
-    return int(git.output("rev-list", "--count", end, *([f"^{start}"] if start is not None else [])))
+def _work(git: Git, start: str | None, end: str) -> tuple[int, tuple[str, ...]]:
+    """How many commits there are, and what the newest of them are about."""
+    since = [f"^{start}"] if start is not None else []
+    told = git.output("log", f"--max-count={_MOST_COMMITS}", "--format=%h %s", end, *since).decode("utf-8", "replace")
+    lines = told.splitlines()
+    return len(lines), tuple(lines[:_SUBJECTS])
 
 
-def _trees(place: Place, ours: list[Registered]) -> Iterator[tuple[str, WorkTree]]:
+def _copies(ours: list[Registered], tasks: Mapping[str, Progress]) -> Iterator[tuple[str, str]]:
+    """The commits that reviewers have before them."""
+    heads = {os.path.basename(tree.path): tree.head for tree in ours if not is_unfinished(tree)}
+    for task in tasks:
+        head = heads.get(naming.copy_folder(task))
+        if head is not None:
+            yield task, head
+
+
+def _trees(place: Place, ours: list[Registered], left: Mapping[str, str]) -> Iterator[tuple[str, WorkTree]]:
     for tree in ours:
-        if is_unfinished(tree) or os.path.basename(tree.path) == naming.INTEGRATION:
+        name = os.path.basename(tree.path)
+        if is_unfinished(tree) or name == naming.INTEGRATION or name.startswith(naming.COPY):
             continue
         if os.path.isdir(tree.path) and place.is_sound(tree.path):
-            changes, conflicts = _changes(place.at(tree.path))
+            behind = left.get(tree.branch or "")
+            theirs = leftovers.untouched(place, tree.path, behind) if behind and behind != tree.head else frozenset()
+            changes, conflicts = _changes(place.at(tree.path), theirs)
             yield tree.path, WorkTree(tree.path, tree.branch, changes, tree.locked is not None, conflicts)
 
 
 _UNMERGED = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
 
 
-def _changes(tree: Git) -> tuple[bool, tuple[str, ...]]:
+def _changes(tree: Git, left: frozenset[bytes]) -> tuple[bool, tuple[str, ...]]:
     """Whether there is something to commit, and the files of a merge that are not resolved.
 
-    What was changed inside a submodule cannot be committed here, nor a file without the filter that it needs.
+    What was changed inside a submodule cannot be committed here, nor a file without the filter that it needs. What
+    checks have `left` is nobody's work.
     """
-    each = bool(tree.policy().filters)
+    each = bool(tree.policy().filters) or bool(left)
     words = ("status", "--porcelain", "-z", "--no-renames", f"--untracked-files={'all' if each else 'normal'}")
     entries = [entry for entry in tree.output(*words).split(b"\0") if entry]
     held = withheld.held(tree, [entry[3:] for entry in entries])
     unmerged = (entry[3:].decode("utf-8", "replace") for entry in entries if entry[:2].decode() in _UNMERGED)
-    return any(entry[3:] not in held for entry in entries), tuple(unmerged)
+    return any(entry[3:] not in held and entry[3:] not in left for entry in entries), tuple(unmerged)
 
 
 def is_dirty(tree: Git) -> bool:
@@ -136,18 +164,3 @@ def is_dirty(tree: Git) -> bool:
 
 def _is_inside(path: str, folder: str) -> bool:
     return os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep)
-
-
-def merges(place: Place, tip: str, base: str | None) -> frozenset[tuple[str, str]]:
-    """The (task, epoch) of the merge commits with our trailers."""
-    since = [f"^{base}"] if base is not None and place.is_ancestor(base, tip) else []
-    form = f"--format=%x1e%(trailers:key={TASK},valueonly,separator=%x1f)%x1d%(trailers:key={EPOCH},valueonly)"
-    told = place.git.output("log", f"--max-count={_MOST_COMMITS}", f"--grep=^{TASK}: ", form, tip, *since)
-    found = set()
-    for entry in told.decode("utf-8", "replace").split("\x1e")[1:]:
-        tasks, _, epoch = entry.partition("\x1d")
-        for value in tasks.split("\x1f"):
-            feature, _, task = value.strip().partition("/")
-            if feature == place.feature:
-                found.add((task, epoch.strip()))
-    return frozenset(found)

@@ -31,7 +31,9 @@ def orphans(root: str, top: str, branches: Collection[str], features: Collection
         inside = os.path.relpath(os.path.realpath(tree.path), os.path.realpath(top))
         if inside.startswith(os.pardir) or tree.branch in branches:
             continue
-        if os.path.dirname(inside) in words and os.path.basename(inside) in (naming.INTEGRATION, naming.SHARED):
+        name = os.path.basename(inside)
+        is_ours = name in (naming.INTEGRATION, naming.SHARED) or name.startswith(naming.COPY)
+        if os.path.dirname(inside) in words and is_ours:
             continue
         yield Orphan(f"worktree {tree.path} ({_state(tree.path)})", f"git worktree remove {shlex.quote(tree.path)}")
     held = {tree.branch for tree in trees}

@@ -47,9 +47,8 @@ def start_over(
             kept[branch] = naming.kept_ref(place.feature, epoch, branch)
             place.put_ref(kept[branch], tip)
             place.drop_ref(f"refs/heads/{branch}", tip)
-        place.drop_ref(naming.checked_ref(place.feature, task))
-        place.drop_ref(naming.done_ref(place.feature, task))
-        place.drop_ref(naming.base_ref(place.feature, task))
+        for name in (naming.checked_ref, naming.done_ref, naming.base_ref, naming.left_ref):
+            place.drop_ref(name(place.feature, task))
     if whole:
         kept |= _feature_start_over(place, epoch)
     return StartedOver(kept)

@@ -8,6 +8,7 @@ import shlex
 import time
 
 from rekindle.adapters import restoring, snapshots, withheld, work_tree
+from rekindle.adapters.feature_git import leftovers
 from rekindle.adapters.feature_git.homes import obstacle, registered_at
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, Place
@@ -51,8 +52,8 @@ def choose_base(place: Place, base: str) -> str:
     return start
 
 
-def prepare(place: Place, task: str, branch: str, path: str, session: str) -> Prepared:
-    """Make a task's branch, and its worktree at `path`, whichever is missing."""
+def prepare(place: Place, task: str, branch: str, path: str, session: str, wave: int = 0) -> Prepared:
+    """Make a task's branch, and its worktree at `path`, whichever is missing. A wave's branches begin at one commit."""
     start = place.tip(place.branch)
     if start is None:
         raise GitFailed(f"{place.branch} is gone", f"make it again: git branch {place.branch} COMMIT")
@@ -61,12 +62,27 @@ def prepare(place: Place, task: str, branch: str, path: str, session: str) -> Pr
         raise blocked
     made = None
     if place.tip(branch) is None:
+        start = _wave_base(place, wave, start) if wave else start
         place.put_ref(naming.base_ref(place.feature, task), start)
         place.set_ref(f"refs/heads/{branch}", start, None)
         made = start
     fresh = _add_tree(place, path, branch)
     restored = _restore(place, path, branch, session) if fresh and made is None else None
     return Prepared(path, made, fresh, restored, withheld.notice(place.git))
+
+
+def _wave_base(place: Place, wave: int, tip: str) -> str:
+    """Where the branches of a wave begin: where the feature's branch was when the first of them was made.
+
+    So the work of a task does not depend on who else was faster. A base that is not in the feature's branch any more,
+    because somebody has rewritten that, is none.
+    """
+    ref = naming.wave_ref(place.feature, wave)
+    known = place.git.line("rev-parse", "--quiet", "--verify", ref)
+    if known is not None and place.is_ancestor(known, tip):
+        return known
+    place.put_ref(ref, tip)
+    return tip
 
 
 def _add_tree(place: Place, path: str, branch: str) -> bool:
@@ -162,16 +178,17 @@ def _restore(place: Place, path: str, branch: str, session: str) -> str | None:
     return newest if is_dirty(place.at(path)) else None
 
 
-def commit(place: Place, tree: str, message: str) -> tuple[str, ...]:
-    """Commit everything that a worktree has; returns what was left out, and why."""
+def commit(place: Place, tree: str, message: str, besides: frozenset[bytes] = frozenset()) -> tuple[str, ...]:
+    """Commit everything that a worktree has `besides` these paths; returns what was left out otherwise, and why."""
     place.free_index(tree)
     git = place.at(tree)
     held: dict[bytes, str] = {}
     added = None
-    if not git.policy().filters:
+    if not git.policy().filters and not besides:
         added = git.run(*DURABLE, "add", "--all")
     else:
-        paths, held = work_tree.addable(git)
+        addable, held = work_tree.addable(git)
+        paths = [path for path in addable if path not in besides]
         listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
         added = git.run(*DURABLE, "add", "--all", *listed, stdin=b"\0".join(paths)) if paths else None
     left_out = tuple(f"{os.fsdecode(path)} is not committed: {withheld.why(name)}" for path, name in held.items())
@@ -186,6 +203,13 @@ def commit(place: Place, tree: str, message: str) -> tuple[str, ...]:
     return left_out
 
 
+def has_work(place: Place, task: str, tree: str) -> bool:
+    """Whether a worktree has uncommitted changes that its checks did not leave."""
+    told = place.at(tree).output("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+    paths = {entry[3:] for entry in told.split(b"\0") if entry}
+    return not paths <= leftovers.of(place, task, tree)
+
+
 def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
     """Take away the worktree and the branch of a merged task, by the tables. `path` is where its worktree is."""
     tip = place.tip(branch)
@@ -198,6 +222,11 @@ def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
         ours = os.path.realpath(tree.path) == os.path.realpath(path)
         mend(place, tree.path)
         dirty = is_dirty(place.at(tree.path))
+        if dirty and ours and not has_work(place, task, tree.path):
+            place.free_index(tree.path)
+            left = leftovers.put_away(place, task, tree.path)
+            dirty = is_dirty(place.at(tree.path))
+            kept += [f"its checks left files in its worktree that are not part of the work; they are kept as {left}"]
         verdict = worktrees.reconcile(
             worktrees.Worktree(tree.path, "merged", True, merged, dirty, tree.locked is not None)
         )
@@ -227,8 +256,8 @@ def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
         elif tree is None:
             kept.append(f"{branch}: {found.why}")
     if deleted is not None or tip is None:
-        place.drop_ref(naming.checked_ref(place.feature, task))
-        place.drop_ref(naming.base_ref(place.feature, task))
+        for name in (naming.checked_ref, naming.base_ref, naming.left_ref):
+            place.drop_ref(name(place.feature, task))
     _remove_empty(place.trees)
     return Cleared(removed, deleted, tuple(kept))
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+#: An agent, or somebody else, has to do something first.
+Waiting = Literal["waiting"]
+
 
 @dataclass(frozen=True)
 class MakeFeature:
@@ -19,11 +22,32 @@ class MakeFeature:
 
 @dataclass(frozen=True)
 class Prepare:
-    """Make a task's branch and worktree, whichever is missing."""
+    """Make a task's branch and worktree, whichever is missing. The branch begins where its `wave` did.
+
+    Without a wave (0, a task that was started over) it begins where the feature's branch is now.
+    """
 
     task: str
     branch: str
     session: str
+    wave: int = 0
+
+
+@dataclass(frozen=True)
+class Restore:
+    """Our merge of a task was taken out of the feature's branch: make the task's branch again at what was merged."""
+
+    task: str
+    branch: str
+    tip: str
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Put into the journal, once, what somebody else has done to a task."""
+
+    task: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -77,12 +101,21 @@ class RunChecks:
 
 
 @dataclass(frozen=True)
+class MakeCopy:
+    """Make the copy of a commit that a reviewer works in."""
+
+    task: str
+    tip: str
+
+
+@dataclass(frozen=True)
 class ReadVerdict:
-    """Read what the reviewer has said."""
+    """Read what the reviewer has said of this commit, and put its copy away."""
 
     task: str
     session: str
     round: int
+    tip: str
 
 
 @dataclass(frozen=True)
@@ -178,11 +211,14 @@ class Finish:
 Effect = (
     MakeFeature
     | Prepare
+    | Restore
+    | Notice
     | Say
     | Revive
     | Rest
     | Commit
     | RunChecks
+    | MakeCopy
     | ReadVerdict
     | Judge
     | Merge

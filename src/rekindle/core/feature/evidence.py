@@ -11,7 +11,10 @@ Phase = Literal["absent", "unsaid", "working", "asking", "cut", "failed", "stopp
 
 
 class WorkTree(msgspec.Struct, frozen=True):
-    """A worktree of ours. `conflicts` are files of a merge that nobody has resolved."""
+    """A worktree of ours. `uncommitted`: it has changes, beyond what checks left behind in it.
+
+    `conflicts` are files of a merge that nobody has resolved.
+    """
 
     path: str
     branch: str | None = None
@@ -21,13 +24,29 @@ class WorkTree(msgspec.Struct, frozen=True):
 
 
 class WorkBranch(msgspec.Struct, frozen=True):
-    """A branch `work/F/…`. `elsewhere` is a checkout of it that is not ours."""
+    """A branch `work/F/…`. `merged`: the feature's branch contains it, by whichever hand.
+
+    `subjects` are its newest commits, for an agent that takes it over. `elsewhere` is a checkout that is not ours.
+    """
 
     name: str
     tip: str
     commits: int = 0
+    subjects: tuple[str, ...] = ()
     merged: bool = False
     elsewhere: str | None = None
+
+
+class Done(msgspec.Struct, frozen=True):
+    """A merge of ours, of one task in one epoch. `tip` is the commit of the task's that it merged, if git has it still.
+
+    `present`: the feature's branch has it, or the same changes under other names (it was rebased or squashed).
+    """
+
+    commit: str
+    epoch: str
+    tip: str | None = None
+    present: bool = True
 
 
 class Merging(msgspec.Struct, frozen=True):
@@ -39,7 +58,11 @@ class Merging(msgspec.Struct, frozen=True):
 
 
 class GitEvidence(msgspec.Struct, frozen=True):
-    """Git's word on a feature. `merges` are (task, epoch) of the merge commits that carry our trailer.
+    """Git's word on a feature.
+
+    `merges` are (task, epoch) of the merge commits in it that carry our trailers, `done` the last merge of each task
+    that we know to have made, wherever it is now. `copies` are the commits that reviewers have before them, by task.
+    `checking`: tasks whose checks were begun on the commit that their branch is at, and not ended.
 
     `target` is the name of the feature's branch; `homes` are the paths of the tasks' worktrees, there or not yet;
     `blocked` says by task why its worktree cannot be made.
@@ -53,6 +76,9 @@ class GitEvidence(msgspec.Struct, frozen=True):
     homes: dict[str, str] = {}
     blocked: dict[str, str] = {}
     merges: frozenset[tuple[str, str]] = frozenset()
+    done: dict[str, Done] = {}
+    copies: dict[str, str] = {}
+    checking: frozenset[str] = frozenset()
     checked: dict[str, str] = {}
     merging: Merging | None = None
     last_merge: str | None = None
@@ -79,8 +105,9 @@ class Memory(msgspec.Struct):
     problems: dict[str, str] = {}
     revived: dict[str, int] = {}
     checks: dict[tuple[str, int, str], tuple[str, ...]] = {}
-    verdicts: dict[tuple[str, int], tuple[str, ...]] = {}
+    verdicts: dict[tuple[str, int, str], tuple[str, ...]] = {}
     waves: dict[tuple[int, str], tuple[str, ...]] = {}
     settled: set[str] = set()
-    committed: set[tuple[str, str]] = set()
+    committed: dict[tuple[str, int], tuple[str, ...]] = {}
     asked: set[tuple[str, str]] = set()
+    noticed: set[str] = set()

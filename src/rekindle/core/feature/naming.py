@@ -10,6 +10,7 @@ INTEGRATION = ".integration"
 SHARED = ".work"
 #: Below the kept refs, where what was in the integration worktree is.
 INTEGRATION_WORD = "integration"
+COPY = ".review-"
 _UNFIT = re.compile(r"[^A-Za-z0-9._+=-]+|\.\.+|\.lock\Z|\.\Z")
 
 
@@ -45,6 +46,21 @@ def checked_ref(feature: str, task: str) -> str:
 def base_ref(feature: str, task: str = "") -> str:
     """Where git remembers at which commit a task's branch, or the feature's own, began."""
     return f"refs/rekindle/base/{branch_word(feature)}/{branch_word(task) if task else '@feature'}"
+
+
+def wave_ref(feature: str, wave: int) -> str:
+    """Where git remembers the commit that the branches of a wave's tasks begin at."""
+    return f"refs/rekindle/base/{branch_word(feature)}/@wave-{wave}"
+
+
+def left_ref(feature: str, task: str) -> str:
+    """Where git remembers a task's worktree as its checks left it."""
+    return f"refs/rekindle/left/{branch_word(feature)}/{branch_word(task)}"
+
+
+def copy_folder(task: str) -> str:
+    """The folder of the copy that a task's reviewer works in."""
+    return f"{COPY}{branch_word(task)}"
 
 
 def merged_ref(feature: str) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from rekindle.core.feature.evidence import GitEvidence, WorkTree
 from rekindle.core.feature.plan import Plan
-from rekindle.core.feature.progress import Progress, has_passed, is_merged
+from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.standing import has_passed, is_merged, is_said_finished, merge_of
 from rekindle.core.journal.analysis import Analysis, Decision, affected, decide
 from rekindle.core.journal.event import BLOCKER_REPORTED
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, PENDING, SKIPPED, Issue
@@ -64,7 +65,7 @@ def outlook(
         else decision.restart_tasks
     )
     concerned = tuple(name for name in meant if name not in merged) if decision.case != "A" else ()
-    lost = tuple(name for name, one in known.items() if name not in merged | kept and _is_lost(one, git))
+    lost = tuple(name for name, one in known.items() if name not in merged | kept and _is_lost(name, one, git))
     trees = _trees(known, merged, git)
     return Outlook(
         decision,
@@ -73,7 +74,7 @@ def outlook(
         tuple(_branches(known, git, trees)),
         tuple(tree.row for tree in trees),
         lost,
-        tuple(_warnings(plan, merged, git, named)),
+        tuple(_warnings(plan, known, merged, git, named)),
         concerned,
     )
 
@@ -81,10 +82,13 @@ def outlook(
 _BEGUN = (IN_PROGRESS, COMPLETE, FAILED)
 
 
-def _is_lost(one: Progress, git: GitEvidence) -> bool:
+def _is_lost(name: str, one: Progress, git: GitEvidence) -> bool:
     """Whether all that was done for a task is gone: its branch, or the worktree beside a branch without commits."""
     if not one.has_branch or one.status not in _BEGUN:
         return False
+    done = git.done.get(name)
+    if done is not None and done.epoch == one.epoch and done.tip is not None:
+        return False  # our merge of it is known, and so is what was merged
     branch = git.branches.get(one.branch)
     there = any(tree.branch == one.branch for tree in git.trees.values())
     return branch is None or (not there and not branch.commits and branch.elsewhere is None)
@@ -111,7 +115,10 @@ def _task(name: str, one: Progress, git: GitEvidence) -> Row:
     quality: tasks.Quality = "failed" if one.qa is not None and one.qa.result == "failed" else "none"
     quality = "passed" if has_passed(name, one, git) else quality
     commits = branch is not None and branch.commits > 0
-    step = tasks.step(tasks.Task(is_merged(name, one, git), branch is not None, commits, quality))
+    how = merge_of(name, one, git)
+    finished = is_said_finished(name, one, git)
+    found = tasks.Task(how in ("ours", "said"), branch is not None, commits, quality, how == "gone", finished)
+    step = tasks.step(found)
     if step == "make the branch and start" and one.status == PENDING:
         return Row(name, "not begun", "its turn has not come yet")
     return Row(name, step, _WHY[step])
@@ -121,7 +128,9 @@ _WHY: dict[tasks.Step, str] = {
     "done": "it is merged",
     "merge": "it has work that passed quality assurance",
     "work on the issues": "it has work that did not pass: its agent gets the issues",
+    "merge again": "it was merged and passed, and somebody took the merge out of the feature's branch",
     "check": "it has work that nobody has checked yet",
+    "resume the work": "it has work on its branch: its agent goes on, or another is told what the branch holds",
     "start": "its branch has no commits: its agent is brought back, or started",
     "make the branch and start": "there is neither a branch nor a merge of it",
 }
@@ -192,7 +201,16 @@ def _trees(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> li
     return rows
 
 
-def _warnings(plan: Plan | None, merged: set[str], git: GitEvidence, named: Sequence[str]) -> list[str]:
+def _missing(known: dict[str, Progress], git: GitEvidence) -> str:
+    gone = [name for name, one in known.items() if merge_of(name, one, git) == "gone"]
+    if not gone:
+        return "all merged work is in it still"
+    return f"{'task' if len(gone) == 1 else 'tasks'} {', '.join(gone)} will be merged again"
+
+
+def _warnings(
+    plan: Plan | None, known: dict[str, Progress], merged: set[str], git: GitEvidence, named: Sequence[str]
+) -> list[str]:
     branch = git.target
     told = []
     if named and named[0] != branch:
@@ -209,7 +227,7 @@ def _warnings(plan: Plan | None, merged: set[str], git: GitEvidence, named: Sequ
         )
     if git.rewritten and git.last_merge is not None:
         told.append(
-            f"{branch} was rewritten since our last merge ({git.last_merge[:10]}, still under refs/rekindle/merged): "
-            "what the journal calls merged is taken for merged"
+            f"{branch} was rewritten since our last merge ({git.last_merge[:10]}, still under refs/rekindle/merged); "
+            f"{_missing(known, git)}"
         )
     return told

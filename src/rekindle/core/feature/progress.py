@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.records import named_branches
 from rekindle.core.git_names import is_branch_name
-from rekindle.core.journal.run import PENDING, Qa, RunState
+from rekindle.core.journal.run import PENDING, Branch, Qa, RunState
 
 #: The answers to the questions of a resume that change what becomes of tasks.
 START_OVER = "A"
@@ -24,12 +23,16 @@ INSTRUCT = "C"
 
 
 class Progress(msgspec.Struct):
-    """A task as the journal knows it. `told` is the run in which a person gave instructions for it."""
+    """A task as the journal knows it. `merge` is the commit that it was merged with, where that was written down.
+
+    `told` is the run in which a person gave instructions for it.
+    """
 
     epoch: str
     branch: str
     status: str = PENDING
     merged: bool = False
+    merge: str | None = None
     has_branch: bool = False
     qa: Qa | None = None
     rounds_before: int = 0
@@ -54,28 +57,12 @@ def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Pr
             if known.task in found and branch not in own and is_branch_name(branch):
                 one = found[str(known.task)]
                 one.branch, one.has_branch = branch, True
-                one.merged = known.merged if known.merged is not None else one.merged
+                _book_merge(one, known)
         for name, qa in run.work.qa.items():
             if name in found:
                 found[name].qa = qa
     _merged_by_name(found, runs)
     return found
-
-
-def is_merged(name: str, one: Progress, git: GitEvidence) -> bool:
-    """Whether a task's work is in the feature's branch: git's word or the journal's, whichever says so."""
-    branch = git.branches.get(one.branch)
-    in_git = branch is not None and branch.merged and branch.commits > 0
-    return one.merged or in_git or (name, one.epoch) in git.merges
-
-
-def has_passed(name: str, one: Progress, git: GitEvidence) -> bool:
-    """Whether a task's work passed quality assurance as it is now: git knows the commit, or else the journal's word."""
-    branch = git.branches.get(one.branch)
-    passed = git.checked.get(name)
-    if branch is None or passed is not None:
-        return branch is not None and passed == branch.tip
-    return one.qa is not None and one.qa.result == "passed"
 
 
 def _decided(before: Progress, sid: str, choice: str, instructions: str) -> Progress:
@@ -88,6 +75,7 @@ def _decided(before: Progress, sid: str, choice: str, instructions: str) -> Prog
             before.branch,
             has_branch=before.has_branch,
             merged=before.merged,
+            merge=before.merge,
             rounds_before=rounds,
             told=sid,
             instructions=instructions,
@@ -104,4 +92,9 @@ def _merged_by_name(found: dict[str, Progress], runs: Sequence[RunState]) -> Non
             one = by_branch.get(branch)
             if one is not None and known.task is None and order[run.sid] >= order.get(one.epoch, 0):
                 one.has_branch = True
-                one.merged = known.merged if known.merged is not None else one.merged
+                _book_merge(one, known)
+
+
+def _book_merge(one: Progress, known: Branch) -> None:
+    if known.merged is not None:
+        one.merged, one.merge = known.merged, known.commit

@@ -18,6 +18,17 @@ def work(feature: str, task: Task, branch: str, instructions: str) -> str:
     return "\n".join(lines + _told(instructions))
 
 
+def holds(commits: int, subjects: Sequence[str], *, uncommitted: bool) -> str:
+    """What an agent is told that takes over a branch from one whose conversation nobody knows."""
+    lines = ["", "(Somebody has worked on this before, and what they said is lost. Look at it first, keep what is"]
+    lines.append("good, and finish what is missing. Do not do again what is done.")
+    if commits:
+        lines += [f"The branch has {commits} {'commit' if commits == 1 else 'commits'}:", *_listed(subjects)]
+        lines += [f"- and {commits - len(subjects)} older ones"] if commits > len(subjects) else []
+    lines += ["There are uncommitted changes in the worktree."] if uncommitted else []
+    return "\n".join(lines) + ")"
+
+
 def again(feature: str, task: Task, branch: str, issues: Sequence[str], instructions: str, *, fresh: bool) -> str:
     """The prompt of a further round; a conversation without history gets the task once more."""
     begin = [work(feature, task, branch, ""), ""] if fresh else []
@@ -34,13 +45,14 @@ def retry(feature: str, task: Task, branch: str, error: str, *, fresh: bool) -> 
     )
 
 
-def review(task: Task, branch: str, target: str) -> str:
+def review(task: Task, branch: str, tip: str, target: str) -> str:
     """What a reviewer is asked."""
     return "\n".join(
         [
             task.review.strip() or f"Review the work on task {task.id}: {task.summary}",
             "",
-            f"(It is on the branch {branch}, which is checked out here; compare it with {target}. Change nothing.",
+            f"(It is the commit {tip[:12]} of {branch}. This folder is a copy of it; compare it with {target}.",
+            "Change nothing: what you change here gets into nobody's work.",
             f"End with a line `{PASS}`, or with `{FAIL}` and a line `- …` for each problem.)",
         ]
     )

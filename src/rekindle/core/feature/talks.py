@@ -27,11 +27,17 @@ def talk(session_id: str, session: Session | None, prompt: str) -> Talk:
     tries = sum("~" in one.id and "+" not in one.id for one in chain)
     phase = _phase(session, chain[-1] if chain else None)
     message = session.message or (chain[-1].outcome if chain else "")
-    newest = session.attempt
-    fresh = newest is not None and newest.number > 1 and newest.how == "new"
     question = next((asked.title for asked in session.permissions if not asked.answered), "")
     most = max(rounds, default=0)
+    fresh = _is_fresh(session)
     return Talk(session_id, phase, session.is_up, message, session.retry_at, tries, most, fresh, question)
+
+
+def _is_fresh(session: Session) -> bool:
+    """Whether nothing was said yet in the conversation that the agent has now, although there was one before it."""
+    begun = max((one.number for one in session.attempts if one.how == "new"), default=0)
+    told = any(one.attempt >= begun and one.state not in ("queued", "cancelled") for one in session.prompts)
+    return begun > 1 and not told
 
 
 def _phase(session: Session, last: Prompt | None) -> Phase:

@@ -102,11 +102,12 @@ class TaskState(msgspec.Struct):
 
 
 class Qa(msgspec.Struct, frozen=True):
-    """The last word of quality assurance on a task: started, passed or failed."""
+    """The last word of quality assurance on a task: started, passed or failed, and on which commit of it."""
 
     result: str
     round: int | None
     issues: list[Any] = []
+    commit: str | None = None
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -118,10 +119,11 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class Branch(msgspec.Struct):
-    """A branch that the journal knows of. None: this run does not say."""
+    """A branch that the journal knows of, and the commit that it was merged with. None: this run does not say."""
 
     task: str | None = None
     merged: bool | None = None
+    commit: str | None = None
 
 
 class Worktree(msgspec.Struct, frozen=True):
@@ -336,7 +338,8 @@ def _qa(run: RunState, event: Event) -> None:
     if found is not None:
         issues = event.data.get("issues")
         said = issues if isinstance(issues, list) else []
-        run.work.qa[found] = Qa(event.type.removeprefix("qa."), _whole(event.data.get("round")), said)
+        result, commit = event.type.removeprefix("qa."), ev.text(event.data.get("commit"))
+        run.work.qa[found] = Qa(result, _whole(event.data.get("round")), said, commit)
 
 
 def _branch(run: RunState, event: Event) -> None:
@@ -344,6 +347,7 @@ def _branch(run: RunState, event: Event) -> None:
     if name:
         branch = run.work.branches.setdefault(name, Branch())
         branch.merged = event.type == "branch.merged"
+        branch.commit = ev.text(event.data.get("commit")) if branch.merged else None
         task = ev.task_of(event.data)
         branch.task = task if task is not None else branch.task
 

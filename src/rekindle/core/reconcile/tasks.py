@@ -8,18 +8,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Step = Literal["done", "merge", "work on the issues", "check", "start", "make the branch and start"]
+Step = Literal[
+    "done",
+    "merge again",
+    "merge",
+    "work on the issues",
+    "check",
+    "resume the work",
+    "start",
+    "make the branch and start",
+]
 Quality = Literal["passed", "failed", "none"]
 
 
 @dataclass(frozen=True)
 class Task:
-    """What there is of a task."""
+    """What there is of a task. `gone`: we merged it, and that is not in the feature's branch any more.
+
+    `finished`: its agent is known to have come to its end.
+    """
 
     merged: bool
     branch: bool
     commits: bool
     quality: Quality
+    gone: bool = False
+    finished: bool = False
 
 
 def step(task: Task) -> Step:
@@ -27,6 +41,8 @@ def step(task: Task) -> Step:
     match task:
         case Task(merged=True):
             return "done"
+        case Task(gone=True, branch=False):
+            return "merge again"
         case Task(branch=False):
             return "make the branch and start"
         case Task(commits=False):
@@ -35,5 +51,7 @@ def step(task: Task) -> Step:
             return "merge"
         case Task(quality="failed"):
             return "work on the issues"
-        case _:
+        case Task(finished=True):
             return "check"
+        case _:
+            return "resume the work"

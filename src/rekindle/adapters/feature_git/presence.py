@@ -1,0 +1,106 @@
+"""Whether our merges are in the feature's branch still: under their own names, or rebased or squashed under others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rekindle.adapters.feature_git.place import Place
+from rekindle.core.feature import naming
+from rekindle.core.feature.evidence import Done
+from rekindle.core.feature.progress import Progress
+
+TASK, EPOCH = "Rekindle-Task", "Rekindle-Epoch"
+_MOST_COMMITS = 2000
+_FORM = f"--format=%x1e%H%x1d%(trailers:key={TASK},valueonly,separator=%x1f)%x1d%(trailers:key={EPOCH},valueonly)"
+
+
+def merges(place: Place, tip: str, base: str | None) -> dict[str, tuple[str, str]]:
+    """The merge commits with our trailers in the feature's branch: the task and the epoch of each."""
+    since = [f"^{base}"] if base is not None and place.is_ancestor(base, tip) else []
+    told = place.git.output("log", f"--max-count={_MOST_COMMITS}", f"--grep=^{TASK}: ", _FORM, tip, *since)
+    return dict(_parsed(place, told))
+
+
+def _parsed(place: Place, told: bytes) -> list[tuple[str, tuple[str, str]]]:
+    found = []
+    for entry in told.decode("utf-8", "replace").split("\x1e")[1:]:
+        commit, tasks, epoch = entry.split("\x1d")[:3]
+        for value in tasks.split("\x1f"):
+            feature, _, task = value.strip().partition("/")
+            if feature == place.feature:
+                found.append((commit, (task, epoch.strip())))
+    return found
+
+
+def done(
+    place: Place,
+    tasks: Mapping[str, Progress],
+    refs: Mapping[str, str],
+    there: Mapping[str, tuple[str, str]],
+    tip: str | None,
+    last: str | None,
+) -> dict[str, Done]:
+    """What became of each merge that we know of, by its ref or by the journal. `there` are those in the branch."""
+    found = {}
+    for task, one in tasks.items():
+        commit = refs.get(naming.done_ref(place.feature, task)) or one.merge
+        if commit is None:
+            continue
+        if commit in there:
+            found[task] = Done(commit, there[commit][1])
+        else:
+            found[task] = _look_for(place, task, one, commit, tip or last, last)
+    return found
+
+
+def _look_for(place: Place, task: str, one: Progress, commit: str, tip: str | None, last: str | None) -> Done:
+    """A merge that is not among those in the branch. Git may not have it any more at all."""
+    told = place.git.run("log", "--no-walk", _FORM, commit, "--")
+    if told.returncode != 0:
+        return Done(commit, one.epoch, None, present=False)
+    epochs = [epoch for _, (name, epoch) in _parsed(place, told.stdout) if name == task]
+    work = place.git.line("rev-parse", "--quiet", "--verify", f"{commit}^2") or commit
+    return Done(commit, epochs[0] if epochs else one.epoch, work, _is_present(place, commit, work, tip, last))
+
+
+def _is_present(place: Place, commit: str, work: str, tip: str | None, last: str | None) -> bool:
+    if tip is None or place.is_ancestor(commit, tip):
+        return True
+    before = place.git.line("rev-parse", "--quiet", "--verify", f"{commit}^1")
+    if before is None:
+        return False
+    if last is not None and place.is_ancestor(commit, last) and _has_all(place, tip, _begun(place, last, tip), last):
+        return True  # all that we ever merged is there under other names: it was squashed, or rebased as a whole
+    told = place.git.run("cherry", tip, work, before)
+    marks = told.stdout.split(b"\n")[:-1]
+    if told.returncode == 0 and marks and all(mark.startswith(b"- ") for mark in marks):
+        return True
+    return _has_all(place, tip, before, commit)
+
+
+def _begun(place: Place, last: str, tip: str) -> str | None:
+    began = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature))
+    return began or place.git.line("merge-base", last, tip)
+
+
+def _has_all(place: Place, tip: str, before: str | None, after: str) -> bool:
+    """Whether every file that changed between two commits is in `tip` as it was after."""
+    if before is None:
+        return False
+    changed = set(_names(place, before, after))
+    return bool(changed) and changed.isdisjoint(_names(place, after, tip))
+
+
+def _names(place: Place, one: str, other: str) -> list[bytes]:
+    return place.git.output("diff-tree", "-r", "-z", "--name-only", "--no-renames", one, other).split(b"\0")[:-1]
+
+
+def restore(place: Place, task: str, branch: str, tip: str) -> None:
+    """Make a task's branch again at the commit that was merged. It passed then, so that only its merge is due."""
+    target = place.tip(place.branch)
+    began = place.git.line("merge-base", tip, target) if target is not None else None
+    if began is not None:
+        place.put_ref(naming.base_ref(place.feature, task), began)
+    place.put_ref(naming.checked_ref(place.feature, task), tip)
+    if place.tip(branch) is None:
+        place.set_ref(f"refs/heads/{branch}", tip, None)

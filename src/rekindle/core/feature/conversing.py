@@ -1,0 +1,42 @@
+"""What a conversation with an agent needs next: to be begun, waited for, brought back, tried again, or put to rest."""
+
+from __future__ import annotations
+
+from rekindle.core.feature import effects as e
+from rekindle.core.feature.evidence import Talk
+from rekindle.core.feature.situation import Situation
+
+#: So often an agent is brought back in one run of the feature, and so often a failed turn is tried again.
+REVIVALS = 3
+TRIES = 2
+STOPPED_HINT = "bring that back with `rekindle resume`, then resume the feature"
+
+
+def converse(now: Situation, name: str, with_: Talk, say: e.Say, *, may_start: bool) -> e.Effect | e.Waiting | None:
+    """What a conversation needs; None when it has come to its end and the agent's process is gone."""
+    match with_.phase:
+        case "absent" | "unsaid":
+            return say if may_start else "waiting"
+        case "working" | "asking":
+            return wait(now, name, with_)
+        case "cut":
+            if now.memory.revived.get(with_.session, 0) >= REVIVALS:
+                return e.Fail(name, with_.message or "its agent died again and again", REVIVALS)
+            return e.Revive(name, with_.session)
+        case "failed":
+            if with_.tries >= TRIES:
+                return e.Fail(name, with_.message or "its agent's turns failed", with_.tries + 1)
+            if with_.retry_at is not None and with_.retry_at > now.now:
+                return e.Wait(name, with_.retry_at)
+            return say
+        case "stopped":
+            return e.Block(name, f"somebody stopped its session {with_.session}: {STOPPED_HINT}")
+        case "done":
+            return e.Rest(name, with_.session) if with_.up else None
+
+
+def wait(now: Situation, name: str, with_: Talk) -> e.Effect | e.Waiting:
+    """Wait for an agent; what it asks a person is told once."""
+    if with_.phase == "asking" and (with_.session, with_.question) not in now.memory.asked:
+        return e.Report(name, with_.session, with_.question)
+    return "waiting"

@@ -1,0 +1,37 @@
+"""The merge of a task whose work has passed: in the order of the plan, and through an agent where it conflicts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rekindle.core.feature import effects as e
+from rekindle.core.feature import prompts
+from rekindle.core.feature.conversing import converse
+from rekindle.core.feature.evidence import WorkBranch
+from rekindle.core.feature.situation import Situation
+
+
+def merge(
+    now: Situation, name: str, branch: WorkBranch, *, may_merge: bool, may_start: bool
+) -> e.Effect | Literal["ready", "waiting"]:
+    """The next step towards the merge of this commit."""
+    known, task = now.progress[name], now.plan.task(name)
+    if not may_merge:
+        return "ready"
+    merging = e.Merge(name, branch.name, branch.tip, known.epoch)
+    under_way = now.git.merging
+    conflicts = under_way.conflicts if under_way is not None and under_way.branch_tip == branch.tip else ()
+    prompt = f"merge-{branch.tip[:12]}"
+    helper = now.talk_with(name, "merge", prompt)
+    if not conflicts and helper.phase in ("absent", "unsaid", "failed", "stopped"):
+        return merging
+    again = f"{prompt}~{helper.tries + 1}" if helper.phase == "failed" else prompt
+    text = prompts.resolve(now.feature, task, conflicts)
+    say = e.Say(name, helper.session, "merge", task.agent, again, text, 0)
+    step = converse(now, name, helper, say, may_start=may_start)
+    if step is not None and not isinstance(step, e.Fail):
+        return step  # files without conflicts are no result yet while it works on them
+    if not conflicts:
+        return merging
+    files = ", ".join(conflicts)
+    return e.Block(name, f"its merge conflicts, and no agent could resolve it: {files}", is_blocker=True)

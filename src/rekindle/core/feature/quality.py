@@ -1,0 +1,41 @@
+"""Quality assurance of one commit of a task: its checks, then its reviewer. Every verdict is about that commit."""
+
+from __future__ import annotations
+
+from rekindle.core.feature import effects as e
+from rekindle.core.feature import prompts
+from rekindle.core.feature.conversing import converse
+from rekindle.core.feature.evidence import WorkBranch
+from rekindle.core.feature.situation import Situation
+
+
+def check(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_start: bool) -> e.Effect | e.Waiting:
+    """The next step of a round of quality assurance."""
+    task = now.plan.task(name)
+    commands = task.checks if now.mode != "fast" else ()
+    found = now.memory.checks.get((name, round_, branch.tip)) if commands else ()
+    if found is None:
+        return e.RunChecks(name, round_, branch.tip, commands)
+    if found or not task.reviewer:
+        return e.Judge(name, round_, branch.tip, found)
+    return _review(now, name, branch, round_, may_start=may_start)
+
+
+def _review(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_start: bool) -> e.Effect | e.Waiting:
+    """Ask the reviewer about this commit, in a copy of it: what happens there gets into nobody's work."""
+    task = now.plan.task(name)
+    asked = f"review-{branch.tip[:12]}"
+    review = now.talk_with(name, f"review-{round_}", asked)
+    is_about_to_work = review.phase in ("absent", "unsaid", "cut", "failed") and not review.up
+    if is_about_to_work and now.git.copies.get(name) != branch.tip:
+        return e.MakeCopy(name, branch.tip) if may_start else "waiting"
+    again = "" if review.phase in ("absent", "unsaid") else f"~{review.tries + 1}"
+    text = prompts.review(task, branch.name, branch.tip, now.target)
+    say = e.Say(name, review.session, "review", task.reviewer, asked + again, text, round_)
+    step = converse(now, name, review, say, may_start=may_start)
+    if step is not None:
+        return step
+    verdict = now.memory.verdicts.get((name, round_, branch.tip))
+    if verdict is None:
+        return e.ReadVerdict(name, review.session, round_, branch.tip)
+    return e.Judge(name, round_, branch.tip, verdict)

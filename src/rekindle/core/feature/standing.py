@@ -1,0 +1,57 @@
+"""How a task stands between the journal and git: merged by whom, passed at which commit, finished or not. Pure.
+
+Nothing here follows from a branch being contained in the feature's: anybody can bring that about, an agent in the
+middle of its turn included.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rekindle.core.feature.evidence import GitEvidence
+from rekindle.core.feature.progress import Progress
+from rekindle.core.journal.run import COMPLETE
+
+#: `ours`: a merge of ours is in the feature's branch. `said`: another orchestrator's journal calls it merged, and a
+#: person has said yes to that journal. `gone`: we merged it, and somebody took the merge out again.
+Merge = Literal["ours", "said", "gone", "no"]
+
+
+def merge_of(name: str, one: Progress, git: GitEvidence) -> Merge:
+    """How a task's work came into the feature's branch."""
+    if (name, one.epoch) in git.merges:
+        return "ours"
+    done = git.done.get(name)
+    if done is not None and done.epoch == one.epoch:
+        return "ours" if done.present else "gone"
+    return "said" if one.merged else "no"
+
+
+def is_merged(name: str, one: Progress, git: GitEvidence) -> bool:
+    """Whether a task's work is in the feature's branch, by our hand or by the word of a journal that counts."""
+    return merge_of(name, one, git) in ("ours", "said")
+
+
+def is_contained(name: str, one: Progress, git: GitEvidence) -> bool:
+    """Whether another hand than ours brought the work of a task into the feature's branch."""
+    branch = git.branches.get(one.branch)
+    return branch is not None and branch.merged and branch.commits > 0 and not is_merged(name, one, git)
+
+
+def has_passed(name: str, one: Progress, git: GitEvidence) -> bool:
+    """Whether a task's work passed quality assurance at the commit that its branch is at now."""
+    branch = git.branches.get(one.branch)
+    if branch is None:
+        return False
+    if git.checked.get(name) == branch.tip:
+        return True
+    return one.qa is not None and one.qa.result == "passed" and one.qa.commit == branch.tip
+
+
+def is_said_finished(name: str, one: Progress, git: GitEvidence) -> bool:
+    """Whether a journal says that a task's agent came to its end, although no session of ours knows of it.
+
+    What is checked was finished before; and nobody but another orchestrator calls a task complete before its merge.
+    """
+    passed = one.qa is not None and one.qa.result == "passed"
+    return has_passed(name, one, git) or passed or one.status == COMPLETE

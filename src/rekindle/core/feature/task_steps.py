@@ -1,0 +1,156 @@
+"""The life of one task, read from its end: what it needs next, by how things stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rekindle.core.feature import effects as e
+from rekindle.core.feature import prompts
+from rekindle.core.feature.conversing import converse, wait
+from rekindle.core.feature.evidence import Talk, WorkBranch, WorkTree
+from rekindle.core.feature.merge_steps import merge
+from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.quality import check
+from rekindle.core.feature.situation import ROUNDS, Situation
+from rekindle.core.feature.standing import has_passed, is_contained, is_said_finished, merge_of
+from rekindle.core.feature.talks import prompt_id
+from rekindle.core.journal.run import COMPLETE, FAILED, SKIPPED
+
+#: A task that asks for nothing now: it is over (well, badly, or until a person does something), somebody works on it,
+#: or it is ready to be merged and others come first.
+Rests = Literal["settled", "failed", "stuck", "waiting", "ready"]
+#: So often what an agent left uncommitted is committed in one round. After that somebody else keeps writing there.
+COMMITS = 4
+
+
+@dataclass(frozen=True)
+class Leave:
+    """What a task of this wave may do just now."""
+
+    wave: int
+    may_start: bool
+    may_merge: bool
+
+
+def next_step(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
+    """The next step of one task. The order of the questions is the order of its life, read from the end."""
+    known = now.progress[name]
+    branch = now.git.branches.get(known.branch)
+    if known.status == SKIPPED:
+        return "settled"
+    how = merge_of(name, known, now.git)
+    if how in ("ours", "said"):
+        return _settle(now, name, known)
+    if known.status == FAILED:
+        return "failed"
+    if name in now.memory.problems:
+        return "stuck"
+    if how == "gone" and branch is None and (tip := now.git.done[name].tip) is not None:
+        return e.Restore(name, known.branch, tip)
+    if known.status == COMPLETE and branch is None and not known.has_branch:
+        return "settled"  # somebody did it without a branch: there is nothing to merge
+    if is_contained(name, known, now.git) and name not in now.memory.noticed:
+        return e.Notice(name, _by_another_hand(now, name))
+    return _work(now, name, leave)
+
+
+def _settle(now: Situation, name: str, known: Progress) -> e.Effect | Rests:
+    gone = known.branch not in now.git.branches and now.tree_of(name) is None and name not in now.git.copies
+    if name in now.memory.settled or (gone and known.status == COMPLETE and known.merged):
+        return "settled"
+    return "stuck" if name in now.memory.problems else e.Settle(name, known.branch)
+
+
+def _by_another_hand(now: Situation, name: str) -> str:
+    known, target = now.progress[name], now.target
+    tip = now.git.branches[known.branch].tip[:10]
+    if has_passed(name, known, now.git):
+        return f"task {name} ({tip}) passed its checks and was brought into {target} by another hand than rekindle's"
+    return (
+        f"work on task {name} ({tip}) was brought into {target} by another hand, before it was checked: "
+        "its agent goes on, and what is there is checked after the fact"
+    )
+
+
+def _work(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
+    known = now.progress[name]
+    work = now.talk_with(name, "work", prompt_id(1, known.told))
+    round_ = _round(known, work)
+    rounds = ROUNDS[now.mode]
+    if round_ - known.rounds_before > rounds:
+        return e.Fail(name, f"quality assurance failed {rounds} rounds: {_issues(known)}{_inside(now, name)}", rounds)
+    work = now.talk_with(name, "work", prompt_id(round_, known.told))
+    branch, tree = now.git.branches.get(known.branch), now.tree_of(name)
+    is_over = (work.phase == "done" and not work.up) or (work.phase == "absent" and not known.told)
+    has_work = branch is not None and branch.commits > 0
+    if branch is not None and tree is None and has_work and is_over and has_passed(name, known, now.git):
+        return merge(now, name, branch, may_merge=leave.may_merge, may_start=leave.may_start)
+    if (branch is None or tree is None) and work.up and work.phase in ("working", "asking"):
+        return wait(now, name, work)  # what it does with its own worktree is its business while it works
+    if branch is None or tree is None:
+        wave = leave.wave if known.epoch == now.root else 0
+        return e.Prepare(name, known.branch, work.session, wave) if leave.may_start else "waiting"
+    if not (work.phase == "absent" and is_over and has_work and is_said_finished(name, known, now.git)):
+        step = converse(now, name, work, _say(now, name, branch, tree, work, round_), may_start=leave.may_start)
+        if step is not None:
+            return step
+    return _judge(now, name, branch, tree, round_, leave)
+
+
+def _judge(
+    now: Situation, name: str, branch: WorkBranch, tree: WorkTree, round_: int, leave: Leave
+) -> e.Effect | Rests:
+    """The agent has finished: what it left is committed, checked, reviewed, and merged."""
+    if tree.conflicts:
+        found = f"there are unresolved conflicts in its worktree: {', '.join(tree.conflicts)}"
+        return e.Judge(name, round_, branch.tip, (found,))
+    if tree.uncommitted and name not in now.git.checking:
+        before = now.memory.committed.get((name, round_), ())
+        if branch.tip not in before and len(before) >= COMMITS:
+            return e.Block(name, f"somebody keeps writing to {tree.path} although its agent has finished")
+        if branch.tip not in before:
+            return e.Commit(name, branch.name, round_, branch.tip)
+    if not branch.commits:
+        return e.Judge(name, round_, branch.tip, ("nothing was changed on its branch",))
+    if has_passed(name, now.progress[name], now.git):
+        return merge(now, name, branch, may_merge=leave.may_merge, may_start=leave.may_start)
+    return check(now, name, branch, round_, may_start=leave.may_start)
+
+
+def _round(known: Progress, work: Talk) -> int:
+    """The round that a task is in, by the journal or by what was put to its agent, whichever knows more."""
+    said = 0
+    if known.qa is not None:
+        said = (known.qa.round or 1) + (known.qa.result == "failed")
+    return max(said, work.rounds, known.rounds_before + 1)
+
+
+def _issues(known: Progress) -> str:
+    issues = known.qa.issues if known.qa is not None else []
+    return "; ".join(str(issue) for issue in issues) or "no issues were given"
+
+
+def _inside(now: Situation, name: str) -> str:
+    """What has to be added where work that did not pass is in the feature's branch all the same."""
+    if not is_contained(name, now.progress[name], now.git):
+        return ""
+    return f" (this work is in {now.target} already, by another hand)"
+
+
+def _say(now: Situation, name: str, branch: WorkBranch, tree: WorkTree, work: Talk, round_: int) -> e.Say:
+    known, task = now.progress[name], now.plan.task(name)
+    issues = [str(one) for one in known.qa.issues] if known.qa is not None and known.qa.result == "failed" else []
+    begins = work.phase in ("absent", "unsaid")
+    number = 0 if begins else work.tries + 1
+    if not begins:
+        text = prompts.retry(now.feature, task, branch.name, work.message, fresh=work.fresh)
+    elif issues or known.told:
+        fresh = work.phase == "absent" or work.fresh
+        text = prompts.again(now.feature, task, branch.name, issues, known.instructions, fresh=fresh)
+    else:
+        text = prompts.work(now.feature, task, branch.name, known.instructions)
+    if work.phase == "absent" and (branch.commits or tree.uncommitted):
+        text = "\n".join((text, prompts.holds(branch.commits, branch.subjects, uncommitted=tree.uncommitted)))
+    asked = prompt_id(round_, known.told, number)
+    return e.Say(name, work.session, "work", task.agent, asked, text, round_, first=begins)
