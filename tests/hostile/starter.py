@@ -48,6 +48,22 @@ class Starter:
         return subprocess.CompletedProcess([program, *words], status, out, err)
 
 
+    def end(self) -> None:
+        """End the process: nobody orders any more."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+
+
+def end() -> None:
+    """End the one of this test process, if there is one."""
+    if starter.cache_info().currsize:
+        starter().end()
+        starter.cache_clear()
+
+
 @functools.cache
 def starter() -> Starter:
     """The one of this test process."""
