@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections import Counter
@@ -100,6 +101,17 @@ class Shop:
         """What the newest session of a task has said and done so far."""
         rows = [row for row in self.machine.json("ps", "--all")["sessions"] if row["title"].endswith(f"Task {task}")]
         return self.machine.said(rows[-1]["id"]) if rows else ""
+
+    def prompts(self, task: str) -> list[str]:
+        """What was put to the sessions of a task, oldest first."""
+        rows = [row["id"] for row in self.machine.json("ps", "--all")["sessions"] if row.get("task") == task]
+        return [prompt["text"] for name in rows for prompt in self.machine.json("show", name)["prompts"]]
+
+    def lose_store(self) -> None:
+        """Delete the store, and all that it could be made from again. Nothing may run."""
+        for name in ("store.db", "store.db-wal", "store.db-shm"):
+            Path(os.path.dirname(self.machine.places.store), name).unlink(missing_ok=True)
+        shutil.rmtree(self.machine.places.sessions)
 
     def kill_everything(self) -> None:
         """SIGKILL for the daemon (also one that a command is just starting), every guard, keeper and agent, at once."""

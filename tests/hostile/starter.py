@@ -47,7 +47,6 @@ class Starter:
             raise subprocess.TimeoutExpired([program, *words], seconds)
         return subprocess.CompletedProcess([program, *words], status, out, err)
 
-
     def end(self) -> None:
         """End the process: nobody orders any more."""
         assert self._process.stdin is not None

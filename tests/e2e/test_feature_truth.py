@@ -1,0 +1,197 @@
+"""Nothing half done is called complete, whatever users, agents, checks and reviewers do to a feature's branches."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.e2e.daemon import until
+from tests.e2e.features import FEATURE, Shop, task
+
+WAIT = "run sh -c 'until test -e ../../../go; do sleep 0.05; done'"
+COMMIT = "run git -c user.name=a -c user.email=a@example.invalid commit -qm"
+TREES = f".worktrees/{FEATURE}"
+
+
+def branch(name: str) -> str:
+    return f"work/{FEATURE}/{name}"
+
+
+def files(shop: Shop) -> list[str]:
+    return shop.git("ls-tree", "-r", "--name-only", f"feature/{FEATURE}").split()
+
+
+def warnings(shop: Shop) -> str:
+    return "\n".join(event["data"]["message"] for event in shop.events("warning.logged"))
+
+
+def spawned(shop: Shop) -> Counter[str]:
+    return Counter(event["data"]["task"] for event in shop.events("agent.spawned"))
+
+
+def let_go(shop: Shop) -> None:
+    (shop.root / "go").write_text("")
+
+
+def test_an_agent_whose_store_was_lost_is_followed_by_one_that_is_told_what_the_branch_holds(shop: Shop) -> None:
+    plan = shop.plan(task("a", "write a.txt half", "run git add -A", f"{COMMIT} 'Half of it'", WAIT))
+    running = shop.start("run", "--plan", plan)
+    until(lambda: "Half of it" in shop.git("log", "--all", "--format=%s"), "a first commit")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    shop.lose_store()
+    let_go(shop)
+    shop.machine.ok("resume", FEATURE)
+    assert spawned(shop) == {"a": 2}, "nobody calls half of it complete"
+    [told] = [text for text in shop.prompts("a") if "Half of it" in text]
+    assert "Somebody has worked on this before" in told and "The branch has 1 commit" in told
+
+
+def test_what_a_user_brings_into_the_feature_does_not_end_the_agent_that_is_at_it(shop: Shop) -> None:
+    first = ("write one.txt 1", "run git add -A", f"{COMMIT} One")
+    plan = shop.plan(task("a", *first, WAIT, "write two.txt 2"), task("b"))
+    running = shop.start("run", "--plan", plan)
+    until(lambda: "One" in shop.git("log", "--all", "--format=%s"), "a first commit")
+    shop.git("push", "-q", ".", f"{branch('a')}:feature/{FEATURE}")
+    until(lambda: "by another hand, before it was checked" in warnings(shop), "a report")
+    let_go(shop)
+    running.communicate(timeout=120)
+    assert running.returncode == 0
+    assert {"one.txt", "two.txt", "b.txt"} <= set(files(shop))
+    assert spawned(shop)["a"] == 1
+    assert {"Merge task a: Task a", "Merge task b: Task b"} <= {subject for subject, _ in shop.history()}
+
+
+@pytest.mark.parametrize("who", ["checks", "reviewer"])
+def test_an_agent_that_merges_itself_gets_past_nobody(shop: Shop, who: str) -> None:
+    """What bypassed the checks is checked after the fact, and work that fails is named and not called complete."""
+    script = ("write a.txt a", "run git add -A", f"{COMMIT} mine", f"run git push -q . HEAD:feature/{FEATURE}")
+    strict = (
+        {"checks": ["test -e never.txt"]}
+        if who == "checks"
+        else {"reviewer": "scripted", "review": "say VERDICT: FAIL"}
+    )
+    done = shop.machine.run("run", "--plan", shop.plan(task("a", *script, **strict), head='mode = "strict"'))
+    assert done.returncode != 0
+    assert [event["data"]["round"] for event in shop.events("qa.failed")] == [1, 2, 3]
+    assert shop.events("task.completed") == []
+    assert "by another hand" in shop.events("task.failed")[0]["data"]["error"]
+
+
+def test_a_commit_that_came_after_the_verdict_is_checked_and_reviewed_as_well(shop: Shop) -> None:
+    """The first task of the wave holds the merge of the second back: its verdict is older than the user's commit."""
+    more = {"checks": ["true"], "reviewer": "scripted", "review": "say VERDICT: PASS"}
+    plan = shop.plan(task("a", WAIT, "write a.txt a"), task("b", "write b.txt b", **more))
+    running = shop.start("run", "--plan", plan)
+    until(lambda: len(shop.events("qa.passed")) == 1, "a verdict on b")
+    tree = shop.root / TREES / "b"
+    (tree / "later.txt").write_text("later\n")
+    shop.git("add", "-A", cwd=tree)
+    shop.git("commit", "-q", "-m", "later", cwd=tree)
+    let_go(shop)
+    running.communicate(timeout=120)
+    assert running.returncode == 0 and "later.txt" in files(shop)
+    [first, second] = [event["data"] for event in shop.events("qa.passed") if event["data"]["taskId"] == "b"]
+    assert first["commit"] != second["commit"]
+    merge = next(event["data"]["commit"] for event in shop.events("branch.merged") if event["data"]["taskId"] == "b")
+    assert shop.git("rev-parse", f"{merge}^2") == second["commit"]
+    assert len([event for event in shop.events("check.ran") if event["data"].get("taskId") == "b"]) == 2
+
+
+@pytest.mark.parametrize("how", ["files", "commit"])
+def test_what_a_reviewer_changes_is_no_part_of_the_work(shop: Shop, how: str) -> None:
+    review = ["write graffiti.txt mine"]
+    if how == "commit":
+        review += ["run git add -A", f"{COMMIT} mine"]
+    more = {"reviewer": "scripted", "review": "\n".join([*review, "say VERDICT: PASS"])}
+    shop.machine.ok("run", "--plan", shop.plan(task("a", "write a.txt a", **more), task("b", needs=["a"])))
+    assert files(shop) == ["a.txt", "b.txt", "readme.txt"]
+    assert "the reviewer of task a changed files" in warnings(shop)
+    [kept] = shop.git("for-each-ref", "--format=%(refname)", "refs/rekindle/kept").split()
+    assert shop.git("show", f"{kept}:graffiti.txt") == "mine"
+
+
+def test_what_a_check_writes_is_not_committed_and_rounds_come_to_an_end(shop: Shop) -> None:
+    check = "sh -c 'date +%N > coverage.txt; exit 1'"
+    done = shop.machine.run(
+        "run", "--plan", shop.plan(task("a", "write a.txt a", checks=[check]), head='mode = "strict"')
+    )
+    assert done.returncode != 0
+    assert [event["data"]["round"] for event in shop.events("qa.failed")] == [1, 2, 3]
+    assert "coverage.txt" not in shop.git("ls-tree", "-r", "--name-only", branch("a"))
+    assert int(shop.git("rev-list", "--count", branch("a"), "^main")) <= 3
+
+
+def test_what_a_passing_check_leaves_is_named_kept_and_not_merged(shop: Shop) -> None:
+    check = "sh -c 'date +%N > coverage.txt; echo changed >> readme.txt'"
+    shop.machine.ok("run", "--plan", shop.plan(task("a", "write a.txt a", checks=[check])))
+    assert files(shop) == ["a.txt", "readme.txt"]
+    assert shop.git("show", f"feature/{FEATURE}:readme.txt") == "hello"
+    assert "its checks changed coverage.txt, readme.txt: that is not committed" in warnings(shop)
+    assert not (shop.root / TREES / "a").exists(), "nothing of it is lost: a ref has it"
+    [kept] = shop.git("for-each-ref", "--format=%(refname)", "refs/rekindle/kept").split()
+    assert "changed" in shop.git("show", f"{kept}:readme.txt")
+
+
+@pytest.mark.parametrize("how", ["reset to the base", "reset by one", "rebased", "squashed"])
+def test_a_feature_that_was_rewritten_is_understood_from_git(shop: Shop, how: str) -> None:
+    plan = shop.plan(task("a"), task("b", needs=["a"]), task("c", "write c.txt c", WAIT, needs=["b"]))
+    running = shop.start("run", "--plan", plan)
+    until(lambda: (shop.root / TREES / "c" / "c.txt").exists(), "work on c")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    name = f"feature/{FEATURE}"
+    if how == "reset to the base":
+        shop.git("update-ref", f"refs/heads/{name}", "main")
+    elif how == "reset by one":
+        shop.git("update-ref", f"refs/heads/{name}", f"{name}^1")
+    elif how == "rebased":
+        other = shop.machine.home / "other"
+        shop.git("worktree", "add", "-q", "--detach", str(other), "main")
+        (other / "news.txt").write_text("news\n")
+        shop.git("add", "-A", cwd=other)
+        shop.git("commit", "-q", "-m", "news", cwd=other)
+        news = shop.git("rev-parse", "HEAD", cwd=other)
+        shop.git("checkout", "-q", "--detach", name, cwd=other)
+        shop.git("rebase", "-q", news, cwd=other)
+        shop.git("update-ref", f"refs/heads/{name}", shop.git("rev-parse", "HEAD", cwd=other))
+    else:
+        squashed = shop.git("commit-tree", "-m", "squashed", "-p", "main", f"{name}^{{tree}}")
+        shop.git("update-ref", f"refs/heads/{name}", squashed)
+    let_go(shop)
+    foretold = shop.machine.json("resume", FEATURE, "--explain")
+    told = shop.machine.ok("resume", FEATURE)
+    again = {row["name"] for row in foretold["tasks"] if row["action"] == "merge again"}
+    lost = {"reset to the base": ["a", "b"], "reset by one": ["b"]}.get(how, [])
+    for one in ("a", "b"):
+        assert (one in again) is (one in lost)
+        assert (f"our merge of task {one} is not in {name} any more" in warnings(shop)) is (one in lost)
+    assert ("will be merged again" in told) is bool(lost)
+    assert {"a.txt", "b.txt", "c.txt"} <= set(files(shop))
+    assert spawned(shop) == {"a": 1, "b": 1, "c": 2}, "nothing is done again that is there"
+    merged = [event["data"]["taskId"] for event in shop.events("branch.merged")]
+    assert merged == ["a", "b", *lost, "c"]
+
+
+def test_a_task_is_said_once_in_a_conversation(shop: Shop) -> None:
+    """The agent could not start at first. Its second start begins the conversation, and one telling is enough."""
+    effects = shop.machine.home / "effects"
+    script = (f"run sh -c 'echo x >> {effects}'", "write a.txt a")
+    home = shop.machine.home / ".local" / "state" / "rekindle" / "scripted"
+    home.parent.mkdir(parents=True, exist_ok=True)
+    home.write_text("in the way of the agent's own folder")
+    running = shop.start("run", "--plan", shop.plan(task("a", *script, checks=["test -e never.txt"])))
+    until(lambda: shop.events("agent.completed"), "a start that fails")
+    assert not effects.exists()
+    home.unlink()
+    running.communicate(timeout=120)
+    assert [event["data"]["round"] for event in shop.events("qa.failed")] == [1, 2]
+    assert effects.read_text() == "x\n", "the second round is about the issues, not the task once more"
+
+
+def test_the_branches_of_a_wave_begin_at_one_commit_however_few_are_worked_at_once(shop: Shop) -> None:
+    shop.machine.ok("run", "--plan", shop.plan(task("a"), task("b"), task("c"), head="jobs = 1"))
+    merges = [event["data"]["commit"] for event in shop.events("branch.merged")]
+    bases = {shop.git("rev-parse", f"{commit}^2^") for commit in merges}
+    assert bases == {shop.git("rev-parse", "main")}
