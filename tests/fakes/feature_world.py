@@ -164,6 +164,8 @@ class World:
                 known.status = FAILED
             case e.Block(task=task, problem=problem):
                 self.memory.problems[task] = problem
+            case e.AskStrays(task=task):
+                self.memory.problems[task] = "it asks about strays"
             case e.Report(session=session, question=question):
                 self.memory.asked.add((session, question))
             case e.CheckWave(wave=wave, tip=tip):

@@ -9,6 +9,7 @@ from typing import Any
 
 from rekindle.adapters import team
 from rekindle.api.feature_resume import Answer, Found
+from rekindle.api.feature_strays import Answers, carry_out_answers, tell_answers
 from rekindle.core.feature.outlook import Outlook
 from rekindle.core.feature.plan import skip
 from rekindle.core.feature.plan_event import to_event
@@ -36,20 +37,23 @@ def given_up(found: Found, chosen: Answer) -> tuple[str, ...]:
 
 
 async def carry_out(
-    order: Order, found: Found, chosen: Answer, instructions: str, tell: Tell
+    order: Order, found: Found, chosen: Answer, instructions: str, tell: Tell, strays: Answers
 ) -> tuple[Order, list[str]]:
     """Carry out what was decided, git first: a decision that is written down has been carried out."""
     seen, known = found.outlook, found.progress
+    decided = await carry_out_answers(found, strays)
     restarts = chosen in ("restart A", "restart B")
     over = list(known) if restarts else [*(seen.affected if chosen == START_OVER else ()), *seen.lost]
     branches = {name: known[name].branch for name in dict.fromkeys(over)}
     kept = (await asyncio.to_thread(found.git.start_over, branches, order.sid, whole=restarts)).kept
     warnings = [f"the old {branch} is kept as {ref}" for branch, ref in kept.items()]
+    warnings += [sentence for one in decided for sentence in one.sentences()]
     begin = {"restarts": found.analysis.sid} if restarts else {"resumes": found.analysis.sid}
     await tell(ev.SESSION_START, start_of(order, found.git.branch, "resume", **begin), "start")
     if restarts:
         await tell(ev.PLAN_CREATED, to_event(order.plan), "plan")
     await tell(ev.RESUME_DECIDED, _decision(found, chosen, instructions), "decided")
+    await tell_answers(decided, tell)
     if seen.lost and not restarts:
         lost = {"choice": START_OVER, "issues": [], "tasks": list(seen.lost), "reason": "their branches are gone"}
         await tell(ev.RESUME_DECIDED, lost, "lost")

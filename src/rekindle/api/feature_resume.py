@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 from rekindle.adapters import identity, run_owner, team
@@ -19,6 +19,8 @@ from rekindle.core.feature.plan_event import from_event
 from rekindle.core.feature.plan_file import MODES, Mode
 from rekindle.core.feature.progress import Progress, progress
 from rekindle.core.feature.records import named_branches, recorded_trees
+from rekindle.core.feature.stray_questions import listed
+from rekindle.core.feature.strays import Stray
 from rekindle.core.journal.analysis import Analysis
 from rekindle.ports.errors import NoOpenRun, OwnedError, QuestionError, UsageError
 from rekindle.ports.journal import Journal
@@ -71,6 +73,12 @@ class Found:
     elsewhere: str | None
     unapproved: str | None
     repository_id: str = ""
+    strays: dict[str, tuple[Stray, ...]] = field(default_factory=dict)
+
+    @property
+    def settled(self) -> frozenset[str]:
+        """The tasks that are merged or skipped."""
+        return frozenset(row.name for row in self.outlook.tasks if row.action in ("done", "skipped"))
 
 
 def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
@@ -97,7 +105,7 @@ def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
     )
     found = outlook(analysis, plan, known, seen, kept, named)
     unapproved = here.unapproved(feature, analysis.lineage)
-    return Found(feature, analysis, git, plan, known, found, seen.elsewhere, unapproved, id_)
+    return Found(feature, analysis, git, plan, known, found, seen.elsewhere, unapproved, id_, seen.strays)
 
 
 def repository_id(here: Here) -> str:
@@ -175,6 +183,7 @@ def told(found: Found) -> dict[str, Any]:
         "lost": list(found.outlook.lost),
         "active_agents": [_agent(name, found) for name in state.active_agents],
         "warnings": list(found.outlook.warnings),
+        "strays": listed(found.progress, found.strays, found.settled),
         **rows,
     }
 

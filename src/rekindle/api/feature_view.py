@@ -52,6 +52,11 @@ def _task(seen: Situation, name: str, summary: str, now: float) -> dict[str, Any
         "agent": live.agent if live is not None else None,
         "seconds": _seconds(found, now),
         "receipts": receipts,
+        "left_out": [
+            {"commit": one.commit, "subject": one.subject, "where": one.where}
+            for one in seen.git.strays.get(name, ())
+            if one.commit in known.left_out
+        ],
     }
 
 

@@ -21,6 +21,7 @@ from rekindle.api.feature_refusals import (
     refuse_outdated,
 )
 from rekindle.api.feature_resume import Choice, Here, answer, ensure_approved, look, mode_of, told
+from rekindle.api.feature_strays import Answers, refuse_unanswered
 from rekindle.api.feature_view import view
 from rekindle.api.journals import JournalWriters
 from rekindle.core.feature.plan import BadPlan, Plan
@@ -137,10 +138,13 @@ class Features:
         permission: str = "edits",
         seen: str | None = None,
         trust: str = "",
+        take: tuple[str, ...] = (),
+        leave: tuple[str, ...] = (),
     ) -> dict[str, Any]:
         """Resume a feature's run: decide, reconcile, go on. `seen` is the run that the answer was given about.
 
-        `trust` is the yes to a journal that was written elsewhere.
+        `trust` is the yes to a journal that was written elsewhere; `take` and `leave` are tasks whose strays go with
+        them or stay out.
         """
         here = self._means.open_here(cwd)
         self._refuse_live(here, feature)
@@ -155,6 +159,9 @@ class Features:
             ensure_approved(here, found, trust)
             given = _parsed(plan, name).plan if plan is not None else None
             chosen = answer(found.outlook, choice, instructions, new_plan=given is not None)
+            strays = Answers(tuple(take), tuple(leave))
+            refuse_unanswered(found, chosen, strays)
+            self._refuse_at_work(here, feature, (*take, *leave))
             refuse_checked_out(found.git.branch, found.elsewhere)
             work = given if chosen == "restart B" else found.plan
             if work is None:
@@ -163,7 +170,7 @@ class Features:
             order = self._order(here, id_, feature, sid, work, mode_of(found), jobs or JOBS, env, permission, "")
             held.claim()
             await self._end_agents(order, given_up(found, chosen))
-            order, warnings = await carry_out(order, found, chosen, instructions, self._teller(order))
+            order, warnings = await carry_out(order, found, chosen, instructions, self._teller(order), strays)
             team_name = start.team if start is not None else None
             stands = ensure_team(order, found.progress, team_name or feature)
             self._drive(order, found.git, here, held)
@@ -198,6 +205,13 @@ class Features:
         live = self._live.get((here.repository.root, feature))
         if live is not None and not live.task.done():
             raise OwnedError(f"{feature} is being run already", f"watch it: rekindle follow {feature}")
+
+    def _refuse_at_work(self, here: Here, feature: str, tasks: Collection[str]) -> None:
+        """What an agent has done is taken or left when it has finished: its worktree is its own until then."""
+        for session in self._means.supervisor.engine.sessions():
+            ours = session.repository == here.repository.root and session.feature == feature
+            if ours and session.task in tasks and session.is_up and session.turn is not None:
+                raise OwnedError(f"the agent of task {session.task} is at work", "resume without --take and --leave")
 
     async def _refuse_begun(self, here: Here, git: GitFeature, feature: str, *, lock_is_ours: bool = False) -> None:
         """A feature is begun once: first without its lock, so that a refusal leaves nothing behind, then under it."""

@@ -9,6 +9,7 @@ from rekindle.cli.outcome import printable
 from rekindle.cli.status import quoted
 
 Told = dict[str, Any]
+_NOTHING_ASKED = "  no input needed"
 
 
 def onward(told: Told) -> Iterator[str]:
@@ -18,7 +19,8 @@ def onward(told: Told) -> Iterator[str]:
     yield f'  checkpoint "{printable(str(checkpoint.get("label")))}" found'
     yield "  no errors, blockers or failures after it"
     yield f"  next step: {printable(str(told['next_step'] or 'the next planned one'))}"
-    yield "  no input needed"
+    if not any(row["state"] == "asked" for row in told["strays"]):
+        yield _NOTHING_ASKED
 
 
 def question(told: Told) -> Iterator[str]:
@@ -96,12 +98,26 @@ def _orders(given: Told | None) -> Iterator[str]:
             yield f"    reviewer {printable(task['reviewer'])}: {printable(task['review'])}"
 
 
+def strays(told: Told, task: str = "") -> Iterator[str]:
+    """Work that is not on its task's branch: of one task, or of all."""
+    rows = [row for row in told["strays"] if task in ("", row["task"])]
+    for name in dict.fromkeys(row["task"] for row in rows):
+        yield f"Work of task {printable(name)} that is not on its branch:"
+        yield from (f"  {_stray(row)}" for row in rows if row["task"] == name)
+
+
+def _stray(row: Told) -> str:
+    commit = f"{row['commit'][:10]} " if row["commit"] else ""
+    out = ", left out" if row.get("state") == "left out" else ""
+    return f"{commit}{printable(row['subject'])} ({printable(row['where'])}{out})"
+
+
 def explanation(told: Told) -> Iterator[str]:
     """All that a resume would do: `--explain`."""
     yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: case {told["case"]}'
     yield f"  its work comes together on {printable(told['branch'])}"
     if told["case"] == "A":
-        yield from (f"  {line.strip()}" for line in list(onward(told))[1:-1])
+        yield from (f"  {line.strip()}" for line in list(onward(told))[1:] if line != _NOTHING_ASKED)
     else:
         for issue in told["issues"]:
             yield f"  {_issue(issue)}"
@@ -113,6 +129,9 @@ def explanation(told: Told) -> Iterator[str]:
             width = max(len(printable(row["name"])) for row in told[key])
             for row in told[key]:
                 yield f"  {printable(row['name']):<{width}}  {row['action']}: {row['why']}"
+    yield from strays(told)
+    if any(row["state"] == "asked" for row in told["strays"]):
+        yield f"  a resume asks about it: rekindle resume {quoted(told['feature'])} --take TASK, or --leave TASK"
     yield "What it would run and say:"
     yield from _orders(told["orders"])
     if told["unapproved"] is not None:
@@ -146,6 +165,9 @@ def ended(told: Told) -> Iterator[str]:
         yield f"  task {printable(task)}, {place}: {receipt['kind']} ({printable(receipt['reason'])})"
         for line in (*receipt["unknown"], *receipt["repeated"]):
             yield f"    - {printable(line)}"
+    for task in told["tasks"]:
+        for row in task["left_out"]:
+            yield f"Left out of task {printable(task['id'])}: {_stray(row)}"
     name = printable(told["feature"])
     merged = sum(task["state"] == "merged" for task in told["tasks"])
     if told["reason"] == "completed":

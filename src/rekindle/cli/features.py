@@ -37,6 +37,8 @@ class Resume:
     permission: str = "edits"
     detach: bool = False
     trust: str = ""
+    take: tuple[str, ...] = ()
+    leave: tuple[str, ...] = ()
 
 
 def run_plan(
@@ -104,6 +106,7 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
         choice = click.prompt("Your choice", type=click.Choice(["A", "B", "C"], case_sensitive=False)).upper()
     if choice == "C" and not instructions and told["case"] in ("B", "C") and sys.stdin.isatty() and not as_json:
         instructions = click.prompt("How shall it go on")
+    take, leave = _strays_answered(told, asked, choice, instructions, as_json=as_json)
     client = _client()
     begun = client.ask(
         "feature_resume",
@@ -118,6 +121,8 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
         permission=asked.permission,
         seen=told["run"],
         trust=trust,
+        take=take,
+        leave=leave,
     )
     if not as_json:
         _print(feature_screens.decided(begun))
@@ -144,6 +149,22 @@ def _yes_to_orders(told: dict[str, Any], asked: Resume, *, as_json: bool) -> str
     return asked.trust
 
 
+def _strays_answered(
+    told: dict[str, Any], asked: Resume, choice: str | None, instructions: str, *, as_json: bool
+) -> tuple[list[str], list[str]]:
+    """The tasks whose work elsewhere is taken, and those whose is left: by flag, or by an answer on the terminal."""
+    take, leave = list(asked.take), list(asked.leave)
+    moot = told["affected"] if choice in ("A", "B") else []
+    names = dict.fromkeys(row["task"] for row in told["strays"] if row["state"] == "asked")
+    if instructions or as_json or not sys.stdin.isatty() or (told["case"] == "C" and choice in ("A", "B")):
+        return take, leave
+    for name in (one for one in names if one not in (*take, *leave, *moot)):
+        _print(feature_screens.strays(told, name))
+        typed = click.prompt("Take it or leave it", type=click.Choice(["take", "leave"], case_sensitive=False))
+        (take if typed.lower() == "take" else leave).append(name)
+    return take, leave
+
+
 def resume_all(*, as_json: bool) -> list[str]:
     """Resume every interrupted feature here that asks nothing; name the others, with what a person has to do.
 
@@ -165,6 +186,10 @@ def resume_all(*, as_json: bool) -> list[str]:
                 continue
             if told["case"] in ("B", "C"):
                 say(f"{printable(feature)}: skipped, it asks (case {told['case']}): rekindle resume {quoted(feature)}")
+                continue
+            if any(row["state"] == "asked" for row in told["strays"]):
+                why = "it asks about work that is not on its task's branch"
+                say(f"{printable(feature)}: skipped, {why}: rekindle resume {quoted(feature)}")
                 continue
             begun = client.ask("feature_resume", cwd=os.getcwd(), feature=feature, env=dict(os.environ))
             say(f"{printable(feature)}: run {begun['sid']} goes on with run {told['run']}.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.strays import Stray
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,18 @@ class FeatureGit(Protocol):
 
     def notices(self) -> tuple[str, ...]:
         """What a person should know of what was done since this was asked last."""
+        ...
+
+    def keep_strays(self, task: str, branch: str, found: Sequence[Stray]) -> None:
+        """Keep commits that are not on their task's branch by private refs."""
+        ...
+
+    def take_strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+        """Put the strays of a task that nobody has decided about on its branch; returns them. A conflict is raised."""
+        ...
+
+    def leave_strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+        """Keep the strays of a task that nobody has decided about by private refs, and go back to its branch."""
         ...
 
     def clear(self, task: str, branch: str) -> Cleared:

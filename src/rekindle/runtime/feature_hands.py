@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rekindle.core.feature import effects as e
-from rekindle.core.feature import prompts
+from rekindle.core.feature import prompts, strays
 from rekindle.core.feature.evidence import Memory
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
@@ -142,6 +142,8 @@ class Hands:
                 await self._tell(ev.TASK_FAILED, failed, f"failed-{effect.task}")
             case e.Block():
                 await self._block(effect, now)
+            case e.AskStrays():
+                await self._ask_about_strays(effect)
             case e.Report():
                 asking = open_questions(self.tools.supervisor.engine.session(effect.session))
                 name = next((one.id for one in asking if one.title == effect.question), effect.session)
@@ -364,6 +366,12 @@ class Hands:
             await self._tell(ev.BLOCKER_REPORTED, data, f"blocked-{effect.task}")
         else:
             await self.warn(effect.problem, f"task {effect.task}", f"blocked-{effect.task}")
+
+    async def _ask_about_strays(self, effect: e.AskStrays) -> None:
+        await asyncio.to_thread(self.tools.git.keep_strays, effect.task, effect.branch, effect.strays)
+        asked = strays.question(self.order.feature, effect.task, effect.branch, effect.strays)
+        await self.warn(asked, f"task {effect.task}", f"strays-{effect.task}")
+        self.memory.problems[effect.task] = asked
 
     async def _mark(self, wave: int) -> None:
         last = len(self.order.plan.waves)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -146,30 +145,18 @@ def test_a_detached_head_without_commits_of_its_own_goes_back_to_its_branch(repo
     assert repo.git("branch", "--show-current", cwd=tree) == "work/shop/a"
 
 
-@pytest.mark.parametrize("is_ahead", [True, False])
-@pytest.mark.parametrize("taken", [True, False])
-def test_commits_on_a_detached_head_are_kept_and_the_sentence_says_how_to_take_or_leave_them(
-    repo: Repo, is_ahead: bool, taken: bool
-) -> None:
+def test_commits_on_a_detached_head_are_kept_before_the_worktree_goes_back_to_its_branch(repo: Repo) -> None:
     feature = repo.begun("a")
     tree = feature.tree_of("a", "work/shop/a")
     repo.git("switch", "-q", "--detach", cwd=tree)
-    if not is_ahead:
-        other = repo.git("commit-tree", "-m", "the branch moves", "-p", "work/shop/a", "work/shop/a^{tree}")
-        repo.git("update-ref", "refs/heads/work/shop/a", other)
     Path(tree, "astray.txt").write_text("x")
     repo.git("add", "astray.txt", cwd=tree)
     repo.git("commit", "-q", "-m", "astray", cwd=tree)
     astray = repo.git("rev-parse", "HEAD", cwd=tree)
-    with pytest.raises(FeatureBlocked, match="detached HEAD") as caught:
-        feature.prepare("a", "work/shop/a", "s")
-    assert astray in repo.git("for-each-ref", "refs/rekindle/kept/shop")
-    take, leave = caught.value.hint.removeprefix("take them: ").split("; or leave them out: ")
-    for command in (take if taken else leave.split(";")[0]).split(" && "):
-        repo.git(*shlex.split(command)[1:])
     assert not feature.prepare("a", "work/shop/a", "s").made_tree
     assert repo.git("branch", "--show-current", cwd=tree) == "work/shop/a"
-    assert Path(tree, "astray.txt").exists() is taken
+    assert astray in repo.git("for-each-ref", "refs/rekindle/kept/shop")
+    assert [one.commit for one in repo.seen(feature, "a").strays["a"]] == [astray]
 
 
 def test_a_locked_worktree_that_is_gone_or_to_be_started_over_is_left_to_a_person(repo: Repo) -> None:

@@ -17,6 +17,8 @@ from rekindle.adapters.feature_git import (
     observing,
     presence,
     starting_over,
+    strays,
+    taking,
     trees,
 )
 from rekindle.adapters.feature_git.homes import find_homes
@@ -29,6 +31,7 @@ from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.progress import Progress
 from rekindle.core.feature.records import choose_branch
+from rekindle.core.feature.strays import Stray, unanswered
 from rekindle.ports.errors import GitFailed
 from rekindle.ports.feature import Cleared, Merged, Prepared, StartedOver
 
@@ -153,6 +156,36 @@ class GitFeature:
     def notices(self) -> tuple[str, ...]:
         return self.place.told()
 
+    def keep_strays(self, task: str, branch: str, found: Sequence[Stray]) -> None:
+        with self._turn:
+            strays.keep(self.place, task, found, self.tree_of(task, branch))
+
+    def take_strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+        with self._turn:
+            path = self._commit_elsewhere(task, tasks, on_its_branch=True)
+            trees.prepare(self.place, task, tasks[task].branch, path, "")
+            found = self._strays(task, tasks)
+            taking.take(self.place, task, tasks[task].branch, path, found)
+            return found
+
+    def leave_strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+        with self._turn:
+            path = self._commit_elsewhere(task, tasks, on_its_branch=False)
+            found = self._strays(task, tasks)
+            strays.keep(self.place, task, found, path)
+            trees.prepare(self.place, task, tasks[task].branch, path, "")
+            return found
+
+    def _strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+        return unanswered(self.observe(tasks, self._recorded).strays.get(task, ()), tasks[task].answered)
+
+    def _commit_elsewhere(self, task: str, tasks: Mapping[str, Progress], *, on_its_branch: bool) -> str:
+        """Commit what a worktree with something else checked out has; returns where that worktree is."""
+        path = self.tree_of(task, tasks[task].branch)
+        if any(one.kind == "uncommitted" for one in self._strays(task, tasks)):
+            taking.commit_there(self.place, task, path, on_its_branch=on_its_branch)
+        return path
+
     def clear(self, task: str, branch: str) -> Cleared:
         with self._turn:
             return trees.clear(self.place, task, branch, self.tree_of(task, branch))
@@ -164,4 +197,11 @@ class GitFeature:
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
         with self._turn:
             homes = {task: self.tree_of(task, branch) for task, branch in branches.items()}
-            return starting_over.start_over(self.place, branches, homes, epoch, whole=whole)
+            tasks = {name: Progress(epoch, branch) for name, branch in {**self._tasks, **branches}.items()}
+            seen = self.observe(tasks, self._recorded)
+            aside = [strays.put_aside(self.place, task, epoch, seen.strays.get(task, ())) for task in branches]
+            for task, branch in branches.items():
+                if task in seen.fallen:
+                    self.place.put_ref(naming.kept_ref(self.place.feature, epoch, branch), seen.fallen[task])
+            done = starting_over.start_over(self.place, branches, homes, epoch, whole=whole)
+            return StartedOver({name: ref for refs in (*aside, done.kept) for name, ref in refs.items()})

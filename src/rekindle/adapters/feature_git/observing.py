@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 
 from rekindle.adapters import withheld
-from rekindle.adapters.feature_git import leftovers, presence
+from rekindle.adapters.feature_git import leftovers, presence, strays
 from rekindle.adapters.feature_git.homes import find_homes, obstacle
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.feature_git.under_way import merging
@@ -60,6 +60,8 @@ def observe(place: Place, tasks: Mapping[str, Progress], recorded: Mapping[str, 
         if homes[task] not in seen and (why := obstacle(place, homes[task], branch, trees)) is not None
     }
     merges = presence.merges(place, tip, private.get(naming.base_ref(place.feature))) if tip is not None else {}
+    known = filter(None, (tip, last, private.get(naming.base_ref(place.feature)), *base_of.values()))
+    found = strays.observe(place, branches, homes, trees, seen, known)
     return GitEvidence(
         tip=tip,
         target=place.branch,
@@ -86,6 +88,9 @@ def observe(place: Place, tasks: Mapping[str, Progress], recorded: Mapping[str, 
         merging=merging(place, tip),
         last_merge=last,
         rewritten=bool(tip and last and not place.is_ancestor(last, tip)),
+        strays=found.strays,
+        away=found.away,
+        fallen=found.fallen,
     )
 
 

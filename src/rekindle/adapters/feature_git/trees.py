@@ -8,13 +8,14 @@ import shlex
 import time
 
 from rekindle.adapters import restoring, snapshots, withheld, work_tree
-from rekindle.adapters.feature_git import leftovers
+from rekindle.adapters.feature_git import leftovers, strays
 from rekindle.adapters.feature_git.homes import obstacle, registered_at
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, Place
 from rekindle.adapters.git import Git
 from rekindle.adapters.worktrees import Registered, add_worktree, registered
 from rekindle.core.feature import naming
+from rekindle.core.feature.strays import Stray
 from rekindle.core.git_complaints import reason
 from rekindle.core.reconcile import branches, worktrees
 from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
@@ -63,10 +64,8 @@ def prepare(place: Place, task: str, branch: str, path: str, session: str, wave:
     made = None
     if place.tip(branch) is None:
         start = _wave_base(place, wave, start) if wave else start
-        place.put_ref(naming.base_ref(place.feature, task), start)
-        place.set_ref(f"refs/heads/{branch}", start, None)
-        made = start
-    fresh = _add_tree(place, path, branch)
+        made = _make_branch(place, task, branch, path, start)
+    fresh = _add_tree(place, task, path, branch)
     restored = _restore(place, path, branch, session) if fresh and made is None else None
     return Prepared(path, made, fresh, restored, withheld.notice(place.git))
 
@@ -85,14 +84,26 @@ def _wave_base(place: Place, wave: int, tip: str) -> str:
     return tip
 
 
-def _add_tree(place: Place, path: str, branch: str) -> bool:
+def _make_branch(place: Place, task: str, branch: str, path: str, start: str) -> str | None:
+    """Make a task's branch: where it was before somebody deleted it, if the worktree knows, else anew (returned)."""
+    here = registered_at(path, registered(place.git))
+    was = strays.fallen_tip(place, path, here.branch, branch) if here is not None and os.path.isdir(path) else None
+    if was is not None:
+        place.set_ref(f"refs/heads/{branch}", was, None)
+        return None
+    place.put_ref(naming.base_ref(place.feature, task), start)
+    place.set_ref(f"refs/heads/{branch}", start, None)
+    return start
+
+
+def _add_tree(place: Place, task: str, path: str, branch: str) -> bool:
     """Have the branch checked out at the path; whether the worktree is new."""
     known = cleared_of_unfinished(place, path)
     here = registered_at(path, known)
     if here is not None and os.path.isdir(path):
         mend(place, path)
         if here.branch != branch:
-            _switch(place, here, branch)
+            _switch(place, task, here, branch)
         return False
     os.makedirs(os.path.dirname(path), exist_ok=True)
     again = ["--force"] if any(tree is here or tree.branch == branch for tree in known) else []
@@ -127,34 +138,23 @@ def mend(place: Place, path: str) -> None:
     place.at(path)
 
 
-def _switch(place: Place, tree: Registered, branch: str) -> None:
+def _switch(place: Place, task: str, tree: Registered, branch: str) -> None:
+    """Go back to the task's branch from whatever else was checked out. A HEAD that is on no branch is kept first."""
     place.free_index(tree.path)
     git = place.at(tree.path)
-    head = git.line("rev-parse", "HEAD")
-    if tree.branch is None and head is not None and not place.is_ancestor(head, f"refs/heads/{branch}"):
-        raise _astray(place, tree.path, branch, head)
     if is_dirty(git):
         has = tree.branch or "a detached HEAD"
+        which, whose = f"rekindle resume {shlex.quote(place.feature)}", shlex.quote(task)
+        own = f"take them: {which} --take {whose}; or leave them out: {which} --leave {whose}"
+        by_hand = f"commit or stash them, then: git -C {shlex.quote(tree.path)} switch {branch}"
         raise FeatureBlocked(
             f"{tree.path} has {has} checked out instead of {branch}, and uncommitted changes",
-            f"commit or stash them, then: git -C {tree.path} switch {branch}",
+            by_hand if place.shared_tree else own,
         )
+    head = git.line("rev-parse", "HEAD")
+    if tree.branch is None and head is not None and not place.is_ancestor(head, f"refs/heads/{branch}"):
+        strays.keep(place, task, [Stray(head, "", "", "detached")], tree.path)
     git.output("switch", "--quiet", branch)
-
-
-def _astray(place: Place, tree: str, branch: str, head: str) -> FeatureBlocked:
-    """Commits that are on no branch: kept by a ref at once; whether they belong to the task, a person has to say."""
-    ref = naming.kept_ref(place.feature, "detached", head[:12])
-    place.put_ref(ref, head)
-    here = f"git -C {shlex.quote(tree)}"
-    if place.is_ancestor(f"refs/heads/{branch}", head):
-        take = f"{here} switch -C {branch}"
-    else:
-        take = f"{here} switch {branch} && {here} merge {ref}"
-    return FeatureBlocked(
-        f"{tree} has a detached HEAD with commits that are not on {branch} (kept as {ref})",
-        f"take them: {take}; or leave them out: {here} switch {branch}; then resume the feature",
-    )
 
 
 def newest_snapshot(cwd: str, branch: str, session: str, tip: str | None) -> str | None:

@@ -38,6 +38,8 @@ from rekindle.ports.errors import RekindleError, UsageError
 @limit_options
 @click.option("--choose", type=click.Choice(["A", "B", "C"]), help="The answer to what the resume of a feature asks.")
 @click.option("--instructions", default="", metavar="TEXT", help="Own words on how a feature goes on (answer C).")
+@click.option("--take", multiple=True, metavar="TASK", help="Take the work of a task that is not on its branch.")
+@click.option("--leave", multiple=True, metavar="TASK", help="Leave that work out; it is kept.")
 @click.option(
     "--plan", "plan_file", type=click.Path(), metavar="FILE", help="A new plan for a feature that starts over."
 )
@@ -60,6 +62,8 @@ def resume(
     limits: dict[str, float | int],
     choose: str | None,
     instructions: str,
+    take: tuple[str, ...],
+    leave: tuple[str, ...],
     plan_file: str | None,
     jobs: int | None,
     permission: str,
@@ -69,7 +73,7 @@ def resume(
 ) -> int:
     """Resume WHAT: a feature, to its end, or a session, in the same conversation if that can be; say what was proved.
 
-    Without WHAT: the only one that is interrupted. A feature's questions can be answered with --choose.
+    Without WHAT: the only one that is interrupted. A feature's questions are answered with --choose, --take, --leave.
     """
     from rekindle.cli import features
 
@@ -80,10 +84,12 @@ def resume(
     follow_moved(tell=not only_explain)
     feature = features.meant(what, every=every)
     if feature is not None:
-        asked = features.Resume(choose, instructions, plan_file, jobs, permission, detach, trust)
+        asked = features.Resume(choose, instructions, plan_file, jobs, permission, detach, trust, take, leave)
         return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
-    if choose or instructions or plan_file or jobs or trust:
-        raise UsageError("--choose, --instructions, --plan, --jobs and --trust are for features", "name the feature")
+    if choose or instructions or plan_file or jobs or trust or take or leave:
+        raise UsageError(
+            "--choose, --instructions, --take, --leave, --plan, --jobs and --trust are for features", "name the feature"
+        )
     if (every and (agent or native is not None)) or (model and not agent):
         raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
     if every and only_explain:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rekindle.core.feature.strays import Stray
+
 #: An agent, or somebody else, has to do something first.
 Waiting = Literal["waiting"]
 
@@ -165,6 +167,15 @@ class Block:
 
 
 @dataclass(frozen=True)
+class AskStrays:
+    """Work of a task is not on its branch: keep it, and let the task rest until a person has decided about it."""
+
+    task: str
+    branch: str
+    strays: tuple[Stray, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """An agent asks for a permission that only a person can give: say so where it is read."""
 
@@ -225,6 +236,7 @@ Effect = (
     | Settle
     | Fail
     | Block
+    | AskStrays
     | Report
     | CheckWave
     | MarkWave

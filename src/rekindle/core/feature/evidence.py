@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from rekindle.core.feature.strays import Stray
+
 #: How a session's work on one prompt stands.
 Phase = Literal["absent", "unsaid", "working", "asking", "cut", "failed", "stopped", "done"]
 
@@ -65,7 +67,8 @@ class GitEvidence(msgspec.Struct, frozen=True):
     `checking`: tasks whose checks were begun on the commit that their branch is at, and not ended.
 
     `target` is the name of the feature's branch; `homes` are the paths of the tasks' worktrees, there or not yet;
-    `blocked` says by task why its worktree cannot be made.
+    `blocked` says by task why its worktree cannot be made. By task, too: its `strays`; `away`, its worktree where that
+    has something else checked out; `fallen`, where its branch was before somebody deleted it.
     """
 
     target: str = ""
@@ -83,6 +86,9 @@ class GitEvidence(msgspec.Struct, frozen=True):
     merging: Merging | None = None
     last_merge: str | None = None
     rewritten: bool = False
+    strays: dict[str, tuple[Stray, ...]] = {}
+    away: dict[str, WorkTree] = {}
+    fallen: dict[str, str] = {}
 
 
 class Talk(msgspec.Struct, frozen=True):

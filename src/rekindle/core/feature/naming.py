@@ -78,5 +78,16 @@ def kept_ref(feature: str, epoch: str, branch: str) -> str:
     return f"refs/rekindle/kept/{branch_word(feature)}/{epoch}/{branch}"
 
 
+def strays_refs(feature: str, task: str = "") -> str:
+    """Where commits are kept that are not on their task's branch."""
+    whose = f"/{branch_word(task)}" if task else ""
+    return f"refs/rekindle/kept/{branch_word(feature)}/strays{whose}"
+
+
+def stray_ref(feature: str, task: str, kind: str, commit: str) -> str:
+    """Where one of them is kept."""
+    return f"{strays_refs(feature, task)}/{kind}-{commit[:16]}"
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -83,8 +83,11 @@ _BEGUN = (IN_PROGRESS, COMPLETE, FAILED)
 
 
 def _is_lost(name: str, one: Progress, git: GitEvidence) -> bool:
-    """Whether all that was done for a task is gone: its branch, or the worktree beside a branch without commits."""
-    if not one.has_branch or one.status not in _BEGUN:
+    """Whether all that was done for a task is gone: its branch, or the worktree beside a branch without commits.
+
+    A worktree that has something else checked out is there, and so is the tip of a deleted branch that one remembers.
+    """
+    if not one.has_branch or one.status not in _BEGUN or name in {*git.away, *git.fallen}:
         return False
     done = git.done.get(name)
     if done is not None and done.epoch == one.epoch and done.tip is not None:
@@ -115,9 +118,12 @@ def _task(name: str, one: Progress, git: GitEvidence) -> Row:
     quality: tasks.Quality = "failed" if one.qa is not None and one.qa.result == "failed" else "none"
     quality = "passed" if has_passed(name, one, git) else quality
     commits = branch is not None and branch.commits > 0
+    fallen = name in git.fallen
     how = merge_of(name, one, git)
     finished = is_said_finished(name, one, git)
-    found = tasks.Task(how in ("ours", "said"), branch is not None, commits, quality, how == "gone", finished)
+    found = tasks.Task(
+        how in ("ours", "said"), branch is not None or fallen, commits or fallen, quality, how == "gone", finished
+    )
     step = tasks.step(found)
     if step == "make the branch and start" and one.status == PENDING:
         return Row(name, "not begun", "its turn has not come yet")
@@ -164,6 +170,8 @@ def _branches(known: dict[str, Progress], git: GitEvidence, trees: Sequence[_Tre
             git.blocked.get(task, ""),
         )
         verdict = branches.reconcile(seen)
+        if found is None and task in git.fallen and verdict.action == "make again":
+            verdict = branches.Verdict("make again", f"it was deleted: it is made again at {git.fallen[task][:10]}")
         rows.append(Row(name, verdict.action, verdict.why))
     return rows
 
@@ -177,7 +185,8 @@ class _Tree:
 def _trees(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> list[_Tree]:
     rows = []
     owners = {one.branch: (name, one) for name, one in known.items()}
-    there = {tree.branch for tree in git.trees.values()}
+    away = {tree.path: name for name, tree in git.away.items()}
+    there = {*(tree.branch for tree in git.trees.values()), *(known[name].branch for name in git.away if name in known)}
     gone = [
         WorkTree(git.homes.get(name, ""), one.branch)
         for name, one in known.items()
@@ -185,6 +194,10 @@ def _trees(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> li
     ]
     for tree in (*git.trees.values(), *gone):
         task, one = owners.get(tree.branch or "", ("", None))
+        if tree.path in away and away[tree.path] in known and away[tree.path] not in merged:
+            has, wanted = tree.branch or "a detached HEAD", known[away[tree.path]].branch
+            rows.append(_Tree(wanted, Row(tree.path, "go on", f"it has {has} checked out instead of {wanted}")))
+            continue
         branch = git.branches.get(tree.branch or "")
         exists = tree not in gone
         seen = worktrees.Worktree(

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.records import named_branches
+from rekindle.core.feature.strays import LEAVE, TAKE
 from rekindle.core.git_names import is_branch_name
-from rekindle.core.journal.run import PENDING, Branch, Qa, RunState
+from rekindle.core.journal.run import PENDING, Branch, Choice, Qa, RunState
 
 #: The answers to the questions of a resume that change what becomes of tasks.
 START_OVER = "A"
@@ -26,6 +28,8 @@ class Progress(msgspec.Struct):
     """A task as the journal knows it. `merge` is the commit that it was merged with, where that was written down.
 
     `told` is the run in which a person gave instructions for it.
+
+    `answered` are the strays that a person has decided about; `left_out` those that stay out of its branch.
     """
 
     epoch: str
@@ -38,6 +42,8 @@ class Progress(msgspec.Struct):
     rounds_before: int = 0
     told: str = ""
     instructions: str = ""
+    answered: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
 
 
 def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Progress]:
@@ -49,7 +55,7 @@ def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Pr
         for choice in run.work.choices:
             for name in choice.tasks:
                 if name in found:
-                    found[name] = _decided(found[name], run.sid, choice.choice, choice.instructions)
+                    found[name] = _decided(found[name], run.sid, choice)
         for name, task in run.work.tasks.items():
             if name in found and task.status is not None:
                 found[name].status = task.status
@@ -65,10 +71,13 @@ def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Pr
     return found
 
 
-def _decided(before: Progress, sid: str, choice: str, instructions: str) -> Progress:
-    if choice == START_OVER:
+def _decided(before: Progress, sid: str, made: Choice) -> Progress:
+    if made.choice == START_OVER:
         return Progress(sid, before.branch)
-    if choice == INSTRUCT:
+    if made.choice in (TAKE, LEAVE):
+        left_out = before.left_out | (set(made.commits) if made.choice == LEAVE else set())
+        return replace(before, answered=before.answered | set(made.commits), left_out=left_out)
+    if made.choice == INSTRUCT:
         rounds = (before.qa.round or 0) if before.qa is not None else 0
         return Progress(
             before.epoch,
@@ -78,7 +87,9 @@ def _decided(before: Progress, sid: str, choice: str, instructions: str) -> Prog
             merge=before.merge,
             rounds_before=rounds,
             told=sid,
-            instructions=instructions,
+            instructions=made.instructions,
+            answered=before.answered,
+            left_out=before.left_out,
         )
     return before
 

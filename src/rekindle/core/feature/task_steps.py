@@ -14,6 +14,7 @@ from rekindle.core.feature.progress import Progress
 from rekindle.core.feature.quality import check
 from rekindle.core.feature.situation import ROUNDS, Situation
 from rekindle.core.feature.standing import has_passed, is_contained, is_said_finished, merge_of
+from rekindle.core.feature.strays import Stray, unanswered
 from rekindle.core.feature.talks import prompt_id
 from rekindle.core.journal.run import COMPLETE, FAILED, SKIPPED
 
@@ -84,10 +85,13 @@ def _work(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     branch, tree = now.git.branches.get(known.branch), now.tree_of(name)
     is_over = (work.phase == "done" and not work.up) or (work.phase == "absent" and not known.told)
     has_work = branch is not None and branch.commits > 0
-    if branch is not None and tree is None and has_work and is_over and has_passed(name, known, now.git):
+    has_passed_whole = has_passed(name, known, now.git) and not _astray(now, name)
+    if branch is not None and tree is None and has_work and is_over and has_passed_whole:
         return merge(now, name, branch, may_merge=leave.may_merge, may_start=leave.may_start)
     if (branch is None or tree is None) and work.up and work.phase in ("working", "asking"):
         return wait(now, name, work)  # what it does with its own worktree is its business while it works
+    if name in now.git.away and (step := _elsewhere(now, name, work, round_, leave)) is not None:
+        return step
     if branch is None or tree is None:
         wave = leave.wave if known.epoch == now.root else 0
         return e.Prepare(name, known.branch, work.session, wave) if leave.may_start else "waiting"
@@ -96,6 +100,21 @@ def _work(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
         if step is not None:
             return step
     return _judge(now, name, branch, tree, round_, leave)
+
+
+def _astray(now: Situation, name: str) -> tuple[Stray, ...]:
+    """Work of a task that is not on its branch, and that nobody has decided about."""
+    return unanswered(now.git.strays.get(name, ()), now.progress[name].answered)
+
+
+def _elsewhere(now: Situation, name: str, work: Talk, round_: int, leave: Leave) -> e.Effect | Rests | None:
+    """Its worktree has something else checked out: its agent goes on there, and what it leaves there is asked about."""
+    if work.phase != "absent":
+        step = converse(now, name, work, _say(now, name, None, None, work, round_), may_start=leave.may_start)
+        if step is not None:
+            return step
+    astray = _astray(now, name)
+    return e.AskStrays(name, now.progress[name].branch, astray) if astray else None
 
 
 def _judge(
@@ -111,6 +130,8 @@ def _judge(
             return e.Block(name, f"somebody keeps writing to {tree.path} although its agent has finished")
         if branch.tip not in before:
             return e.Commit(name, branch.name, round_, branch.tip)
+    if astray := _astray(now, name):
+        return e.AskStrays(name, branch.name, astray)
     if not branch.commits:
         return e.Judge(name, round_, branch.tip, ("nothing was changed on its branch",))
     if has_passed(name, now.progress[name], now.git):
@@ -138,19 +159,19 @@ def _inside(now: Situation, name: str) -> str:
     return f" (this work is in {now.target} already, by another hand)"
 
 
-def _say(now: Situation, name: str, branch: WorkBranch, tree: WorkTree, work: Talk, round_: int) -> e.Say:
+def _say(now: Situation, name: str, branch: WorkBranch | None, tree: WorkTree | None, work: Talk, round_: int) -> e.Say:
     known, task = now.progress[name], now.plan.task(name)
     issues = [str(one) for one in known.qa.issues] if known.qa is not None and known.qa.result == "failed" else []
     begins = work.phase in ("absent", "unsaid")
     number = 0 if begins else work.tries + 1
     if not begins:
-        text = prompts.retry(now.feature, task, branch.name, work.message, fresh=work.fresh)
+        text = prompts.retry(now.feature, task, known.branch, work.message, fresh=work.fresh)
     elif issues or known.told:
         fresh = work.phase == "absent" or work.fresh
-        text = prompts.again(now.feature, task, branch.name, issues, known.instructions, fresh=fresh)
+        text = prompts.again(now.feature, task, known.branch, issues, known.instructions, fresh=fresh)
     else:
-        text = prompts.work(now.feature, task, branch.name, known.instructions)
-    if work.phase == "absent" and (branch.commits or tree.uncommitted):
+        text = prompts.work(now.feature, task, known.branch, known.instructions)
+    if work.phase == "absent" and branch and tree and (branch.commits or tree.uncommitted):
         text = "\n".join((text, prompts.holds(branch.commits, branch.subjects, uncommitted=tree.uncommitted)))
     asked = prompt_id(round_, known.told, number)
     return e.Say(name, work.session, "work", task.agent, asked, text, round_, first=begins)

@@ -60,7 +60,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     WARNING_LOGGED: ("message", "context"),
     "tool.invoked": ("tool", "target", "duration_ms"),
     "context.usage": ("agent", "tokens_used", "tokens_limit", "percent"),
-    RESUME_DECIDED: ("choice", "issues", "tasks"),
+    RESUME_DECIDED: ("choice", "issues", "tasks", "commits"),
 }
 
 #: What makes a sid a run when its `session.start` was lost: these prefixes, or a checkpoint.

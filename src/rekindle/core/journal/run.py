@@ -111,11 +111,12 @@ class Qa(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What was decided about an earlier interruption when this run began."""
+    """What was decided about an earlier interruption when this run began. `commits`: those that it was about."""
 
     choice: str
     tasks: list[str] = []
     instructions: str = ""
+    commits: list[str] = []
 
 
 class Branch(msgspec.Struct):
@@ -330,7 +331,9 @@ def _decided(run: RunState, event: Event) -> None:
     tasks = event.data.get("tasks")
     named = [name for one in (tasks if isinstance(tasks, list) else []) if (name := ev.task_id(one)) is not None]
     told = ev.text(event.data.get("instructions")) or ""
-    run.work.choices.append(Choice(ev.text(event.data.get("choice")) or "", named, told))
+    about = event.data.get("commits")
+    commits = [one for one in (about if isinstance(about, list) else []) if isinstance(one, str)]
+    run.work.choices.append(Choice(ev.text(event.data.get("choice")) or "", named, told, commits))
 
 
 def _qa(run: RunState, event: Event) -> None:

@@ -1,0 +1,75 @@
+"""Reads reflogs and the stash. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from rekindle.adapters import repository
+from rekindle.adapters.feature_git.place import Place
+from rekindle.core.feature.strays import Entry, Stash
+
+_LINE = re.compile(rb"(?P<old>[0-9a-f]+) (?P<new>[0-9a-f]+) .*?(?P<at>\d+) [+-]\d{4}(?:\t(?P<action>.*))?\Z", re.DOTALL)
+
+
+def of_tree(place: Place, tree: str, branch: str) -> list[Entry]:
+    """All that happened in a worktree, oldest first.
+
+    A worktree that was made again has forgotten what the branch still knows: that comes first.
+    """
+    found = repository.find(tree) if place.is_sound(tree) else None
+    here = _read(os.path.join(found.git_dir, "logs", "HEAD")) if found is not None else []
+    if not here and found is not None:
+        here = _listed(place, tree)
+    seen = {entry.new for entry in here}
+    earlier = [entry for entry in of_branch(place, branch) if entry.new not in seen]
+    return [*earlier, *here]
+
+
+def of_branch(place: Place, branch: str) -> list[Entry]:
+    """All that happened to a branch, oldest first."""
+    return _read(os.path.join(place.common, "logs", "refs", "heads", branch))
+
+
+def stashes(place: Place) -> list[Stash]:
+    """The entries of the stash, which all worktrees share; newest first."""
+    form = "--format=%gd%x00%H%x00%P%x00%ct%x00%gs%x1e"
+    done = place.git.run("log", "-g", "--no-show-signature", form, "refs/stash", "--")
+    if done.returncode != 0:
+        return []
+    entries = (entry.strip("\n").split("\0") for entry in done.stdout.decode("utf-8", "replace").split("\x1e"))
+    return [
+        Stash(name, commit, tuple(parents.split()), int(at), message)
+        for name, commit, parents, at, message in (entry for entry in entries if len(entry) == 5)
+        if parents
+    ]
+
+
+def _read(path: str) -> list[Entry]:
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().split(b"\n")
+    except OSError:
+        return []
+    found = (_LINE.match(line) for line in lines)
+    return [
+        Entry(
+            line["old"].decode(),
+            line["new"].decode(),
+            (line["action"] or b"").decode("utf-8", "replace"),
+            int(line["at"]),
+        )
+        for line in found
+        if line is not None
+    ]
+
+
+def _listed(place: Place, tree: str) -> list[Entry]:
+    """The same where refs are kept in tables: git does not tell where each line began, only the one before does."""
+    done = place.at(tree).run("log", "-g", "--no-show-signature", "--format=%H%x00%gs%x1e", "HEAD", "--")
+    if done.returncode != 0:
+        return []
+    told = done.stdout.decode("utf-8", "replace").split("\x1e")
+    entries = [entry.strip("\n").split("\0") for entry in told if "\0" in entry][::-1]
+    befores = ["0" * 40, *(entry[0] for entry in entries)]
+    return [Entry(before, new, action) for before, (new, action) in zip(befores, entries, strict=False)]
