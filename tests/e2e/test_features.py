@@ -162,7 +162,7 @@ def test_a_run_without_a_checkpoint_asks_and_can_start_over(shop: Shop, choice: 
     assert {"A": "a.txt", "B": "new.txt", "C": "more.txt"}[choice] in files
 
 
-def test_the_work_of_another_orchestrator_is_checked_and_merged_and_not_done_again(shop: Shop) -> None:
+def test_the_work_of_another_orchestrator_is_taken_over_and_what_it_merged_is_not_done_again(shop: Shop) -> None:
     for name in ("1", "2"):
         shop.git("worktree", "add", "-q", "-b", f"work/{FEATURE}/{name}", str(shop.machine.home / name), "main")
         (shop.machine.home / name / f"{name}.txt").write_text(name)
@@ -187,10 +187,11 @@ def test_the_work_of_another_orchestrator_is_checked_and_merged_and_not_done_aga
     ]
     shop.put_journal(*(line(type_, "f4e3d2c1", seq, **data) for seq, (type_, data) in enumerate(events)))
     explained = shop.machine.ok("resume", FEATURE, "--explain")
-    assert "delete: it is merged" in explained and "check: it has work that nobody has checked yet" in explained
+    assert "delete: it is merged" in explained and "resume the work: it has work on its branch" in explained
     assert "warn: the journal does not know it" in explained
     shop.machine.ok("resume", FEATURE, *shop.yes())
-    assert shop.events("agent.spawned")[-1]["data"]["name"] == "two", "no agent was started"
+    begun = [event["data"]["task"] for event in shop.events("agent.spawned")]
+    assert begun == ["1", "2", "2"], "one agent goes on with what the other left"
     assert shop.git("show", f"feature/{FEATURE}:2.txt") == "2"
     assert shop.git("branch", "--list", "work/*") == f"work/{FEATURE}/stray"
 
