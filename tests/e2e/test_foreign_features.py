@@ -133,7 +133,9 @@ def test_every_row_of_both_tables_comes_true(shop: Shop, branch: str) -> None:
     assert shop.checkout() == users
     assert shop.events("session.start")[-1]["data"]["branch"] == branch
     files = shop.git("ls-tree", "--name-only", branch).split()
-    assert {"half-5.txt", "half-6.txt", "done-7.txt", "done-8.txt"} <= set(files) and "late.txt" not in files
+    assert {f"half-{task}.txt" for task in (1, 2, 3, 5, 6)} <= set(files), "no commit is lost"
+    assert {f"done-{task}.txt" for task in (5, 6, 7, 8)} <= set(files), "an agent goes on with each task in progress"
+    assert "late.txt" not in files
     if branch != f"feature/{FEATURE}":
         assert shop.git("branch", "--list", f"feature/{FEATURE}") == "", "no second branch is made for the feature"
 

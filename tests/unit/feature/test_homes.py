@@ -17,7 +17,7 @@ from rekindle.core.journal.fold import fold
 from rekindle.core.reconcile.homes import Folder, Linked, Record, homes
 from rekindle.ports.errors import FeatureBlocked
 from tests.journals import line
-from tests.unit.feature.repositories import FEATURE, make
+from tests.unit.feature.repositories import FEATURE, Repo, make
 
 FOLDER = Folder(lambda branch: f"/t/{branch.rpartition('/')[2]}", lambda branch: f"/t/~{branch}")
 _branches = st.sampled_from(["w/a", "w/b", "v/a", "v/b", "c"])
@@ -166,3 +166,20 @@ def test_the_users_checkout_is_never_a_tasks_worktree(tmp_path: Path) -> None:
     assert "is checked out in" in seen.blocked["2"]
     with pytest.raises(FeatureBlocked, match="is checked out in"):
         feature.prepare("2", "feat/api", "s")
+
+
+def test_a_copy_makes_worktrees_of_its_own_and_leaves_those_of_the_original_alone(tmp_path: Path) -> None:
+    repo = make(tmp_path / "repo")
+    repo.begun()
+    outside = tmp_path / "outside"
+    repo.git("worktree", "add", "-q", "-b", "feat/api", str(outside), "feature/shop")
+    shutil.copytree(repo.root, tmp_path / "copy", symlinks=True)
+    copy = Repo(tmp_path / "copy")
+    feature = copy.feature()
+    seen = feature.observe({"2": Progress("e", "feat/api")}, {"feat/api": str(outside)})
+    assert seen.blocked == {} and seen.trees == {}
+    made = feature.prepare("2", "feat/api", "s")
+    assert made.path == str(copy.root / ".worktrees" / FEATURE / "api")
+    common = repo.git("rev-parse", "--path-format=absolute", "--git-common-dir", cwd=outside)
+    assert common == str(repo.root / ".git")
+    assert repo.git("branch", "--show-current", cwd=outside) == "feat/api"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 
+from rekindle.adapters import git_pointers
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.files import is_below
 from rekindle.adapters.worktrees import UNFINISHED, Registered
 from rekindle.core.feature import naming
 from rekindle.core.git_names import is_git_name
 from rekindle.core.reconcile import homes
-from rekindle.ports.errors import FeatureBlocked
+from rekindle.ports.errors import FeatureBlocked, ForeignRepository
 
 
 def find_homes(
@@ -23,7 +24,7 @@ def find_homes(
 ) -> dict[str, str]:
     """The path of each task's worktree. `tasks` are branches by task, `recorded` the journal's paths by branch."""
     linked = [
-        homes.Linked(path, tree.branch, os.path.isdir(path), is_below(path, _top(place)))
+        homes.Linked(path, tree.branch, _is_there(place, path), is_below(path, _top(place)))
         for tree in known[1:]  # the first is the user's own checkout
         for path in [os.path.realpath(tree.path)]
         if os.path.basename(path) != naming.INTEGRATION and tree.locked != UNFINISHED
@@ -34,6 +35,19 @@ def find_homes(
     records = {branch: _record(place, path, known) for branch, path in recorded.items() if branch in meant}
     folder = homes.Folder(lambda branch: _plain(place, branch), lambda branch: _unique(place, branch))
     return homes.homes(tasks, linked, records, existing, folder)
+
+
+def _is_there(place: Place, path: str) -> bool:
+    """Whether a worktree is there that is not another repository's: a copy knows those of its original too."""
+    if not os.path.isdir(path):
+        return False
+    try:
+        told = git_pointers.git_file(os.path.join(path, ".git"))
+    except (OSError, ForeignRepository):
+        return True
+    real = os.path.realpath(os.path.join(path, told)) if told is not None else ""
+    theirs = os.path.basename(os.path.dirname(real)) == "worktrees" and os.path.isdir(real)
+    return not theirs or os.path.dirname(real) == os.path.join(os.path.realpath(place.common), "worktrees")
 
 
 def _top(place: Place) -> str:
@@ -75,7 +89,7 @@ def obstacle(place: Place, path: str, branch: str, known: Sequence[Registered]) 
         (tree for tree in known if tree.branch == branch and os.path.realpath(tree.path) != os.path.realpath(path)),
         None,
     )
-    if holder is not None and os.path.isdir(holder.path):
+    if holder is not None and _is_there(place, holder.path):
         return FeatureBlocked(
             f"{branch} is checked out in {holder.path}",
             f"free it there (git -C {holder.path} switch --detach), then resume the feature",
