@@ -94,6 +94,8 @@ def test_the_newest_word_on_a_worktree_counts() -> None:
 def test_the_features_branch_is_the_newest_that_is_there_or_one_with_a_usual_name() -> None:
     assert choose_branch("shop", ["feat/x", "main-shop"], {"main-shop"}) == "main-shop"
     assert choose_branch("shop", ["feat/x", "hotfix/shop"], ()) == "hotfix/shop"
+    assert choose_branch("shop", ["main"], {"main"}, "main") == "feature/shop", "somebody tracked by hand, on main"
+    assert choose_branch("shop", ["my-shop"], {"my-shop"}, "my-shop") == "my-shop"
     assert choose_branch("shop", ["feat/x"], ()) == choose_branch("shop", [], ()) == "feature/shop"
 
 

@@ -59,7 +59,7 @@ class GitFeature:
         """`named` are the branches that a journal calls the feature's, newest first."""
         path = os.path.join(settings.top(repo), naming.branch_word(feature))
         here = existing(Git(repo.root), named) if named else {}
-        branch = choose_branch(feature, named, here)
+        branch = choose_branch(feature, named, here, repo.branch)
         self.place = Place(repo.root, repo.common, feature, path, settings.shared, branch)
         self._tasks: dict[str, str] = {}
         self._recorded: dict[str, str] = {}

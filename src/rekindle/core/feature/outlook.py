@@ -228,7 +228,7 @@ def _warnings(
     told = []
     if named and named[0] != branch:
         told.append(
-            f"the journal names {named[0]} as the feature's branch, and git has no such branch: {branch} is used"
+            f"the journal names {named[0]}, which is not there or is yours: its work comes together on {branch}"
         )
     if plan is None:
         told.append("the journal has no plan")

@@ -22,10 +22,14 @@ def named_branches(runs: Sequence[RunState]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if is_branch_name(name)))
 
 
-def choose_branch(feature: str, named: Sequence[str], existing: Collection[str]) -> str:
-    """The branch that a feature's work comes together on: the newest that is there, else one with a usual name."""
+def choose_branch(feature: str, named: Sequence[str], existing: Collection[str], users: str | None = None) -> str:
+    """The branch that a feature's work comes together on: the newest that is there, else one with a usual name.
+
+    What a person tracks by hand names the branch that they have checked out, wherever the work is to come together:
+    `users` is that branch, and only counts if it is called after the feature.
+    """
     usual = {f"{kind}/{branch_word(feature)}" for kind in ("feature", "hotfix", "refactor")}
-    there = next((name for name in named if name in existing), None)
+    there = next((name for name in named if name in existing and (name != users or branch_word(feature) in name)), None)
     return there or next((name for name in named if name in usual), feature_branch(feature))
 
 
