@@ -10,17 +10,28 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rekindle.adapters import git_config, git_process
 from rekindle.adapters.git_process import Process, Setting
 from rekindle.core.git_complaints import reason
-from rekindle.ports.errors import GitFailed
+from rekindle.core.git_locks import lock_in_the_way
+from rekindle.ports.errors import GitFailed, GitKilled
 
 #: Longer than any honest work on a tree; whoever waits for git waits in a thread.
 SECONDS = 600.0
 
 Done = subprocess.CompletedProcess[bytes]
+#: Is told of a lock file that a call has failed for; True if the call may be tried again. May take seconds.
+Unlock = Callable[[str], bool]
+_TRIES = 4
+#: Commands that change nothing.
+_READS = frozenset(
+    {
+        *("cat-file", "check-attr", "check-ref-format", "diff", "diff-files", "diff-index", "diff-tree", "grep", "log"),
+        *("for-each-ref", "ls-files", "ls-tree", "merge-base", "rev-list", "rev-parse", "show", "status", "var"),
+    }
+)
 
 
 class Children:
@@ -60,6 +71,11 @@ class Children:
                 _kill(process)
 
 
+def _killed(words: Sequence[str], folder: str, done: Done) -> GitKilled:
+    command = next(word for number, word in enumerate(words) if "-c" not in (word, *words[:number][-1:]))
+    return GitKilled(f"git {command} in {folder} was killed (signal {-done.returncode})", "try it again")
+
+
 def _kill(process: Process) -> None:
     """End a process with its group: filters and the like have git's pipes open. Nothing if it has been waited for."""
     if process.poll() is None:
@@ -71,15 +87,20 @@ class Git:
     """git as seen from one folder, with variables of our own."""
 
     def __init__(
-        self, folder: str, children: Children | None = None, variables: Mapping[str, str] | None = None
+        self,
+        folder: str,
+        children: Children | None = None,
+        variables: Mapping[str, str] | None = None,
+        unlock: Unlock | None = None,
     ) -> None:
         self.folder = folder
         self._children = children or Children()
         self._variables = dict(variables or {})
+        self._unlock = unlock
 
     def at(self, folder: str) -> Git:
         """git in another folder, without our variables: it may be another repository."""
-        return Git(folder, self._children)
+        return Git(folder, self._children, unlock=self._unlock)
 
     def with_index(self, index: str) -> Git:
         """The same place with an index file of our own."""
@@ -87,7 +108,7 @@ class Git:
 
     def with_variables(self, **variables: str) -> Git:
         """The same place with more variables."""
-        return Git(self.folder, self._children, {**self._variables, **variables})
+        return Git(self.folder, self._children, {**self._variables, **variables}, self._unlock)
 
     def policy(self) -> git_config.Policy:
         """What of the repository's own configuration is not run here."""
@@ -115,7 +136,23 @@ class Git:
         return os.fsdecode(done.stdout.removesuffix(b"\n")) if done.returncode == 0 else None
 
     def run(self, *words: str, stdin: bytes = b"", upon: str | None = None) -> Done:
-        """One call, however it ends. `upon` is another worktree that git looks into by itself."""
+        """One call, however it ends. `upon` is another worktree that git looks into by itself.
+
+        What fails for a lock file is tried again if whoever knows about that says so. Raises GitKilled for a git that
+        died of a signal, which says nothing about what was asked; what only reads is asked again first.
+        """
+        for _ in range(_TRIES):
+            done = self._once(words, stdin, upon)
+            if done.returncode < 0 and words[0] in _READS:
+                continue
+            lock = lock_in_the_way(done.stderr) if self._unlock is not None and done.returncode > 0 else None
+            if lock is None or self._unlock is None or not self._unlock(lock):
+                break
+        if done.returncode < 0:
+            raise _killed(words, self.folder, done)
+        return done
+
+    def _once(self, words: Sequence[str], stdin: bytes, upon: str | None) -> Done:
         process = self._start(words, upon)
         try:
             return self._finish(words, process, stdin)
@@ -139,6 +176,8 @@ class Git:
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
     def _checked(self, words: Sequence[str], done: Done) -> bytes:
+        if done.returncode < 0:
+            raise _killed(words, self.folder, done)
         if done.returncode != 0:
             what = reason(done.stderr) if done.stderr.strip() else f"status {done.returncode}"
             raise GitFailed(f"git {words[0]} in {self.folder}: {what}", "see what `git status` says there")

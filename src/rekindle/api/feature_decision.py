@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,22 +37,33 @@ def given_up(found: Found, chosen: Answer) -> tuple[str, ...]:
 
 
 async def carry_out(
-    order: Order, found: Found, chosen: Answer, instructions: str, tell: Tell, strays: Answers
+    order: Order,
+    found: Found,
+    chosen: Answer,
+    instructions: str,
+    tell: Tell,
+    strays: Answers,
+    removed: Sequence[str] = (),
 ) -> tuple[Order, list[str]]:
-    """Carry out what was decided, git first: a decision that is written down has been carried out."""
+    """Carry out what was decided, git first: a decision that is written down has been carried out.
+
+    `removed` are locks that were removed after a yes.
+    """
     seen, known = found.outlook, found.progress
     decided = await carry_out_answers(found, strays)
     restarts = chosen in ("restart A", "restart B")
     over = list(known) if restarts else [*(seen.affected if chosen == START_OVER else ()), *seen.lost]
     branches = {name: known[name].branch for name in dict.fromkeys(over)}
     kept = (await asyncio.to_thread(found.git.start_over, branches, order.sid, whole=restarts)).kept
-    warnings = [f"the old {branch} is kept as {ref}" for branch, ref in kept.items()]
+    warnings = [f"the lock that a killed git had left was removed: {lock}" for lock in removed]
+    warnings += [f"the old {branch} is kept as {ref}" for branch, ref in kept.items()]
     warnings += [sentence for one in decided for sentence in one.sentences()]
     begin = {"restarts": found.analysis.sid} if restarts else {"resumes": found.analysis.sid}
     await tell(ev.SESSION_START, start_of(order, found.git.branch, "resume", **begin), "start")
     if restarts:
         await tell(ev.PLAN_CREATED, to_event(order.plan), "plan")
-    await tell(ev.RESUME_DECIDED, _decision(found, chosen, instructions), "decided")
+    locks = {"removed_locks": list(removed)} if removed else {}
+    await tell(ev.RESUME_DECIDED, {**_decision(found, chosen, instructions), **locks}, "decided")
     await tell_answers(decided, tell)
     if seen.lost and not restarts:
         lost = {"choice": START_OVER, "issues": [], "tasks": list(seen.lost), "reason": "their branches are gone"}

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from rekindle.adapters import identity, run_owner, team
+from rekindle.adapters import git_locks, identity, run_owner, team
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
+from rekindle.adapters.feature_git.locking import remedy
 from rekindle.adapters.repository import Repository
 from rekindle.agents.registry import AGENTS
 from rekindle.core.feature.naming import session_id
@@ -21,6 +22,7 @@ from rekindle.core.feature.progress import Progress, progress
 from rekindle.core.feature.records import named_branches, recorded_trees
 from rekindle.core.feature.stray_questions import listed
 from rekindle.core.feature.strays import Stray
+from rekindle.core.git_locks import Lock
 from rekindle.core.journal.analysis import Analysis
 from rekindle.ports.errors import NoOpenRun, OwnedError, QuestionError, UsageError
 from rekindle.ports.journal import Journal
@@ -74,6 +76,7 @@ class Found:
     unapproved: str | None
     repository_id: str = ""
     strays: dict[str, tuple[Stray, ...]] = field(default_factory=dict)
+    locks: tuple[Lock, ...] = ()
 
     @property
     def settled(self) -> frozenset[str]:
@@ -105,7 +108,9 @@ def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
     )
     found = outlook(analysis, plan, known, seen, kept, named)
     unapproved = here.unapproved(feature, analysis.lineage)
-    return Found(feature, analysis, git, plan, known, found, seen.elsewhere, unapproved, id_, seen.strays)
+    return Found(
+        feature, analysis, git, plan, known, found, seen.elsewhere, unapproved, id_, seen.strays, tuple(git.locks())
+    )
 
 
 def repository_id(here: Here) -> str:
@@ -161,6 +166,20 @@ def check_yes(feature: str, unapproved: str, yes: str) -> None:
     )
 
 
+def unlocked(found: Found, *, remove: bool) -> list[str]:
+    """Remove the locks of the dead that are in the way, after a yes; returns what was removed.
+
+    Raises OwnedError for one whose maker may live, QuestionError without the yes.
+    """
+    held = [lock for lock in found.locks if not lock.may_go]
+    if held:
+        raise OwnedError(f"git is locked by {held[0].sentence}", "wait for that process, or end it; then resume")
+    if found.locks and not remove:
+        listed = "; ".join(lock.sentence for lock in found.locks)
+        raise QuestionError(f"a killed git has left locks behind: {listed}. Remove them?", remedy(found.feature))
+    return [lock.sentence for lock in found.locks if git_locks.remove(lock)]
+
+
 def told(found: Found) -> dict[str, Any]:
     """What was found, in plain values."""
     decision, state = found.outlook.decision, found.analysis.state
@@ -181,6 +200,7 @@ def told(found: Found) -> dict[str, Any]:
         "issues": issues,
         "affected": list(found.outlook.affected),
         "lost": list(found.outlook.lost),
+        "locks": [lock.sentence for lock in found.locks],
         "active_agents": [_agent(name, found) for name in state.active_agents],
         "warnings": list(found.outlook.warnings),
         "strays": listed(found.progress, found.strays, found.settled),

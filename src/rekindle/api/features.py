@@ -20,7 +20,7 @@ from rekindle.api.feature_refusals import (
     refuse_open_run,
     refuse_outdated,
 )
-from rekindle.api.feature_resume import Choice, Here, answer, ensure_approved, look, mode_of, told
+from rekindle.api.feature_resume import Choice, Here, answer, ensure_approved, look, mode_of, told, unlocked
 from rekindle.api.feature_strays import Answers, refuse_unanswered
 from rekindle.api.feature_view import view
 from rekindle.api.journals import JournalWriters
@@ -140,11 +140,12 @@ class Features:
         trust: str = "",
         take: tuple[str, ...] = (),
         leave: tuple[str, ...] = (),
+        remove_locks: bool = False,
     ) -> dict[str, Any]:
         """Resume a feature's run: decide, reconcile, go on. `seen` is the run that the answer was given about.
 
-        `trust` is the yes to a journal that was written elsewhere; `take` and `leave` are tasks whose strays go with
-        them or stay out.
+        `trust` is the yes to a journal that was written elsewhere, `remove_locks` the yes to removing stale locks;
+        `take` and `leave` are tasks whose strays go with them or stay out.
         """
         here = self._means.open_here(cwd)
         self._refuse_live(here, feature)
@@ -168,9 +169,11 @@ class Features:
                 raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")
             start = found.analysis.run.start if found.analysis.run is not None else None
             order = self._order(here, id_, feature, sid, work, mode_of(found), jobs or JOBS, env, permission, "")
+            removed = await asyncio.to_thread(unlocked, found, remove=remove_locks)
             held.claim()
             await self._end_agents(order, given_up(found, chosen))
-            order, warnings = await carry_out(order, found, chosen, instructions, self._teller(order), strays)
+            tell = self._teller(order)
+            order, warnings = await carry_out(order, found, chosen, instructions, tell, strays, removed)
             team_name = start.team if start is not None else None
             stands = ensure_team(order, found.progress, team_name or feature)
             self._drive(order, found.git, here, held)

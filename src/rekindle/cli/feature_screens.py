@@ -137,6 +137,8 @@ def explanation(told: Told) -> Iterator[str]:
     if told["unapproved"] is not None:
         yield "Its journal was not written by your rekindle on this machine: a resume asks first. To say yes:"
         yield f"  rekindle resume {quoted(told['feature'])} --trust {told['unapproved'][:12]}"
+    for lock in told["locks"]:
+        yield f"A lock is in the way: {printable(lock)}"
     yield f"Team: {told['team']}"
     for warning in told["warnings"]:
         yield f"Warning: {printable(warning)}"

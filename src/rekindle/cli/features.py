@@ -39,6 +39,7 @@ class Resume:
     trust: str = ""
     take: tuple[str, ...] = ()
     leave: tuple[str, ...] = ()
+    remove_locks: bool = False
 
 
 def run_plan(
@@ -107,6 +108,7 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
     if choice == "C" and not instructions and told["case"] in ("B", "C") and sys.stdin.isatty() and not as_json:
         instructions = click.prompt("How shall it go on")
     take, leave = _strays_answered(told, asked, choice, instructions, as_json=as_json)
+    remove_locks = asked.remove_locks or _yes_to_removal(told, as_json=as_json)
     client = _client()
     begun = client.ask(
         "feature_resume",
@@ -123,6 +125,7 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
         trust=trust,
         take=take,
         leave=leave,
+        remove_locks=remove_locks,
     )
     if not as_json:
         _print(feature_screens.decided(begun))
@@ -163,6 +166,15 @@ def _strays_answered(
         typed = click.prompt("Take it or leave it", type=click.Choice(["take", "leave"], case_sensitive=False))
         (take if typed.lower() == "take" else leave).append(name)
     return take, leave
+
+
+def _yes_to_removal(told: dict[str, Any], *, as_json: bool) -> bool:
+    """The yes to removing locks that a killed git has left, where somebody can be asked."""
+    if not told["locks"] or as_json or not sys.stdin.isatty():
+        return False
+    print("A killed git has left locks behind:")
+    _print(f"  {printable(lock)}" for lock in told["locks"])
+    return click.confirm("Remove them?", default=False)
 
 
 def resume_all(*, as_json: bool) -> list[str]:

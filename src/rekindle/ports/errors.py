@@ -20,6 +20,8 @@ RekindleError                  1   it failed
 │   ├── InsideAgent                an agent asks for what only a person may do
 │   └── InTheWay                   files that no snapshot has would be lost
 ├── GitFailed                  1   git could not do what it was asked
+│   ├── GitKilled                  somebody killed it: what it was at can be done again
+│   └── GitLocked                  a lock file is in its way
 ├── WorktreeLost               1   the folder of a session is gone and cannot be built again
 └── JournalError               1   the journal could not be written or read
 """
@@ -159,6 +161,18 @@ class GitFailed(RekindleError):
     """git could not do what it was asked."""
 
     code = "git"
+
+
+class GitKilled(GitFailed):
+    """git died of a signal, and nobody knows how far it had come: what it was at is done again."""
+
+    code = "git_killed"
+
+
+class GitLocked(GitFailed):
+    """A lock file is in git's way; the message says whose, the hint what to do."""
+
+    code = "git_locked"
 
 
 class WorktreeLost(RekindleError):

@@ -289,17 +289,6 @@ def test_starting_over_as_a_whole_puts_the_feature_back_unless_it_has_other_comm
     assert repo.git("rev-parse", "feature/shop") == other
 
 
-def test_a_lock_that_a_killed_git_left_is_waited_out(repo: Repo) -> None:
-    feature = repo.begun("a")
-    Path(feature.tree_of("a", "work/shop/a"), "a.txt").write_text("x")
-    folder = repo.git("rev-parse", "--absolute-git-dir", cwd=feature.tree_of("a", "work/shop/a"))
-    lock = Path(folder, "index.lock")
-    lock.write_text("")
-    os.utime(lock, (1, 1))
-    feature.commit("a", "work/shop/a", "work")
-    assert repo.seen(feature, "a").branches["work/shop/a"].commits == 1
-
-
 def test_a_worktree_that_git_had_only_begun_is_made_anew_and_nothing_of_it_is_committed(repo: Repo) -> None:
     feature = repo.begun("a")
     tree = feature.tree_of("a", "work/shop/a")
@@ -436,16 +425,6 @@ def test_conflicts_that_an_agent_left_are_told_and_changes_inside_a_submodule_ar
         repo.git("merge", "-q", "other", cwd=tree)
     [seen] = repo.seen(feature, "a").trees.values()
     assert seen.uncommitted and seen.conflicts == ("same.txt",)
-
-
-def test_a_lock_from_the_future_is_not_waited_for(repo: Repo) -> None:
-    feature = repo.begun("a")
-    lock = repo.root / ".git" / "refs" / "rekindle" / "checked" / "shop" / "a.lock"
-    lock.parent.mkdir(parents=True)
-    lock.touch()
-    os.utime(lock, (2**33, 2**33))
-    feature.remember_checked("a", repo.git("rev-parse", "HEAD"))
-    assert not lock.exists()
 
 
 def test_worktrees_can_be_made_side_by_side(repo: Repo) -> None:

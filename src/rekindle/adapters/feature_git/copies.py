@@ -24,7 +24,6 @@ def make(place: Place, task: str, tip: str) -> str | None:
     known = next((one for one in listed if os.path.realpath(one.path) == os.path.realpath(path)), None)
     if known is not None and os.path.isdir(path) and place.is_sound(path):
         kept = _keep(place, task, path)
-        place.free_index(path)
         git = place.at(path)
         git.output("checkout", "--quiet", "--force", "--detach", tip)
         git.output("clean", "--quiet", "-d", "--force")
@@ -42,7 +41,6 @@ def drop(place: Place, task: str) -> str | None:
     path = path_of(place, task)
     if not os.path.isdir(path) or not place.is_sound(path):
         return None
-    place.free_index(path)
     kept = _keep(place, task, path)
     place.git.output("worktree", "remove", "--force", path)
     return kept

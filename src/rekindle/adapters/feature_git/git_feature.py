@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 from rekindle.adapters import worktrees
 from rekindle.adapters.feature_git import (
@@ -32,7 +35,8 @@ from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.progress import Progress
 from rekindle.core.feature.records import choose_branch
 from rekindle.core.feature.strays import Stray, unanswered
-from rekindle.ports.errors import GitFailed
+from rekindle.core.git_locks import Lock
+from rekindle.ports.errors import GitFailed, GitKilled
 from rekindle.ports.feature import Cleared, Merged, Prepared, StartedOver
 
 
@@ -48,8 +52,25 @@ class Worktrees:
         return repo.folder(self.folder or worktrees.FOLDER, "worktrees_dir")
 
 
+_TRIES = 4
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
 #: One at a time makes or removes worktrees in a repository: git stumbles over another one's half-made worktree.
 _TURNS: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
+
+
+def _again(step: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """Do a step again whose git was killed: everything may be asked for twice."""
+
+    @functools.wraps(step)
+    def tried(*args: _Given.args, **named: _Given.kwargs) -> _Found:
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(GitKilled):
+                return step(*args, **named)
+        return step(*args, **named)
+
+    return tried
 
 
 class GitFeature:
@@ -80,23 +101,28 @@ class GitFeature:
         """The feature's branch."""
         return self.place.branch
 
+    @_again
     def observe(self, tasks: Mapping[str, Progress], recorded: Mapping[str, str] | None = None) -> GitEvidence:
         self._tasks = {name: one.branch for name, one in tasks.items()}
         self._recorded = dict(recorded or {})
         return observing.observe(self.place, tasks, self._recorded)
 
+    @_again
     def choose_base(self, base: str) -> None:
         """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
         if self.place.tip(self.place.branch) is None:
             trees.choose_base(self.place, base)
 
+    @_again
     def make_feature(self, base: str) -> str:
         return trees.make_feature(self.place, base)
 
+    @_again
     def prepare(self, task: str, branch: str, session: str, wave: int = 0) -> Prepared:
         with self._turn:
             return trees.prepare(self.place, task, branch, self.tree_of(task, branch), session, wave)
 
+    @_again
     def restore(self, task: str, branch: str, tip: str) -> None:
         presence.restore(self.place, task, branch, tip)
 
@@ -104,16 +130,20 @@ class GitFeature:
         """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
         return trees.newest_snapshot(self.place.root, branch, session, self.place.tip(branch)) is not None
 
+    @_again
     def commit(self, task: str, branch: str, message: str) -> tuple[str, ...]:
         tree = self.tree_of(task, branch)
         return trees.commit(self.place, tree, message, leftovers.of(self.place, task, tree))
 
+    @_again
     def begin_checks(self, task: str, tip: str) -> None:
         leftovers.begin(self.place, task, tip)
 
+    @_again
     def end_checks(self, task: str, branch: str) -> tuple[str, ...]:
         return leftovers.end(self.place, task, self.tree_of(task, branch))
 
+    @_again
     def make_copy(self, task: str, tip: str) -> str | None:
         with self._turn:
             return copies.make(self.place, task, tip)
@@ -121,18 +151,22 @@ class GitFeature:
     def copy_of(self, task: str) -> str:
         return copies.path_of(self.place, task)
 
+    @_again
     def drop_copy(self, task: str) -> str | None:
         with self._turn:
             return copies.drop(self.place, task)
 
+    @_again
     def changed_files(self, task: str, branch: str) -> list[str]:
         began = naming.base_ref(self.place.feature, task)
         told = self.place.git.run("diff", "--name-only", "-z", began, f"refs/heads/{branch}")
         return [name for name in told.stdout.decode("utf-8", "replace").split("\0") if name]
 
+    @_again
     def remember_checked(self, task: str, tip: str) -> None:
         self.place.put_ref(naming.checked_ref(self.place.feature, task), tip)
 
+    @_again
     def merge(self, task: str, branch: str, tip: str, epoch: str, message: str) -> Merged:
         with self._turn:
             return merging.merge(self.place, task, branch, tip, epoch, message)
@@ -142,6 +176,7 @@ class GitFeature:
         there = existing(self.place.git, tasks.values())
         return find_homes(self.place, tasks, self._recorded, registered(self.place.git), there)[task]
 
+    @_again
     def integration(self, tip: str = "") -> str:
         target = self.place.tip(self.place.branch)
         if target is None:
@@ -149,9 +184,14 @@ class GitFeature:
         with self._turn:
             return integration.open_integration(self.place, target, tip)
 
+    @_again
     def keep_left(self, wave: int) -> None:
         with self._turn:
             integration.keep_left(self.place, wave)
+
+    def locks(self) -> list[Lock]:
+        """Locks in the way of the feature and its tasks that are not ours, after they were watched."""
+        return self.place.locks.left([self.place.branch, *self._tasks.values()])
 
     def notices(self) -> tuple[str, ...]:
         return self.place.told()
@@ -186,14 +226,17 @@ class GitFeature:
             taking.commit_there(self.place, task, path, on_its_branch=on_its_branch)
         return path
 
+    @_again
     def clear(self, task: str, branch: str) -> Cleared:
         with self._turn:
             return trees.clear(self.place, task, branch, self.tree_of(task, branch))
 
+    @_again
     def clear_integration(self) -> None:
         with self._turn:
             integration.clear_integration(self.place)
 
+    @_again
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
         with self._turn:
             homes = {task: self.tree_of(task, branch) for task, branch in branches.items()}

@@ -42,7 +42,6 @@ def open_integration(place: Place, target: str, tip: str = "") -> str:
         add_worktree(place.git, path, *again, "--detach", path, target)
         return path
     mend(place, path)
-    place.free_index(path)
     under_way = merging(place, target)
     if under_way is None or under_way.branch_tip != tip:
         put_back(place, target)
@@ -94,7 +93,6 @@ def clear_integration(place: Place) -> None:
     target = place.tip(place.branch)
     try:
         if target is not None and os.path.isdir(place.integration) and place.is_sound(place.integration):
-            place.free_index(place.integration)
             put_back(place, target)
             if not remove_clean(place, place.integration):
                 place.tell(f"{place.integration} has a repository inside: it is kept")
@@ -112,7 +110,6 @@ def _clear_shared(place: Place, target: str) -> None:
     path = os.path.join(place.trees, naming.SHARED)
     if not os.path.isdir(path) or not place.is_sound(path):
         return
-    place.free_index(path)
     git = place.at(path)
     head = git.line("rev-parse", "HEAD")
     if head is None or not place.is_ancestor(head, target) or is_dirty(git):

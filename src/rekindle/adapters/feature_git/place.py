@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rekindle.adapters import repository
+from rekindle.adapters.feature_git.locking import Locks
 from rekindle.adapters.git import Git
 from rekindle.core.feature import naming
+from rekindle.core.git_complaints import reason
 from rekindle.ports.errors import FeatureBlocked, GitFailed
 
-#: A lock file that nobody has touched for so long belongs to a git that was killed.
-_STALE_SECONDS = 3.0
 #: A branch must not outlive what it points to.
 DURABLE = ("-c", "core.fsync=committed,reference")
 _NAME, _MAIL = "rekindle", "rekindle@localhost.invalid"
@@ -68,9 +66,14 @@ class Place:
         return said
 
     @property
+    def locks(self) -> Locks:
+        """The lock files that may be in our way."""
+        return Locks(self.root, self.common, self.trees, self.feature, self.tell)
+
+    @property
     def git(self) -> Git:
         """Git at the main checkout; in a bare repository, at the git folder."""
-        return Git(self.root)
+        return Git(self.root, unlock=self.locks.unlock)
 
     @property
     def branch(self) -> str:
@@ -100,7 +103,9 @@ class Place:
             raise FeatureBlocked(
                 f"{tree} is no worktree of this repository any more", "move it away, then resume the feature"
             )
-        return Git(tree).with_variables(GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.realpath(tree)))
+        return Git(tree, unlock=self.locks.unlock).with_variables(
+            GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.realpath(tree))
+        )
 
     def tip(self, branch: str) -> str | None:
         """The commit that a branch is at."""
@@ -112,54 +117,39 @@ class Place:
 
     def set_ref(self, ref: str, new: str, old: str | None) -> None:
         """Move a ref from `old` (None: it must not exist) to `new`, or fail without changing anything."""
-        self.free(os.path.join(self.common, f"{ref}.lock"))
         expected = old if old is not None else "0" * len(new)
-        done = self.git.run("update-ref", "-m", "rekindle", ref, new, expected)
+        with self.locks.moving(ref):
+            done = self.git.run("update-ref", "-m", "rekindle", ref, new, expected)
         if done.returncode == 0:
             return
-        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        said = reason(done.stderr)
         if old is None and "; cannot create" in said:  # `feature` is a branch, say, and so cannot be a folder of some
             raise FeatureBlocked(f"a branch is in the way: {said}", "rename it: git branch -m OLD NEW")
         raise GitFailed(f"{ref} cannot be moved: {said}", "look at it with `git log`, then resume the feature")
 
     def move(self, *moves: Move) -> None:
         """Move several refs in one transaction: all of them, or none where one is not where it must be."""
-        for one in moves:
-            self.free(os.path.join(self.common, f"{one.ref}.lock"))
         orders = "".join(f"{one.order()}\n" for one in moves)
-        done = self.git.run("update-ref", "-m", "rekindle", "--stdin", stdin=orders.encode())
+        with self.locks.moving(*(one.ref for one in moves)):
+            done = self.git.run("update-ref", "-m", "rekindle", "--stdin", stdin=orders.encode())
         if done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-            raise GitFailed(f"git moved no ref: {said}", "look at it with `git log`, then resume the feature")
+            raise GitFailed(
+                f"git moved no ref: {reason(done.stderr)}", "look at it with `git log`, then resume the feature"
+            )
 
     def put_ref(self, ref: str, new: str) -> None:
         """Set a ref that is ours alone."""
-        self.free(os.path.join(self.common, f"{ref}.lock"))
         self.git.output("update-ref", ref, new)
 
     def drop_ref(self, ref: str, old: str | None = None) -> None:
         """Delete a ref, only at `old` where that is given."""
-        self.free(os.path.join(self.common, f"{ref}.lock"))
-        self.git.output("update-ref", "-d", ref, *([old] if old is not None else []))
+        with self.locks.moving(ref, "packed-refs"):
+            self.git.output("update-ref", "-d", ref, *([old] if old is not None else []))
 
-    def free(self, lock: str) -> None:
-        """Wait for a lock file, and take away one whose owner was killed."""
-        while True:
-            try:
-                age = time.time() - os.lstat(lock).st_mtime
-            except (FileNotFoundError, NotADirectoryError):
-                return
-            if abs(age) > _STALE_SECONDS:  # a clock that was put back is no reason to wait for ever
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(lock)
-                return
-            time.sleep(0.05)
-
-    def free_index(self, tree: str) -> None:
-        """The same for the index of a worktree of ours, whose agent is gone."""
-        folder = os.fsdecode(self.at(tree).output("rev-parse", "--absolute-git-dir").removesuffix(b"\n"))
-        for name in ("index.lock", "HEAD.lock"):
-            self.free(os.path.join(folder, name))
+    def forget_settings(self, branch: str) -> None:
+        """Drop what git's configuration says of a branch that is gone, if it says anything."""
+        with self.locks.moving("config"):
+            self.git.run("config", "--remove-section", f"branch.{branch}")
 
     def commit(self, tree: str, *words: str) -> subprocess.CompletedProcess[bytes]:
         """A call that makes a commit: by the user, or by ourselves where git does not know the user's name.

@@ -33,7 +33,6 @@ def start_over(
             if is_dirty(place.at(tree.path)):
                 commit(place, tree.path, f"What {task} had not committed when it was started over")
                 tip = place.tip(branch)
-            place.free_index(tree.path)
             if is_shared(place, tree.path):
                 place.at(tree.path).output("switch", "--quiet", "--detach")
             elif not remove_clean(place, tree.path):

@@ -30,7 +30,6 @@ def commit_there(place: Place, task: str, path: str, *, on_its_branch: bool) -> 
     """Commit what a worktree with something else checked out has, on that branch or beside it; returns the commit."""
     refuse_unfinished(path)
     git = place.at(path)
-    place.free_index(path)
     if not on_its_branch:
         git.output("switch", "--quiet", "--detach")  # keeps the files as they are
     commit(place, path, f"What the agent of task {task} had not committed")
@@ -57,7 +56,6 @@ def refuse_unfinished(path: str) -> None:
 def take(place: Place, task: str, branch: str, path: str, found: Sequence[Stray]) -> None:
     """Put the strays on the task's branch, which is checked out and clean. What conflicts changes nothing."""
     git = place.at(path)
-    place.free_index(path)
     refuse_unfinished(path)
     commit_there(place, task, path, on_its_branch=True)
     start = git.output("rev-parse", "HEAD").decode().strip()

@@ -140,7 +140,6 @@ def mend(place: Place, path: str) -> None:
 
 def _switch(place: Place, task: str, tree: Registered, branch: str) -> None:
     """Go back to the task's branch from whatever else was checked out. A HEAD that is on no branch is kept first."""
-    place.free_index(tree.path)
     git = place.at(tree.path)
     if is_dirty(git):
         has = tree.branch or "a detached HEAD"
@@ -180,7 +179,6 @@ def _restore(place: Place, path: str, branch: str, session: str) -> str | None:
 
 def commit(place: Place, tree: str, message: str, besides: frozenset[bytes] = frozenset()) -> tuple[str, ...]:
     """Commit everything that a worktree has `besides` these paths; returns what was left out otherwise, and why."""
-    place.free_index(tree)
     git = place.at(tree)
     held: dict[bytes, str] = {}
     added = None
@@ -223,7 +221,6 @@ def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
         mend(place, tree.path)
         dirty = is_dirty(place.at(tree.path))
         if dirty and ours and not has_work(place, task, tree.path):
-            place.free_index(tree.path)
             left = leftovers.put_away(place, task, tree.path)
             dirty = is_dirty(place.at(tree.path))
             kept += [f"its checks left files in its worktree that are not part of the work; they are kept as {left}"]
@@ -233,7 +230,6 @@ def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
         if not ours:
             kept.append(f"{branch} is checked out in {tree.path}: it is kept")
         elif verdict.action == "delete":
-            place.free_index(tree.path)
             if is_shared(place, tree.path):
                 place.at(tree.path).output("switch", "--quiet", "--detach")
                 removed, tree = tree.path, None
@@ -251,7 +247,7 @@ def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
         found = branches.reconcile(branches.Branch(branch, "merged", True, 1, merged, held=tree is not None))
         if found.action == "delete":
             place.drop_ref(f"refs/heads/{branch}", tip)
-            place.git.run("config", "--remove-section", f"branch.{branch}")
+            place.forget_settings(branch)
             deleted = branch
         elif tree is None:
             kept.append(f"{branch}: {found.why}")

@@ -47,6 +47,7 @@ from rekindle.ports.errors import RekindleError, UsageError
 @click.option("--permission", type=click.Choice(PERMISSIONS), default="edits", help="For new sessions of a feature.")
 @click.option("--detach", "-d", is_flag=True, help="Do not wait for the end of a feature's run.")
 @click.option("--trust", default="", metavar="ID", help="Yes to a journal from elsewhere, as --explain has shown it.")
+@click.option("--remove-locks", is_flag=True, help="Yes to removing locks that a killed git left in a feature's way.")
 @json_option
 def resume(
     what: str | None,
@@ -69,6 +70,7 @@ def resume(
     permission: str,
     detach: bool,
     trust: str,
+    remove_locks: bool,
     as_json: bool,
 ) -> int:
     """Resume WHAT: a feature, to its end, or a session, in the same conversation if that can be; say what was proved.
@@ -84,12 +86,13 @@ def resume(
     follow_moved(tell=not only_explain)
     feature = features.meant(what, every=every)
     if feature is not None:
-        asked = features.Resume(choose, instructions, plan_file, jobs, permission, detach, trust, take, leave)
-        return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
-    if choose or instructions or plan_file or jobs or trust or take or leave:
-        raise UsageError(
-            "--choose, --instructions, --take, --leave, --plan, --jobs and --trust are for features", "name the feature"
+        asked = features.Resume(
+            choose, instructions, plan_file, jobs, permission, detach, trust, take, leave, remove_locks
         )
+        return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
+    if choose or instructions or plan_file or jobs or trust or take or leave or remove_locks:
+        flags = "--choose, --instructions, --take, --leave, --plan, --jobs, --trust and --remove-locks"
+        raise UsageError(f"{flags} are for features", "name the feature")
     if (every and (agent or native is not None)) or (model and not agent):
         raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
     if every and only_explain:
