@@ -172,7 +172,14 @@ def test_what_a_killed_git_was_at_is_done_again(repo: Repo, command: str, monkey
 
 def test_a_git_that_is_killed_again_and_again_is_named(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     feature = repo.begun("a")
-    Killer(monkeypatch, "for-each-ref", 100)
+    run = git_process.start
+
+    def start(folder: str, _words: list[str], *more: object) -> git_process.Process:
+        process = run(folder, ["hash-object", "--stdin"], *more)  # type: ignore[arg-type]
+        process.kill()  # it waits for its input, so that it cannot have ended
+        return process
+
+    monkeypatch.setattr(git_process, "start", start)
     with pytest.raises(GitKilled, match=r"git for-each-ref in .* was killed \(signal 9\)"):
         repo.seen(feature, "a")
 
