@@ -112,6 +112,22 @@ def test_a_conflict_goes_on_with_a_persons_words(shop: Shop) -> None:
     assert kept_merge(shop) == half
 
 
+def test_a_persons_words_also_reach_the_agent_that_is_asked_to_merge(shop: Shop) -> None:
+    blocked(shop)
+    shop.machine.ok("resume", FEATURE, "--choose", "C", "--instructions", "write same.txt one and two")
+    assert shop.git("show", f"feature/{FEATURE}:same.txt") == "one and two"
+    assert [subject for subject, _ in shop.history()] == ["Merge task a: Task a", "Merge task b: Task b"]
+
+
+def test_a_conflict_lets_no_later_task_of_its_wave_overtake(shop: Shop) -> None:
+    blocked(shop, task("c"))
+    assert [subject for subject, _ in shop.history()] == ["Merge task a: Task a"]
+    in_files(shop)
+    shop.machine.ok("resume", FEATURE)
+    assert [subject for subject, _ in shop.history()] == [f"Merge task {name}: Task {name}" for name in "abc"]
+    assert shop.count("task.started") == {"a": 1, "b": 1, "c": 1}
+
+
 def test_what_a_waves_check_leaves_behind_is_in_no_later_tasks_way(shop: Shop) -> None:
     head = "lint = [\"sh -c 'echo left by a check >> b.txt; echo more >> a.txt'\"]"
     shop.machine.ok("run", "--plan", shop.plan(task("a"), task("b", needs=["a"]), head=head))

@@ -388,3 +388,23 @@ def test_after_skipping_everybody_else_has_what_they_need(plan: Plan, chosen: se
         if task.id not in out:
             assert not out.intersection(plan.needs.get(task.id, ()))
             assert not out.intersection(found.plan.after.get(task.id, ()))
+
+
+@given(plans(), st.data())
+def test_a_task_that_only_waits_for_a_person_is_not_overtaken_by_later_ones_of_its_wave(
+    plan: Plan, data: st.DataObject
+) -> None:
+    stuck = data.draw(st.sampled_from([task.id for task in plan.tasks]))
+    world = World(plan)
+    for _ in range(data.draw(st.integers(0, 60))):
+        for effect in world.due()[:1]:
+            if not isinstance(effect, e.Finish):
+                world.perform(effect)
+        world.agents()
+    world.memory.problems[stuck] = "git was killed"
+    order = [name for wave in plan.waves for name in wave]
+    play(world)
+    assert world.merges == order[: len(world.merges)]
+    world.kill()
+    assert play(world) == e.Finish("completed")
+    assert world.merges == order

@@ -2,7 +2,8 @@
 
 It never asks what happened last, only how things stand, so that beginning, going on and resuming are the same call.
 Waves go one after another, the tasks of a wave side by side; they are merged in the order of the plan, so that the
-history does not depend on who was faster. The life of one task is in task_steps.py.
+history does not depend on who was faster, and one that only waits for a person is not overtaken. The life of one task
+is in task_steps.py.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def due(now: Situation, busy: frozenset[str] = frozenset()) -> list[e.Effect]:
         rests = set(steps.values()) - set(wanted)
         if wanted:
             return wanted
-        if busy or rests & {"waiting", "ready"}:
+        if busy or "waiting" in rests:
             return []
         if rests - {"settled"}:
             return [e.Finish("error", _reasons(now, steps))]
@@ -52,7 +53,9 @@ def _wave(
         may_start = at_work < now.jobs and (may_merge or not now.shared_tree)
         step = next_step(now, name, Leave(number, may_start=may_start, may_merge=may_merge))
         yield name, step
-        if step not in ("settled", "failed", "stuck"):
+        if step == "stuck" and not now.shared_tree:
+            may_merge = False  # a resume brings it back to its place in the order
+        elif step not in ("settled", "failed", "stuck"):
             may_merge = False
             at_work += step != "ready" and not isinstance(step, e.Merge | e.Settle)
 

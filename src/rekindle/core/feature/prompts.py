@@ -70,14 +70,15 @@ def verdict(said: str) -> tuple[str, ...]:
     return listed or ("the reviewer refused it without saying why",)
 
 
-def resolve(feature: str, task: Task, conflicts: Sequence[str]) -> str:
-    """What an agent is asked when a merge has conflicts."""
+def resolve(feature: str, task: Task, conflicts: Sequence[str], instructions: str = "") -> str:
+    """What an agent is asked when a merge has conflicts, with the words of a person who was asked before."""
     return "\n".join(
         [
             f"The work on task {task.id} ({task.summary}) conflicts with what is merged into the feature {feature}.",
             "The merge is under way in this folder. Resolve the conflicts in these files, so that both sides keep",
             "their meaning, and `git add` each of them. Do not commit, do not abort the merge:",
             *_listed(conflicts),
+            *_told(instructions),
         ]
     )
 
