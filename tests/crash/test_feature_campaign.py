@@ -37,7 +37,6 @@ SHARE = (
 )
 #: What does not hold yet, and the promise that is broken.
 PROVED = "a task is complete only if its own agent has finished and its checks have passed on what is merged"
-FOUND = "every commit of an agent is found and named, wherever it is"
 FORGED = "what an agent writes into the journal proves nothing"
 APART = "what checks and reviewers leave behind is not work"
 MISSING = "what a reset feature lacks is due again"
@@ -50,13 +49,6 @@ BROKEN = {
     "an agent's first commit is pushed to the feature": PROVED,
     "half a task is merged by hand while it works": PROVED,
     "a passed branch is merged by hand": PROVED,
-    "commits on another branch and comes back": FOUND,
-    "commits on a detached HEAD and comes back": FOUND,
-    "stashes": FOUND,
-    "a task's branch is deleted": FOUND,
-    "a task's branch is deleted while it works": FOUND,
-    "a task's branch is renamed": FOUND,
-    "a task's branch is renamed while it works": FOUND,
     "forges a merge of another task": FORGED,
     "forges the end of another task": FORGED,
     "forges a passed check, and its check fails": FORGED,
