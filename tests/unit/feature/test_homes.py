@@ -99,6 +99,27 @@ def test_the_features_branch_is_the_newest_that_is_there_or_one_with_a_usual_nam
     assert choose_branch("shop", ["feat/x"], ()) == choose_branch("shop", [], ()) == "feature/shop"
 
 
+@pytest.mark.parametrize(
+    ("feature", "users", "is_called_after_it"),
+    [
+        ("ai", "main", False),
+        ("ui", "build", False),
+        ("auth", "unauthorised/x", False),
+        ("front-end", "front", False),
+        ("front-end", "end/front", False),
+        ("ai", "ai", True),
+        ("ai", "feat/my_ai.2", True),
+        ("front-end", "me/new-front-end", True),
+        ("front-end", "front/end", True),
+    ],
+)
+def test_a_branch_of_the_users_is_called_after_a_feature_by_whole_words(
+    feature: str, users: str, is_called_after_it: bool
+) -> None:
+    found = choose_branch(feature, [users], {users}, users)
+    assert found == (users if is_called_after_it else f"feature/{feature}")
+
+
 @pytest.mark.parametrize("name", ["-f", "--orphan", "a..b", "a b", "x.lock", ".x", "a/.b", "/a", "a/", "a//b", "@", ""])
 def test_a_text_that_is_no_branch_is_never_given_to_git(name: str) -> None:
     assert not is_branch_name(name)

@@ -85,7 +85,7 @@ def _decided(before: Progress, sid: str, made: Choice) -> Progress:
             has_branch=before.has_branch,
             merged=before.merged,
             merge=before.merge,
-            rounds_before=rounds,
+            rounds_before=max(before.rounds_before, rounds),
             told=sid,
             instructions=made.instructions,
             answered=before.answered,

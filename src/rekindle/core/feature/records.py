@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from rekindle.core.feature.naming import branch_word, feature_branch
 from rekindle.core.git_names import is_branch_name
 from rekindle.core.journal.event import text
 from rekindle.core.journal.run import RunState
+
+_BETWEEN_WORDS = re.compile(r"[/._-]+")
 
 
 def named_branches(runs: Sequence[RunState]) -> tuple[str, ...]:
@@ -26,11 +29,21 @@ def choose_branch(feature: str, named: Sequence[str], existing: Collection[str],
     """The branch that a feature's work comes together on: the newest that is there, else one with a usual name.
 
     What a person tracks by hand names the branch that they have checked out, wherever the work is to come together:
-    `users` is that branch, and only counts if it is called after the feature.
+    `users` is that branch, and only counts if it is called after the feature: by whole words.
     """
     usual = {f"{kind}/{branch_word(feature)}" for kind in ("feature", "hotfix", "refactor")}
-    there = next((name for name in named if name in existing and (name != users or branch_word(feature) in name)), None)
+    there = next((name for name in named if name in existing and (name != users or _is_after(feature, name))), None)
     return there or next((name for name in named if name in usual), feature_branch(feature))
+
+
+def _is_after(feature: str, branch: str) -> bool:
+    """Whether the words of the feature's name stand in the branch's, one after the other: `main` is not after `ai`."""
+    wanted, words = _words(branch_word(feature)), _words(branch)
+    return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words)))
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in _BETWEEN_WORDS.split(name) if word]
 
 
 def recorded_trees(runs: Sequence[RunState]) -> dict[str, str]:
