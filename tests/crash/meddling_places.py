@@ -153,7 +153,7 @@ def _commit_on_main(yard: Yard, _: str) -> None:
 
 
 _LOCKED = (r"\.lock",)
-_STALE = Allows(asks=_LOCKED, leaves=True)
+_STALE = Allows(says=_LOCKED, asks=_LOCKED, leaves=True)
 PLACES: tuple[Meddling, ...] = (
     Meddling("a stale index lock in a task's worktree", _lock("index.lock"), undo=_unlock("index.lock"), allows=_STALE),
     Meddling(
@@ -207,9 +207,9 @@ PLACES: tuple[Meddling, ...] = (
         _settings(commit_gpgsign="true", gpg_program="/nowhere/gpg"),
         undo=_no_settings("commit_gpgsign", "gpg_program"),
     ),
-    Meddling("the repository is renamed", _rename, undo=_move_back),
+    Meddling("the repository is renamed", _rename, undo=_move_back, answers=(("--trust",),)),
     Meddling("the repository is renamed and named back", _there_and_back),
-    Meddling("the repository is renamed before a merge", _rename, "held", undo=_move_back),
+    Meddling("the repository is renamed before a merge", _rename, "held", undo=_move_back, answers=(("--trust",),)),
     Meddling("the plan file is edited", _edit_plan),
     Meddling("the team file is deleted", _delete_team),
     Meddling("times in the future", _future),
