@@ -232,7 +232,7 @@ def void(_: str) -> None:
     """For a callback whose answer nobody needs."""
 
 
-_REWRITTEN = (r"rewritten|reset|no longer|moved back|is missing",)
+_REWRITTEN = (r"rewritten|reset|no longer|not in .* any more|is missing",)
 _RESET = Allows(history="more", says=_REWRITTEN, again=True)
 _STRAY = Allows(asks=(r"mine/\w+|renamed|not on|other branch|elsewhere|--take|its branch",), leaves=True, again=True)
 _BY_HAND = Allows(history="other", merged_by_hand=True, says=(r"by hand|not ours|another hand|merged by|somebody",))
