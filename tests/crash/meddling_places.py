@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.crash.feature_verdict import Allows
 from tests.crash.feature_yard import Yard
 from tests.crash.meddling import Act, Meddling, NotNow
-from tests.crash.meddling_branches import BRANCH, tree_of, void
+from tests.crash.meddling_branches import BRANCH, feature_tip, tree_of, void
 from tests.e2e.features import FEATURE
 
 _HOUR = 3600.0
@@ -149,6 +149,7 @@ def _unstash(yard: Yard, _: str) -> None:
 
 
 def _commit_on_main(yard: Yard, _: str) -> None:
+    feature_tip(yard)  # what is committed before the feature begins is in it
     yard.git("commit", "-q", "-am", "the user goes on")
 
 

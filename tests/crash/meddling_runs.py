@@ -136,7 +136,13 @@ RUNS: tuple[Meddling, ...] = (
     Meddling("a conflict is resolved in the index", _resolve("index"), "conflict", allows=_CONFLICT),
     Meddling("a conflict is resolved by a commit", _resolve("commit"), "conflict", allows=_CONFLICT),
     Meddling("a conflicting merge is aborted", _resolve("abort"), "conflict", allows=_CONFLICTS),
-    Meddling("a conflict is answered with A", _nothing, "conflict", allows=_CONFLICTS, answers=(("--choose", "A"),)),
+    Meddling(
+        "a conflict is answered with A",
+        _nothing,
+        "conflict",
+        allows=Allows({"same.txt": "b"}, history="more", again=True),
+        answers=(("--choose", "A"),),
+    ),
     Meddling(
         "a conflict is answered with B",
         _nothing,
