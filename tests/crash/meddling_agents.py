@@ -29,6 +29,10 @@ def _detached_and_back(yard: Yard) -> tuple[str, ...]:
     return (*_detached(yard), "run git checkout -q -")
 
 
+def _stashes(_: Yard) -> tuple[str, ...]:
+    return ("write stashed.txt x", "run git stash push -q -u")
+
+
 def _push(_: Yard) -> tuple[str, ...]:
     return (f"run git push -q . HEAD:{BRANCH}",)
 
@@ -86,6 +90,25 @@ def _wave_writes(yard: Yard) -> str:
 _FAILED = Allows(asks=("task b.*failed|task b failed|quality assurance failed",), must_ask=True, leaves=True)
 
 HABITS: tuple[Habit, ...] = (
+    Habit(
+        "commits on another branch and stays there, which is taken",
+        _side,
+        answers=(("--take",),),
+        allows=Allows({"side.txt": "aside"}, history="more", leaves=True),
+    ),
+    Habit(
+        "commits on another branch and stays there, which is left",
+        _side,
+        answers=(("--leave",),),
+        allows=Allows(may_differ=frozenset({"b-2.txt"}), history="more", leaves=True),
+    ),
+    Habit(
+        "commits on a detached HEAD and comes back, which is taken",
+        _detached_and_back,
+        answers=(("--take",),),
+        allows=Allows({"side.txt": "aside"}, history="more", leaves=True),
+    ),
+    Habit("stashes, which is left", _stashes, answers=(("--leave",),), allows=Allows(says=("stash",), leaves=True)),
     Habit("pushes to the feature", _push, allows=Allows(history="more", says=(r"task b",))),
     Habit(
         "pushes to the feature, and its check fails",
@@ -118,7 +141,7 @@ HABITS: tuple[Habit, ...] = (
     ),
     Habit(
         "stashes",
-        lambda _: ("write stashed.txt x", "run git stash push -q -u"),
+        _stashes,
         allows=Allows(says=("stash",), asks=("stash",), leaves=True),
     ),
     Habit(
