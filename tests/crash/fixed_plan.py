@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.crash.feature_verdict import Allows, Outcome, outcome
 from tests.crash.feature_yard import Yard, a_yard
-from tests.crash.meddling import Habit, Meddling, Moment, target
+from tests.crash.meddling import TARGETS, Habit, Meddling, Moment
 from tests.e2e.features import task
 
 GATES = ("a", "c")
@@ -73,7 +73,7 @@ def disturb(yard: Yard, entry: Meddling, *, undo: bool) -> Allows:
     bring_to(yard, entry.moment)
     if entry.down:
         yard.down()
-    name = target("", entry.moment)
+    name = TARGETS[entry.moment]
     meddle(yard, entry.name, entry.act, name)
     yard.open_gates(*GATES)
     yard.wait()

@@ -12,7 +12,7 @@ An entry of the kind `Habit` is what an agent, a check or a reviewer does by its
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from tests.crash.feature_verdict import Allows
@@ -39,7 +39,7 @@ class Meddling:
     #: What it is once `undo` has been called.
     undo: Act | None = None
     undone: Allows = SAME
-    #: What the person answers to a question, and what it is then (None: the same).
+    #: What the person answers to questions, one after another.
     answers: tuple[tuple[str, ...], ...] = ()
 
 
@@ -55,10 +55,7 @@ class Habit:
     review: Callable[[Yard], tuple[str, ...]] | None = None
     allows: Allows = SAME
     answers: tuple[tuple[str, ...], ...] = ()
-    #: Whether the run of the plan without the habit is what is compared with; a habit that must fail has no such run.
-    known: tuple[str, ...] = field(default=())
 
 
-def target(task: str, moment: Moment) -> str:
-    """The task that an entry is about in the fixed plan."""
-    return task or {"held": "b", "late": "c", "conflict": "b"}[moment]
+#: The task that an entry is about in the fixed plan.
+TARGETS: Final[dict[Moment, str]] = {"held": "b", "late": "c", "conflict": "b"}
