@@ -40,6 +40,7 @@ SHARE = (
 BROKEN = {
     "a stale index lock in the integration worktree": "a merge that git could not make is made again, with all work",
     "the feature is reset while it works": "what a task had is cleared away when it is merged again, too",
+    "a passed branch is merged by hand and deleted": "work that is in the feature is not called lost, nor done again",
     "its check commits": "rounds count whatever a check does",
 }
 
