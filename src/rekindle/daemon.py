@@ -155,7 +155,6 @@ async def _serve_with(
         change_environment=workplace.change_environment,
         stopped_keeper=keepers.stopped,
     )
-    beginnings = Beginnings(service, supervisor, workplace.prepare, AGENTS, workplace.take_over)
 
     def open_journal(cwd: str, feature: str) -> Journal:
         return open_workspace(environment, cwd).writable(feature)
@@ -165,6 +164,7 @@ async def _serve_with(
     relocations = Relocations(
         supervisor, lambda cwd: open_workspace(environment, cwd), workplace.environment, workplace.note_place
     )
+    beginnings = Beginnings(service, supervisor, workplace.prepare, AGENTS, workplace.take_over, relocations.known_as)
     outbox = Outbox(store, journals, supervisor.engine.where)
     features = Features(
         Means(

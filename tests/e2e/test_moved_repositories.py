@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -58,10 +61,7 @@ def test_a_renamed_repository_goes_on_in_the_same_conversation_and_repeats_nothi
     new = moved(shop, "renamed")
     if is_repaired:
         new.git("worktree", "repair", str(new.root / ".worktrees" / FEATURE / "b"))
-    explained = new.machine.json("resume", FEATURE, "--explain")
-    assert explained["unapproved"] is None, "the journal is still the user's own"
     tree = str(new.root / ".worktrees" / FEATURE / "b")
-    assert {row["name"]: row["action"] for row in explained["worktrees"]} == {tree: "go on"}
     told = new.machine.ok("resume", FEATURE)
     assert "same (the agent's own record has every earlier prompt)" in told
     assert effects.read_text().splitlines() == ["first", "second"]
@@ -76,6 +76,7 @@ def test_a_renamed_repository_goes_on_in_the_same_conversation_and_repeats_nothi
 def test_a_repository_that_is_renamed_and_back_goes_on_as_if_nothing_had_been(shop: Shop) -> None:
     effects = cut_in_mid_work(shop)
     there = moved(shop, "elsewhere")
+    there.machine.ok("stop", there.machine.begin("say I am here"))
     assert [row["cwd"] for row in sessions(there, "b")] == [str(there.root / ".worktrees" / FEATURE / "b")]
     back = moved(there, shop.root.name)
     assert "same (the agent's own record has every earlier prompt)" in back.machine.ok("resume", FEATURE)
@@ -112,3 +113,83 @@ def test_a_session_is_resumed_under_the_new_name_of_its_repository(shop: Shop) -
     assert told["receipt"]["kind"] == "same"
     assert told["cwd"] == str(new.root / ".worktrees" / "mine")
     until(lambda: (new.root / ".worktrees" / "mine" / "late.txt").exists(), "the rest of the work")
+
+
+def test_another_repository_in_the_old_place_is_not_taken_for_the_one_that_was_moved(shop: Shop) -> None:
+    effects = cut_in_mid_work(shop)
+    new = moved(shop, "renamed")
+    shop.root.mkdir()
+    shop.make()
+    shop.machine.ok("stop", shop.machine.begin("say hello"))
+    asked = new.machine.run("resume", FEATURE)
+    assert asked.returncode == 3, "what was approved for the old place may be the other one's by now"
+    assert "same (the agent's own record has every earlier prompt)" in new.machine.ok("resume", FEATURE, *new.yes())
+    assert effects.read_text().splitlines() == ["first", "second"]
+
+
+def links(shop: Shop) -> dict[str, str]:
+    """What the worktree of task b and the repository say of each other."""
+    files = [shop.root / ".worktrees" / FEATURE / "b" / ".git", *(shop.root / ".git" / "worktrees").glob("*/gitdir")]
+    return {str(path.relative_to(shop.root)): path.read_text() for path in files}
+
+
+def ledgers(shop: Shop) -> list[str]:
+    state = Path(shop.machine.places.store).parent
+    return sorted(str(path) for path in (state / "journals").rglob("*"))
+
+
+def test_looking_at_a_moved_repository_changes_nothing_and_says_what_a_resume_will_do(shop: Shop) -> None:
+    cut_in_mid_work(shop)
+    new = moved(shop, "renamed")
+    before, books = links(new), ledgers(new)
+    identity = (new.root / ".git" / "rekindle" / "identity.json").read_text()
+    listed = new.machine.run("ps", "--all", "--json")
+    explained = new.machine.run("resume", FEATURE, "--explain")
+    told = new.machine.json("resume", FEATURE, "--explain")
+    assert (links(new), ledgers(new)) == (before, books) and books
+    assert (new.root / ".git" / "rekindle" / "identity.json").read_text() == identity
+    assert str(shop.root / ".worktrees") in listed.stdout, "its sessions have not moved yet"
+    sentence = f"{shop.root} is {new.root} now: the next `rekindle resume` links its worktrees again"
+    assert sentence in listed.stderr and sentence in explained.stdout and told["moved"]["next"].startswith(sentence)
+    assert (told["moved"]["before"], told["moved"]["now"]) == (str(shop.root), str(new.root))
+    new.machine.ok("resume", FEATURE)
+    assert [subject for subject, _ in new.history()] == ["Merge task a: Task a", "Merge task b: Task b"]
+
+
+def test_the_links_of_a_worktree_that_an_agent_works_in_are_left_alone(shop: Shop) -> None:
+    effects, go = shop.machine.home / "effects", shop.machine.home / "go"
+    wait = f"run sh -c 'until test -e {go}; do sleep 0.1; done'"
+    after = f"run sh -c 'echo done >> {effects}'"
+    running = shop.start("run", "--plan", shop.plan(task("b", "write b.txt b", wait, after)))
+    until(lambda: "▸ run: sh -c 'until" in shop.said("b"), "work on b")
+    os.kill(shop.machine.daemon(), signal.SIGKILL)
+    running.communicate(timeout=60)
+    new = moved(shop, "renamed")
+    before = links(new)
+    refused = new.machine.run("resume", FEATURE)
+    [session] = sessions(new, "b")
+    assert refused.returncode == 4, refused.stdout + refused.stderr
+    assert f"the agent of session {session['id']} works in it" in refused.stderr
+    assert links(new) == before
+    back = moved(new, shop.root.name)
+    go.write_text("")
+    back.machine.ok("resume", FEATURE)
+    assert effects.read_text().splitlines() == ["done"]
+
+
+def test_the_links_of_worktrees_that_a_run_elsewhere_holds_are_left_alone(shop: Shop) -> None:
+    cut_in_mid_work(shop)
+    new = moved(shop, "renamed")
+    before = links(new)
+    record = new.journal.parent / "owner.json"
+    record.write_text(json.dumps({"sid": "aaaa0001", "machine": "the host", "boot": "x", "pidns": "y", "pid": 1}))
+    refused = new.machine.run("resume", FEATURE)
+    assert refused.returncode == 4, refused.stdout + refused.stderr
+    assert "run aaaa0001 of shop is held elsewhere" in refused.stderr and str(record) in refused.stderr
+    assert links(new) == before
+    session = new.machine.begin("say a session in the checkout needs no links")
+    assert links(new) == before and new.machine.json("show", session)["cwd"] == str(new.root)
+    new.machine.ok("stop", session)
+    record.unlink()
+    new.machine.ok("resume", FEATURE)
+    assert [subject for subject, _ in new.history()] == ["Merge task a: Task a", "Merge task b: Task b"]

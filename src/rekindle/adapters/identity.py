@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from dataclasses import dataclass
@@ -46,18 +47,37 @@ def find(repo: Repository) -> Found | None:
     return Found(kept.id, verdict, None if verdict == "same" else _root(kept.seen.path, repo))
 
 
-def ensure(repo: Repository) -> str:
-    """The repository's id, made if it has none; a copy gets one of its own. Where git's folder cannot be written to,
-    its path has to do."""
+def ensure(repo: Repository, remembered: str | None = None) -> str:
+    """The repository's id, made if it has none; a copy gets one of its own.
+
+    `remembered` is what sessions know it by, in case that it has lost its id or could never write it down. Where git's
+    folder cannot be written to, its path has to do.
+    """
     found = find(repo)
     if found is not None and found.verdict != "copy":
         return found.id
+    given = remembered if found is None else None
     try:
         if found is not None and found.before is not None:
             relink(repo, found.before, is_copy=True)
-        return _write(repo.common, secrets.token_hex(16))
+        return _write(repo.common, given or secrets.token_hex(16))
     except OSError:
-        return repo.root
+        return given or by_path(repo)
+
+
+def by_path(repo: Repository) -> str:
+    """The id of a repository that has none: it follows from the path, and can be written down later."""
+    return hashlib.sha256(b"path\0" + os.fsencode(repo.root)).hexdigest()[:32]
+
+
+def holds(repo: Repository, worktree: str) -> bool:
+    """Whether a folder is a linked worktree of this repository, by the word of both."""
+    try:
+        target = git_pointers.git_file(os.path.join(worktree, ".git"))
+    except (OSError, ForeignRepository):
+        return False
+    entries = os.path.join(repo.common, "worktrees")
+    return target is not None and os.path.dirname(target) == entries and os.path.isdir(target)
 
 
 def put_right(repo: Repository, found: Found, state_dir: str, progress: str) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from rekindle.adapters import identity, repository, tmux, worktrees
+from rekindle.adapters import tmux, worktrees
 from rekindle.agents.kind import AgentKind
 from rekindle.agents.terminal import typeable
 from rekindle.api.service import PERMISSIONS, POLICIES, Service, limits_of, prompt_of, usable
@@ -34,6 +34,7 @@ class Beginnings:
         prepare: Callable[[f.Created, dict[str, str]], None],
         kinds: Mapping[str, AgentKind],
         take_over: Callable[[str, str, dict[str, str]], list[f.AnyFact]],
+        known_as: Callable[[str | None], Awaitable[str | None]],
     ) -> None:
         self._service = service
         self._supervisor = supervisor
@@ -41,6 +42,7 @@ class Beginnings:
         self._prepare = prepare
         self._kinds = kinds
         self._take_over = take_over
+        self._known_as = known_as
 
     async def run(
         self,
@@ -83,6 +85,7 @@ class Beginnings:
         if not os.path.isdir(cwd):
             raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
         place = await asyncio.to_thread(_place, cwd, session if worktree == "" else worktree, worktrees_dir)
+        id_ = await self._known_as(place.repository)
         if (before := self._known(session)) is not None:  # asked again meanwhile
             return await self._go_on(before, first)
         self._refuse_to_share(place)
@@ -96,7 +99,7 @@ class Beginnings:
             repository=place.repository,
             worktree=place.path,
             branch=place.branch,
-            repository_id=await asyncio.to_thread(_repository_id, place.repository),
+            repository_id=id_,
             title=title or prompt.strip().splitlines()[0][:80] if prompt.strip() else title,
             policy=policy,
             permission=permission,
@@ -203,11 +206,6 @@ def _first(session: str, prompt: str, prompt_id: str, at: float) -> f.PromptQueu
 def _place(cwd: str, name: str | None, folder: str | None) -> worktrees.Worktree:
     """Where a new session works: in a worktree of that name or, without one, where it was begun."""
     return worktrees.around(cwd) if name is None else worktrees.make(cwd, name, folder)
-
-
-def _repository_id(root: str | None) -> str | None:
-    found = repository.find(root) if root is not None else None
-    return identity.ensure(found) if found is not None else None
 
 
 def _check_terminal(kind: AgentKind) -> None:

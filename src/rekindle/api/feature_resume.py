@@ -84,8 +84,11 @@ class Found:
         return frozenset(row.name for row in self.outlook.tasks if row.action in ("done", "skipped"))
 
 
-def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
-    """Look at a feature that nobody runs. Raises OwnedError if somebody does, NoOpenRun if nothing is left to do."""
+def look(here: Here, feature: str, *, lock_is_ours: bool = False, known_as: str = "") -> Found:
+    """Look at a feature that nobody runs. Raises OwnedError if somebody does, NoOpenRun if nothing is left to do.
+
+    `known_as` is the repository's id, where more is known of that than the repository says.
+    """
     analysis, owner = here.analysis(feature, lock_is_ours=lock_is_ours)
     if owner is not None:
         where = f"by pid {owner.pid}" if owner.verdict == "alive" else "on another host, which alone can tell"
@@ -102,7 +105,7 @@ def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
     named = named_branches(runs)
     git = GitFeature(here.repository, feature, here.worktrees, named)
     seen = git.observe(known, recorded_trees(runs))
-    id_ = repository_id(here)
+    id_ = known_as or repository_id(here)
     kept = frozenset(
         name for name, one in known.items() if git.has_snapshot(_session(id_, feature, name, one), one.branch)
     )
@@ -114,9 +117,9 @@ def look(here: Here, feature: str, *, lock_is_ours: bool = False) -> Found:
 
 
 def repository_id(here: Here) -> str:
-    """What the repository is known by: its id, or its path as long as it has none."""
+    """What the repository is known by: its id, or one that follows from its path as long as it has none."""
     found = identity.find(here.repository)
-    return found.id if found is not None and found.verdict != "copy" else here.repository.root
+    return found.id if found is not None and found.verdict != "copy" else identity.by_path(here.repository)
 
 
 def _session(repository: str, feature: str, task: str, one: Progress) -> str:

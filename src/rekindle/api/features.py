@@ -155,7 +155,7 @@ class Features:
         sid = secrets.token_hex(4)
         held = self._hold(here, feature, sid)
         try:
-            found = await asyncio.to_thread(look, here, feature, lock_is_ours=True)
+            found = await asyncio.to_thread(look, here, feature, lock_is_ours=True, known_as=id_)
             refuse_outdated(found, seen)
             ensure_approved(here, found, trust)
             given = _parsed(plan, name).plan if plan is not None else None

@@ -15,6 +15,7 @@ from rekindle.api.client import DaemonClient, NoDaemon
 from rekindle.api.feature_resume import check_yes, explain
 from rekindle.cli import feature_screens
 from rekindle.cli.feature_progress import Board
+from rekindle.cli.moved import moved
 from rekindle.cli.options import places, print_json, workspace
 from rekindle.cli.outcome import INTERRUPTED, printable
 from rekindle.cli.status import quoted
@@ -94,6 +95,10 @@ def interrupted(here: Any) -> list[str]:
 def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) -> int:
     """Resume one feature; with `only_explain`, only say what would be done."""
     cwd = os.getcwd()
+    if only_explain and (found := moved()) is not None:  # what git says of its worktrees is not true yet
+        about = {"before": found.before, "now": found.now, "next": found.next}
+        print_json({"feature": feature, "moved": about}) if as_json else print(printable(found.next))
+        return 0
     told = explain(workspace(), feature, os.environ.get("HOME", ""), DEFAULT)
     if only_explain:
         print_json(told) if as_json else _print(feature_screens.explanation(told))

@@ -18,6 +18,7 @@ from rekindle.core.feature import prompts, strays
 from rekindle.core.feature.evidence import Memory
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
+from rekindle.core.feature.rivals import refusal, rival, title_of
 from rekindle.core.feature.situation import Situation
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.run import COMPLETE
@@ -78,6 +79,8 @@ class Hands:
     order: Order
     tools: Tools
     memory: Memory = field(default_factory=Memory)
+    #: sessions that are not this run's, and that it leaves as they are
+    rivals: set[str] = field(default_factory=set)
     _started: set[str] = field(default_factory=set)
 
     async def do(self, effect: e.Effect, now: Situation) -> None:
@@ -106,6 +109,9 @@ class Hands:
             case e.Notice():
                 await self.warn(effect.message, f"task {effect.task}", f"notice-{effect.task}")
                 self.memory.noticed.add(effect.task)
+            case e.Say() | e.Revive() if (other := rival(now, effect)) is not None:
+                self.rivals.add(other.id)
+                await self._block(e.Block(effect.task, refusal(self.order.feature, effect.task, other.id)), now)
             case e.Say():
                 await self._say(effect, now)
             case e.Revive():
@@ -238,7 +244,7 @@ class Hands:
                 worktree=tree,
                 branch=now.progress[effect.task].branch if effect.role == "work" else None,
                 worktree_told=True,
-                title=f"{effect.role}: {planned.summary or planned.id}",
+                title=title_of(effect.role, planned.summary or planned.id),
                 policy="ask",
                 permission="deny" if effect.role == "review" else self.order.permission,
                 feature=self.order.feature,

@@ -215,6 +215,8 @@ class FeatureRunner:
         engine = self.tools.supervisor.engine
         done = self.situation.progress if self.situation is not None else {}
         for session in self._sessions():
+            if session.id in self._hands.rivals:
+                continue
             if session.is_up or (wants_agent(session) and session.state not in TERMINAL):
                 await self._hands.end(session.id, "cancelled" if session.queued else "asleep")
         await self.tools.flush()

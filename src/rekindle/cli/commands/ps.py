@@ -9,7 +9,7 @@ import click
 
 from rekindle.api.client import DaemonClient, NoDaemon, is_served
 from rekindle.api.places import Places
-from rekindle.cli.moved import follow_moved
+from rekindle.cli.moved import tell_moved
 from rekindle.cli.offline import listed, offline_show
 from rekindle.cli.options import json_option, places, print_json
 from rekindle.cli.outcome import printable
@@ -21,7 +21,7 @@ from rekindle.cli.status import OVER, needs
 @json_option
 def ps(every: bool, as_json: bool) -> None:
     """List sessions: what works, what waits, what was interrupted."""
-    follow_moved()
+    tell_moved()
     rows, unasked = listed(places())
     shown = [row for row in rows if every or row["status"] not in OVER]
     if as_json:

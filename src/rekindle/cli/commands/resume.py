@@ -14,7 +14,7 @@ from rekindle.cli.commands.ps import sessions, shown_without_a_start
 from rekindle.cli.explain import explain
 from rekindle.cli.fork import fork
 from rekindle.cli.limits import limit_options
-from rekindle.cli.moved import follow_moved
+from rekindle.cli.moved import follow_moved, tell_moved, warn_of
 from rekindle.cli.options import complete_resumable, json_option, places, print_json, who
 from rekindle.cli.outcome import printable
 from rekindle.cli.receipts import print_receipt
@@ -83,13 +83,20 @@ def resume(
     client = DaemonClient(places())
     if every and what is not None:
         raise UsageError("--all and a name do not go together", "give one of them")
-    follow_moved(tell=not only_explain)
+    refusal = None if only_explain else follow_moved()
+    if refusal is not None and what is None and not every:
+        raise refusal
     feature = features.meant(what, every=every)
     if feature is not None:
+        if refusal is not None:
+            raise refusal
         asked = features.Resume(
             choose, instructions, plan_file, jobs, permission, detach, trust, take, leave, remove_locks
         )
         return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
+    warn_of(refusal)
+    if only_explain:
+        tell_moved()
     if choose or instructions or plan_file or jobs or trust or take or leave or remove_locks:
         flags = "--choose, --instructions, --take, --leave, --plan, --jobs, --trust and --remove-locks"
         raise UsageError(f"{flags} are for features", "name the feature")

@@ -13,7 +13,7 @@ from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.api.client import DaemonClient
 from rekindle.api.service import PERMISSIONS, POLICIES
 from rekindle.cli.limits import limit_options
-from rekindle.cli.moved import follow_moved
+from rekindle.cli.moved import follow_moved, warn_of
 from rekindle.cli.options import json_option, places, print_json
 from rekindle.cli.watching import watch
 from rekindle.core.feature.plan_file import MODES
@@ -83,7 +83,7 @@ def run(
     The agent lives on if this command, the terminal or the daemon dies. Behind -- come arguments for the agent itself.
     With --plan FILE there is no prompt: the tasks of the plan are given to agents, checked and merged.
     """
-    follow_moved(cwd)
+    warn_of(follow_moved(cwd))
     if plan_file is not None:
         from rekindle.cli.features import run_plan
 
