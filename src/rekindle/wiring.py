@@ -95,6 +95,10 @@ class Workspace:
         """Remember the user's yes to it."""
         self.existing(feature).approve(fingerprint)
 
+    def admit(self, feature: str, yes: str) -> bool:
+        """Let a run of the feature count that nobody here began, after the user's yes; False if it means none."""
+        return self.existing(feature).admit(yes)
+
     def owner(self, feature: str) -> run_owner.Owner | None:
         """Who holds the feature's run."""
         return run_owner.owner(str(self.folder(feature)))

@@ -21,8 +21,9 @@ lines = [json.loads(line) for line in open(path)]
 sid = lines[0]["sid"]
 with open(path, "a") as file:
     for number, (type, data) in enumerate(events):
-        seq = data.pop("_seq", len(lines) + number)
-        file.write(json.dumps({"v": 1, "sid": sid, "seq": seq, "type": type, "data": data}) + "\\n")
+        seq, own = data.pop("_seq", len(lines) + number), data.pop("_sid", sid)
+        data = {key: sid if value == "OURS" else value for key, value in data.items()}
+        file.write(json.dumps({"v": 1, "sid": own, "seq": seq, "type": type, "data": data}) + "\\n")
 """
 #: Each of these alone would settle task b, or the whole run.
 LIES: list[tuple[str, dict[str, object]]] = [
@@ -97,6 +98,24 @@ def test_a_forged_end_does_not_keep_a_cut_run_from_being_resumed(shop: Shop) -> 
     running.communicate(timeout=60)
     shop.machine.ok("resume", FEATURE)
     is_worked(shop)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_forged_run_does_not_take_a_cut_run_over(shop: Shop, ends: bool) -> None:
+    start: dict[str, object] = {"_sid": "deadbeef", "_seq": 0, "command": "resume", "resumes": "OURS"}
+    end: dict[str, object] = {"_sid": "deadbeef", "_seq": 1, "reason": "completed"}
+    lie = forge(shop, ("session.start", start), *([("session.end", end)] if ends else []))
+    plan = shop.plan(task("a", lie, "write a.txt a"), task("b", "write b.txt b", "run sleep 60", needs=["a"]))
+    running = shop.start("run", "--plan", plan)
+    until(lambda: "run: sleep 60" in shop.said("b"), "work on b")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    shop.machine.ok("resume", FEATURE)
+    is_worked(shop)
+    assert not [event for event in shop.events() if event["type"].startswith("outside.")]
+    warned = " ".join(event["data"]["message"] for event in shop.events("warning.logged"))
+    assert "(session.start)" in warned
+    assert "interferes with a run" in shop.machine.run("journal", "verify", FEATURE).stdout
 
 
 def test_a_run_that_nobody_drives_may_be_tracked_by_an_agent(shop: Shop) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 
 from rekindle.agents.registry import DEFAULT
 from rekindle.api.client import DaemonClient, NoDaemon
-from rekindle.api.feature_resume import check_yes, explain
+from rekindle.api.feature_resume import SHORTEST_YES, check_yes, explain
 from rekindle.cli import feature_screens
 from rekindle.cli.feature_progress import Board
 from rekindle.cli.moved import moved
@@ -99,7 +99,10 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
         about = {"before": found.before, "now": found.now, "next": found.next}
         print_json({"feature": feature, "moved": about}) if as_json else print(printable(found.next))
         return 0
-    told = explain(workspace(), feature, os.environ.get("HOME", ""), DEFAULT)
+    here = workspace()
+    if len(asked.trust) >= SHORTEST_YES and not only_explain and here.admit(feature, asked.trust):
+        asked = replace(asked, trust="")  # what that run orders is asked about next
+    told = explain(here, feature, os.environ.get("HOME", ""), DEFAULT)
     if only_explain:
         print_json(told) if as_json else _print(feature_screens.explanation(told))
         return 0

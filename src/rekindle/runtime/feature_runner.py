@@ -174,7 +174,7 @@ class FeatureRunner:
             self._forged.update(one.line for one in new)
             named = ", ".join(f"line {one.line} ({one.type})" for one in new[:_NAMED])
             more = f" and {len(new) - _NAMED} more" if len(new) > _NAMED else ""
-            message = f"the journal has events of this feature's runs that rekindle did not write: {named}{more}"
+            message = f"the journal has events that rekindle did not write and that meddle with its runs: {named}{more}"
             await self._hands.warn(f"{message}; they are ignored", "journal", f"forged-{new[0].line}")
 
     async def _do(self, effect: e.Effect, now: Situation) -> None:

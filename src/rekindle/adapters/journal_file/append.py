@@ -17,7 +17,7 @@ from rekindle.adapters.journal_file import head as heads
 from rekindle.adapters.journal_file import lock
 from rekindle.adapters.journal_file.lock import AppendError
 from rekindle.core.journal.decode import decode_line
-from rekindle.core.journal.event import Event
+from rekindle.core.journal.event import SESSION_START, Event
 from rekindle.core.journal.orders import CLAIMED, decides
 
 TYPE_CHECKING = False
@@ -89,7 +89,8 @@ class Appender:
         With `sid` None it goes to the newest open run (`session`'s own first), or stands without sid where there is
         none. `fresh` promises that the sid was just made up, so that nobody has to look for it. An event whose
         `event_id` is in the log already is not written again: the return value is then None.
-        What an agent says in a run that rekindle drives becomes a claim: `event` has the type that was written.
+        What an agent says in a run that rekindle drives becomes a claim: `event` has the type that was written. A run
+        that it begins in a journal with such runs is not put on record, so it cannot take their place.
         `on_record`: rather fail than write what the ledger does not have.
         The event is *not* on disk before `sync` has returned.
         """
@@ -112,7 +113,8 @@ class Appender:
                 seq = self._head.next_seq(sid) if sid is not None else None
                 torn = self._head.offset < size
             line = encode(event, sid, seq, event_id)
-            self._note(str(event["type"]), line, by_agent=by_agent, must=on_record)
+            if not (by_agent and event["type"] == SESSION_START and self._head.has_driven):
+                self._note(str(event["type"]), line, by_agent=by_agent, must=on_record)
             data = b"\n" + line if torn else line
             self._write(data, size)
             self._own = (sid, seq, size + len(data)) if sid is not None and seq is not None else None

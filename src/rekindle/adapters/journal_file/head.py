@@ -97,6 +97,11 @@ class Head:
             return known.driven
         return any(one.driven and one.is_open and not one.continued for one in self.sids.values())
 
+    @property
+    def has_driven(self) -> bool:
+        """Whether there is a run that rekindle drives or drove."""
+        return any(one.driven for one in self.sids.values())
+
     def catch_up(self, fd: int, size: int, most: int | None = None) -> bool:
         """Read what was written since, at most about `most` bytes of it; whether that was all.
 

@@ -124,6 +124,13 @@ class FileJournal:
         except OSError as error:
             raise JournalError(f"{self.path}: cannot be read ({error.strerror})", "check its permissions") from error
 
+    def admit(self, yes: str) -> bool:
+        """Let a run count from now on that would interfere with ours; whether `yes` begins the id of one."""
+        found = {one.intruder for one in self.proven().disowned if one.intruder.startswith(yes)} - {""}
+        for fingerprint in found:
+            self.approve(fingerprint)
+        return bool(found)
+
     def approve(self, fingerprint: str) -> None:
         """Remember the user's yes to what has this fingerprint."""
         if self._ledger is not None:

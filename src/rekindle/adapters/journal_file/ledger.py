@@ -12,15 +12,17 @@ import os
 
 from rekindle.adapters import files
 from rekindle.core.journal.decode import decode_line
-from rekindle.core.journal.event import Event
-from rekindle.core.journal.orders import bears_orders, decides, gives_work
+from rekindle.core.journal.event import SESSION_START, Event
+from rekindle.core.journal.orders import DRIVER, bears_orders, decides, gives_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
 FOLDER = "journals"
-_WRITTEN, _APPROVED = "written", "approved"
+_WRITTEN, _APPROVED, _DRIVES = "written", "approved", "drives"
+#: How the appender writes that rekindle drives a run.
+_DRIVEN = f'"driver":"{DRIVER}"'.encode()
 
 
 class Ledger:
@@ -39,6 +41,8 @@ class Ledger:
         if not decides(type_) or (by_agent and gives_work(type_)):
             return
         try:
+            if type_ == SESSION_START and _DRIVEN in line:
+                self._add(_DRIVES, _digest(line))
             self._add(_WRITTEN, _digest(line))
         except OSError:
             if must:
@@ -52,6 +56,10 @@ class Ledger:
         """Tells of a line whether we wrote it, by what is on record now."""
         known = self._known()
         return lambda line: f"{_WRITTEN} {_digest(line)}" in known
+
+    def approvals(self) -> frozenset[str]:
+        """The fingerprints that the user has said yes to."""
+        return frozenset(one.removeprefix(f"{_APPROVED} ") for one in self._known() if one.startswith(_APPROVED))
 
     def unapproved(
         self, lines: Iterable[bytes], lineage: Collection[str], disowned: Collection[int] = ()
@@ -74,8 +82,13 @@ class Ledger:
         ]
         if not foreign:
             return None
-        fingerprint = _digest("\n".join(foreign).encode())
-        return fingerprint if f"{_APPROVED} {fingerprint}" not in known else None
+        found = _digest("\n".join(foreign).encode())
+        return found if f"{_APPROVED} {found}" not in known else None
+
+    @property
+    def drives(self) -> bool:
+        """Whether a run that rekindle drives was ever begun here, whatever the journal says of it by now."""
+        return any(one.startswith(_DRIVES) for one in self._known())
 
     @property
     def is_empty(self) -> bool:
@@ -105,6 +118,11 @@ class Ledger:
             os.close(fd)
         if is_new:
             files.sync_folder(self._folder)
+
+
+def fingerprint_of_run(lines: Iterable[bytes]) -> str:
+    """What a yes to a run of these lines is remembered by. It is no yes to what the run orders."""
+    return _digest("\n".join(["run", *map(_digest, lines)]).encode())
 
 
 def lines_of(path: str) -> Iterator[bytes]:

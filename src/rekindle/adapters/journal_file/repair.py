@@ -97,6 +97,9 @@ def repair(path: Path, *, lock_seconds: float = 30.0) -> tuple[Verdict, Path | N
 
 
 def _forged(one: Disowned) -> Problem:
+    if one.intruder:
+        told = f"{one.type} is of run {one.sid}, which was not begun here and interferes with a run of rekindle's"
+        return Problem(one.line, "forged", f"{told}: it is not used (to use it: --trust {one.intruder[:12]})")
     of = f"run {one.sid}" if one.sid is not None else "the run that is open here"
     return Problem(one.line, "forged", f"{one.type} is of {of}, which did not write it: it is not used")
 

@@ -53,7 +53,7 @@ class SnapshotCache:
             return None
         if kept.format != _FORMAT or kept.inode != os.fstat(fd).st_ino or kept.offset > size:
             return None
-        if kept.probe != _probe(fd, kept.offset):
+        if kept.probe != probe(fd, kept.offset):
             return None
         return kept.offset, kept.state
 
@@ -62,7 +62,7 @@ class SnapshotCache:
         try:
             for run in state.sids.values():
                 run.pack()
-            kept = _Snapshot(_FORMAT, os.fstat(fd).st_ino, offset, _probe(fd, offset), state)
+            kept = _Snapshot(_FORMAT, os.fstat(fd).st_ino, offset, probe(fd, offset), state)
             body = msgspec.msgpack.encode(kept)
             files.make_private(self._folder)
             files.replace(self._file(path), _hash(body) + body, mode=0o600)
@@ -74,7 +74,8 @@ class SnapshotCache:
         return self._folder / f"{name}.snapshot"
 
 
-def _probe(fd: int, offset: int) -> bytes:
+def probe(fd: int, offset: int) -> bytes:
+    """A digest of the beginning of a log and of what stands before `offset`: whether it is still the same log."""
     tail = max(0, offset - _TAIL)
     return _hash(os.pread(fd, min(_HEAD, offset), 0) + os.pread(fd, offset - tail, tail))
 

@@ -37,25 +37,44 @@ class Lineages:
         return chain[::-1]
 
 
+class Chain:
+    """Connects runs by what their starts say. They are added in the order in which they began."""
+
+    def __init__(self) -> None:
+        self.earlier: list[RunState] = []
+        self.parents: dict[str, str] = {}
+        self.continued: set[str] = set()
+        self._known: set[str | None] = set()
+
+    def continues(self, run: RunState) -> str | None:
+        """The earlier run that this one would resume or restart."""
+        start = run.start
+        if start is None:
+            return None
+        if start.restarts in self._known:
+            return start.restarts
+        if start.command != "resume":
+            return None
+        return start.resumes if start.resumes in self._known else _default_parent(self.earlier, self.continued)
+
+    def add(self, run: RunState) -> None:
+        """The next run."""
+        before = self.continues(run)
+        if before is not None:
+            self.continued.add(before)
+            if run.start is not None and run.start.restarts not in self._known:
+                self.parents[run.sid] = before
+        self.earlier.append(run)
+        self._known.add(run.sid)
+
+
 def lineages(state: JournalState) -> Lineages:
     """Connect the runs by what their starts say, in the order in which they began."""
-    earlier: list[RunState] = []
-    parents: dict[str, str] = {}
-    continued: set[str] = set()
-    known: set[str | None] = set()
+    chain = Chain()
     for run in state.runs:
-        start = run.start
-        if start is not None and start.restarts in known:
-            continued.add(str(start.restarts))
-        elif start is not None and start.command == "resume":
-            parent = start.resumes if start.resumes in known else _default_parent(earlier, continued)
-            if parent is not None:
-                parents[run.sid] = parent
-                continued.add(parent)
-        earlier.append(run)
-        known.add(run.sid)
-    interrupted = [run.sid for run in earlier if not run.ended and run.sid not in continued]
-    return Lineages(parents, frozenset(continued), tuple(reversed(interrupted)))
+        chain.add(run)
+    interrupted = [run.sid for run in chain.earlier if not run.ended and run.sid not in chain.continued]
+    return Lineages(chain.parents, frozenset(chain.continued), tuple(reversed(interrupted)))
 
 
 def _default_parent(earlier: list[RunState], continued: set[str]) -> str | None:

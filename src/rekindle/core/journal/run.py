@@ -144,11 +144,15 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Disowned(msgspec.Struct, frozen=True):
-    """A line in a run of ours that we did not write, and that does not count."""
+    """A line that we did not write, and that does not count: in a run of ours, or of a run that intrudes on one.
+
+    `intruder` is what the user can say yes to such a run with; empty for a line in a run of ours.
+    """
 
     line: int
     sid: str | None
     type: str
+    intruder: str = ""
 
 
 class Work(msgspec.Struct):
