@@ -104,8 +104,8 @@ class Shop:
 
     def prompts(self, task: str) -> list[str]:
         """What was put to the sessions of a task, oldest first."""
-        rows = [row["id"] for row in self.machine.json("ps", "--all")["sessions"] if row.get("task") == task]
-        return [prompt["text"] for name in rows for prompt in self.machine.json("show", name)["prompts"]]
+        rows = [row["id"] for row in self.machine.json("ps", "--all")["sessions"] if row["title"].endswith(f" {task}")]
+        return [prompt["text"] for name in rows for prompt in self.machine.json("show", name)["session"]["prompts"]]
 
     def lose_store(self) -> None:
         """Delete the store, and all that it could be made from again. Nothing may run."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from tests.e2e.daemon import until
 from tests.e2e.features import FEATURE, Shop, task
+from tests.journals import line
 
 WAIT = "run sh -c 'until test -e ../../../go; do sleep 0.05; done'"
 COMMIT = "run git -c user.name=a -c user.email=a@example.invalid commit -qm"
@@ -30,6 +33,14 @@ def spawned(shop: Shop) -> Counter[str]:
     return Counter(event["data"]["task"] for event in shop.events("agent.spawned"))
 
 
+def commits(shop: Shop) -> str:
+    """The subjects of all commits; nothing while a worktree is just being made."""
+    try:
+        return shop.git("log", "--all", "--format=%s")
+    except subprocess.CalledProcessError:
+        return ""
+
+
 def let_go(shop: Shop) -> None:
     (shop.root / "go").write_text("")
 
@@ -37,7 +48,7 @@ def let_go(shop: Shop) -> None:
 def test_an_agent_whose_store_was_lost_is_followed_by_one_that_is_told_what_the_branch_holds(shop: Shop) -> None:
     plan = shop.plan(task("a", "write a.txt half", "run git add -A", f"{COMMIT} 'Half of it'", WAIT))
     running = shop.start("run", "--plan", plan)
-    until(lambda: "Half of it" in shop.git("log", "--all", "--format=%s"), "a first commit")
+    until(lambda: "Half of it" in commits(shop), "a first commit")
     shop.kill_everything()
     running.communicate(timeout=60)
     shop.lose_store()
@@ -52,7 +63,7 @@ def test_what_a_user_brings_into_the_feature_does_not_end_the_agent_that_is_at_i
     first = ("write one.txt 1", "run git add -A", f"{COMMIT} One")
     plan = shop.plan(task("a", *first, WAIT, "write two.txt 2"), task("b"))
     running = shop.start("run", "--plan", plan)
-    until(lambda: "One" in shop.git("log", "--all", "--format=%s"), "a first commit")
+    until(lambda: "One" in commits(shop), "a first commit")
     shop.git("push", "-q", ".", f"{branch('a')}:feature/{FEATURE}")
     until(lambda: "by another hand, before it was checked" in warnings(shop), "a report")
     let_go(shop)
@@ -128,10 +139,87 @@ def test_what_a_passing_check_leaves_is_named_kept_and_not_merged(shop: Shop) ->
     shop.machine.ok("run", "--plan", shop.plan(task("a", "write a.txt a", checks=[check])))
     assert files(shop) == ["a.txt", "readme.txt"]
     assert shop.git("show", f"feature/{FEATURE}:readme.txt") == "hello"
-    assert "its checks changed coverage.txt, readme.txt: that is not committed" in warnings(shop)
-    assert not (shop.root / TREES / "a").exists(), "nothing of it is lost: a ref has it"
-    [kept] = shop.git("for-each-ref", "--format=%(refname)", "refs/rekindle/kept").split()
-    assert "changed" in shop.git("show", f"{kept}:readme.txt")
+    assert "its checks changed readme.txt, coverage.txt: that is not part of the work" in warnings(shop)
+    assert not (shop.root / TREES / "a").exists(), "nothing of it is lost: refs have it"
+    kept = shop.git("for-each-ref", "--format=%(refname)", "refs/rekindle/kept").split()
+    assert any("changed" in shop.git("show", f"{ref}:readme.txt") for ref in kept)
+
+
+def test_a_check_that_mends_the_files_does_not_make_an_unmended_commit_pass(shop: Shop) -> None:
+    """A formatter, and then the check that everything is formatted: the second judges the commit as the first does."""
+    checks = ["sh -c 'echo good > a.txt'", "grep -q good a.txt"]
+    plan = shop.plan(task("a", "write a.txt bad", checks=checks), head='mode = "strict"')
+    assert shop.machine.run("run", "--plan", plan).returncode != 0
+    assert shop.events("qa.passed") == [] and len(shop.events("qa.failed")) == 3
+
+
+def test_what_an_agent_writes_after_its_checks_were_cut_is_work(shop: Shop) -> None:
+    check = "sh -c 'echo x > left.txt; test -e ../../../go || sleep 600'"
+    running = shop.start("run", "--plan", shop.plan(task("a", "write a.txt a", checks=[check])))
+    until(lambda: (shop.root / TREES / "a" / "left.txt").exists(), "the check")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    let_go(shop)
+    shop.machine.ok("resume", FEATURE, "--instructions", "write more.txt more")
+    assert files(shop) == ["a.txt", "more.txt", "readme.txt"]
+
+
+def test_a_second_plan_of_a_feature_begins_where_the_first_one_ended(shop: Shop) -> None:
+    shop.machine.ok("run", "--plan", shop.plan(task("a"), task("b", needs=["a"])))
+    shop.machine.ok("run", "--plan", shop.plan(task("c", checks=["test -e b.txt"]), task("d", needs=["c"])))
+    assert files(shop) == ["a.txt", "b.txt", "c.txt", "d.txt", "readme.txt"]
+
+
+def test_a_commit_that_only_looks_like_a_merge_of_ours_proves_nothing(shop: Shop) -> None:
+    """An agent writes our trailers, for itself and for another task, and a ref of ours."""
+    forge = (
+        "write a.txt a",
+        "run git add -A",
+        f"{COMMIT} 'Work on a' -m 'Rekindle-Task: {FEATURE}/a'",
+        f"run git push -q . HEAD:feature/{FEATURE}",
+        f"run git update-ref refs/rekindle/checked/{FEATURE}/a HEAD",
+    )
+    plan = shop.plan(task("a", *forge, checks=["test -e never.txt"]), head='mode = "strict"')
+    assert shop.machine.run("run", "--plan", plan).returncode != 0
+    assert shop.events("task.completed") == [] and len(shop.events("qa.failed")) == 3
+
+
+def test_no_journal_has_git_told_anything_but_the_names_of_commits(shop: Shop) -> None:
+    target = shop.machine.home / "precious.txt"
+    target.write_text("precious")
+    plan = {"tasks": [{"id": "a", "summary": "a"}], "waves": [], "dependencies": []}
+    merged = {"name": f"work/{FEATURE}/a", "taskId": "a", "commit": f"--output={target}"}
+    shop.put_journal(
+        line("session.start", "f4e3d2c1", 0, command="implement"),
+        line("plan.created", "f4e3d2c1", 1, **plan),
+        line("checkpoint", "f4e3d2c1", 2, label="x", plan_step="wave-1-start"),
+        line("branch.merged", "f4e3d2c1", 3, **merged),
+    )
+    shop.git("branch", f"feature/{FEATURE}", "main")
+    shop.machine.run("resume", FEATURE, "--explain")
+    assert target.read_text() == "precious"
+
+
+def test_work_that_a_journal_calls_merged_and_git_does_not_is_merged(shop: Shop) -> None:
+    shop.git("branch", f"feature/{FEATURE}", "main")
+    shop.git("worktree", "add", "-q", "-b", branch("a"), str(shop.machine.home / "a"), "main")
+    (shop.machine.home / "a" / "a.txt").write_text("a")
+    shop.git("add", "-A", cwd=shop.machine.home / "a")
+    shop.git("commit", "-q", "-m", "work", cwd=shop.machine.home / "a")
+    shop.git("worktree", "remove", str(shop.machine.home / "a"))
+    tasks = [{"id": "a", "summary": "write x.txt x"}, {"id": "b", "summary": "write b.txt b"}]
+    waves = [{"wave": 1, "task_ids": ["a"]}, {"wave": 2, "task_ids": ["b"]}]
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("session.start", {"command": "implement"}),
+        ("plan.created", {"tasks": tasks, "waves": waves, "dependencies": [{"task_id": "b", "blocked_by": "a"}]}),
+        ("task.started", {"taskId": "a"}),
+        ("task.completed", {"taskId": "a"}),
+        ("branch.merged", {"name": branch("a"), "taskId": "a"}),
+        ("checkpoint", {"label": "wave-1-complete", "plan_step": "wave-2-start"}),
+    ]
+    shop.put_journal(*(line(type_, "f4e3d2c1", seq, **data) for seq, (type_, data) in enumerate(events)))
+    shop.machine.ok("resume", FEATURE, *shop.yes())
+    assert files(shop) == ["a.txt", "b.txt", "readme.txt"], "and b was built on it"
 
 
 @pytest.mark.parametrize("how", ["reset to the base", "reset by one", "rebased", "squashed"])

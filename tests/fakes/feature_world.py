@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rekindle.core.feature import effects as e
 from rekindle.core.feature.decide import due
-from rekindle.core.feature.evidence import GitEvidence, Memory, Merging, WorkBranch, WorkTree
+from rekindle.core.feature.evidence import Done, GitEvidence, Memory, Merging, WorkBranch, WorkTree
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.progress import Progress, progress
@@ -107,7 +107,10 @@ class World:
                 self._git(tip="0")
             case e.MarkWave(wave=wave):
                 self.marked = wave
-            case e.Restore(branch=branch, tip=tip):
+            case e.CloseChecks(task=task):
+                self._git(checking=self.git.checking - {task})
+            case e.Restore(task=task, branch=branch, tip=tip):
+                self.memory.restored.add(task)
                 self._git(branches={**self.git.branches, branch: WorkBranch(branch, tip, 1)})
             case e.Notice(task=task):
                 self.memory.noticed.add(task)
@@ -144,15 +147,13 @@ class World:
             case e.Judge(task=task, round=round_, tip=tip, issues=issues):
                 assert known is not None
                 known.qa = Qa("failed" if issues else "passed", round_, list(issues), tip)
-                if not issues:
-                    self._git(checked={**self.git.checked, task: tip})
             case e.Merge(task=task, branch=branch, tip=tip, epoch=epoch):
                 under_way = self.git.merging
                 if task in self.conflicts and (under_way is None or under_way.branch_tip != tip):
                     self._git(merging=Merging(tip, ("a.txt",)))
                     return
                 self.merges.append(task)
-                self._git(merging=None, tip=tip, merges=self.git.merges | {(task, epoch)})
+                self._git(merging=None, tip=tip, done={**self.git.done, task: Done(f"merge of {tip}", epoch, tip)})
                 self._git(branches={**self.git.branches, branch: replace(self.git.branches[branch], merged=True)})
             case e.Settle(task=task, branch=branch):
                 assert known is not None

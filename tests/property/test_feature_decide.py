@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rekindle.core.feature import effects as e
-from rekindle.core.feature.evidence import Done, Memory
+from rekindle.core.feature.evidence import Memory
 from rekindle.core.feature.plan import Plan, Task, arrange, skip
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
 from rekindle.core.session import facts as f
@@ -87,7 +87,7 @@ def test_what_git_knows_is_not_done_again_though_the_journal_lost_it(plan: Plan,
             world.agents()
     world.kill()
     for name, known in world.known.items():
-        if (name, known.epoch) in world.git.merges or known.branch in world.git.branches:
+        if name in world.git.done or known.branch in world.git.branches:
             lost = data.draw(st.sampled_from(["nothing", "status", "quality", "everything"]))
             known.status = IN_PROGRESS if lost in ("status", "everything") else known.status
             known.merged = known.merged and lost not in ("status", "everything")
@@ -170,16 +170,14 @@ def test_work_of_an_unknown_agent_is_resumed_by_one_that_is_told_what_the_branch
     assert "1234567 Half of it" in world.sessions[session].prompts[0].text
 
 
-@pytest.mark.parametrize("said", ["passed", "complete", "checked"])
+@pytest.mark.parametrize("said", ["passed", "complete"])
 def test_work_that_is_known_to_be_finished_needs_no_agent(said: str) -> None:
     world = taken_over(World(one()))
     tip = world.git.branches["work/shop/a"].tip
     if said == "passed":
         world.known["a"].qa = Qa("passed", 1, [], tip)
-    elif said == "complete":
-        world.known["a"].status = COMPLETE
     else:
-        world.git = replace(world.git, checked={"a": tip})
+        world.known["a"].status = COMPLETE
     assert play(world) == e.Finish("completed")
     assert (world.said, world.merges) == ([], ["a"])
 
@@ -248,13 +246,8 @@ def test_a_merge_that_was_taken_out_of_the_feature_is_made_again_before_anything
         if isinstance(wanted, e.Settle) and wanted.task == lost:
             break
     said = list(world.said)
-    gone = Done("m", world.known[lost].epoch, "work@1", present=False)
-    world.git = replace(
-        world.git,
-        merges=frozenset(one for one in world.git.merges if one[0] != lost),
-        done={lost: gone},
-        checked={**world.git.checked, lost: "work@1"},
-    )
+    gone = replace(world.git.done[lost], present=False)
+    world.git = replace(world.git, done={**world.git.done, lost: gone})
     world.memory = Memory()
     before = len(world.merges)
     for _ in range(20):
@@ -265,7 +258,6 @@ def test_a_merge_that_was_taken_out_of_the_feature_is_made_again_before_anything
         world.perform(wanted)
     assert world.merges[before:] == [lost]
     assert world.said == said
-    world.git = replace(world.git, done={})
     assert play(world) == e.Finish("completed")
 
 
@@ -297,7 +289,10 @@ def test_what_checks_leave_behind_is_not_committed_while_they_are_repeated() -> 
     dirty = {tree.path: replace(tree, uncommitted=True)}
     world.git = replace(world.git, trees=dirty, checking=frozenset({"a"}))
     world.kill()
-    assert world.due() == [wanted], "they were cut: what is there is theirs"
+    assert world.due() == [e.CloseChecks("a")], "they were cut: what is there by then is theirs, and nothing later"
+    world.perform(e.CloseChecks("a"))
+    world.git = replace(world.git, trees={tree.path: replace(tree, uncommitted=False)})
+    assert world.due() == [wanted]
 
 
 def asking(world: World, task: str) -> str:

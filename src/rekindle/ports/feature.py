@@ -81,10 +81,10 @@ class FeatureGit(Protocol):
         """Make the feature's branch at `base` (by default what the user has checked out); returns what it began at."""
         ...
 
-    def prepare(self, task: str, branch: str, session: str, wave: int) -> Prepared:
+    def prepare(self, task: str, branch: str, session: str, wave: str) -> Prepared:
         """Make a task's branch and worktree, whichever is missing; files that only a snapshot has come back.
 
-        The branches of a wave all begin at one commit; without a wave (0), at the feature's branch as it is now.
+        The branches of a wave all begin at one commit; without a wave, at the feature's branch as it is now.
         """
         ...
 
@@ -96,12 +96,16 @@ class FeatureGit(Protocol):
         """Commit what the task's worktree has, without what checks left; returns what was left out, and why."""
         ...
 
-    def begin_checks(self, task: str, tip: str) -> None:
-        """From now on until `end_checks`, what changes in the task's worktree is not work."""
+    def begin_checks(self, task: str, branch: str, tip: str) -> None:
+        """Have the task's worktree at this commit. From now on until `end_checks`, what changes there is not work."""
+        ...
+
+    def put_back(self, task: str, branch: str) -> tuple[str, ...]:
+        """Put the files of the commit back that a check has changed, and keep what it made of them; returns them."""
         ...
 
     def end_checks(self, task: str, branch: str) -> tuple[str, ...]:
-        """The checks are over; returns the files that they left or changed."""
+        """The checks are over; returns the files that they left."""
         ...
 
     def make_copy(self, task: str, tip: str) -> str | None:
@@ -118,10 +122,6 @@ class FeatureGit(Protocol):
 
     def changed_files(self, task: str, branch: str) -> list[str]:
         """The files that a task's branch changes."""
-        ...
-
-    def remember_checked(self, task: str, tip: str) -> None:
-        """This commit of the task has passed."""
         ...
 
     def merge(self, task: str, branch: str, tip: str, epoch: str, message: str) -> Merged:

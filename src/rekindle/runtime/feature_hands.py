@@ -101,11 +101,9 @@ class Hands:
                 await self._prepare(effect)
             case e.Restore():
                 await asyncio.to_thread(self.tools.git.restore, effect.task, effect.branch, effect.tip)
-                message = (
-                    f"our merge of task {effect.task} is not in {self._branch} any more: "
-                    f"its commit {effect.tip[:10]} is merged again"
-                )
-                await self.warn(message, f"task {effect.task}", f"gone-{effect.task}-{effect.tip[:12]}")
+                await self.warn(effect.why, f"task {effect.task}", f"gone-{effect.task}-{effect.tip[:12]}")
+                self.memory.restored.add(effect.task)
+                self.memory.settled.discard(effect.task)
             case e.Notice():
                 await self.warn(effect.message, f"task {effect.task}", f"notice-{effect.task}")
                 self.memory.noticed.add(effect.task)
@@ -130,6 +128,9 @@ class Hands:
                 self.memory.committed[effect.task, effect.round] = (*before, effect.tip)
             case e.RunChecks():
                 await self._run_checks(effect, now)
+            case e.CloseChecks():
+                branch = now.progress[effect.task].branch
+                await self._left(effect.task, await asyncio.to_thread(self.tools.git.end_checks, effect.task, branch))
             case e.MakeCopy():
                 kept = await asyncio.to_thread(self.tools.git.make_copy, effect.task, effect.tip)
                 await self._tell_copy(effect.task, kept)
@@ -277,15 +278,25 @@ class Hands:
         """Run a task's commands in its worktree. What they leave there is not work, and is told apart from it."""
         git, task = self.tools.git, effect.task
         await self._judging(task, effect.round, "checks", effect.tip)
-        await asyncio.to_thread(git.begin_checks, task, effect.tip)
+        branch = now.progress[task].branch
+        self.memory.checking.add(task)
+        await asyncio.to_thread(git.begin_checks, task, branch, effect.tip)
         key = f"{task}-{effect.round}-{effect.tip[:12]}"
         about = {"taskId": task, "round": effect.round, "commit": effect.tip}
-        found = await self._commands(effect.commands, await self._tree(task, now), key, about)
-        left = await asyncio.to_thread(git.end_checks, task, now.progress[task].branch)
+        tree = await self._tree(task, now)
+        found: list[str] = []
+        changed: list[str] = []
+        for number, command in enumerate(effect.commands):
+            found += await self._command(command, tree, f"{key}-{number}", about)
+            changed += await asyncio.to_thread(git.put_back, task, branch)
+        left = await asyncio.to_thread(git.end_checks, task, branch)
+        await self._left(task, tuple(dict.fromkeys((*changed, *left))))
+        self.memory.checks[task, effect.round, effect.tip] = tuple(found)
+
+    async def _left(self, task: str, left: tuple[str, ...]) -> None:
         if left:
             shown = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED} more" if len(left) > _NAMED else "")
-            await self.warn(f"its checks changed {shown}: that is not committed", f"task {task}", f"left-{key}")
-        self.memory.checks[task, effect.round, effect.tip] = found
+            await self.warn(f"its checks changed {shown}: that is not part of the work", f"task {task}", f"left-{task}")
 
     async def _tell_copy(self, task: str, kept: str | None) -> None:
         if kept is not None:
@@ -306,24 +317,24 @@ class Hands:
         if effect.issues:
             await self._tell("qa.failed", {**about, "issues": list(effect.issues)}, key)
             return
-        await asyncio.to_thread(self.tools.git.remember_checked, effect.task, effect.tip)
         looked = [f"{len(planned.checks)} checks"] if planned.checks and self.order.mode != "fast" else []
         looked += [f"reviewed by {planned.reviewer}"] if planned.reviewer else []
         summary = ", ".join(looked) or "there is nothing to check it with"
         await self._tell("qa.passed", {**about, "summary": summary}, key)
 
     async def _commands(self, commands: tuple[str, ...], tree: str, key: str, about: dict[str, Any]) -> tuple[str, ...]:
-        issues = []
+        issues: list[str] = []
         for number, command in enumerate(commands):
-            words = shlex.split(command)
-            done = await self.tools.command(words, tree, self.order.env, _CHECK_SECONDS)
-            result = "pass" if done.passed else "fail"
-            said = done.output[-_SUMMARY:]
-            data = {"command": command, "result": result, "output_summary": said, **about}
-            await self._tell("check.ran", data, f"check-{key}-{number}")
-            if not done.passed:
-                issues.append(f"{command}: {done.output[-1000:] or 'failed'}")
+            issues += await self._command(command, tree, f"{key}-{number}", about)
         return tuple(issues)
+
+    async def _command(self, command: str, tree: str, key: str, about: dict[str, Any]) -> list[str]:
+        """Run one command, and write down how it ended; returns what it found."""
+        done = await self.tools.command(shlex.split(command), tree, self.order.env, _CHECK_SECONDS)
+        result = "pass" if done.passed else "fail"
+        data = {"command": command, "result": result, "output_summary": done.output[-_SUMMARY:], **about}
+        await self._tell("check.ran", data, f"check-{key}")
+        return [] if done.passed else [f"{command}: {done.output[-1000:] or 'failed'}"]
 
     async def _merge(self, effect: e.Merge, now: Situation) -> None:
         planned = self.order.plan.task(effect.task)
@@ -351,8 +362,8 @@ class Hands:
         for name in now.sessions_of(effect.task):
             if now.sessions[name].state not in TERMINAL:
                 await self.end(name, "completed")
-        await self._tell_copy(effect.task, await asyncio.to_thread(git.drop_copy, effect.task))
         try:
+            await self._tell_copy(effect.task, await asyncio.to_thread(git.drop_copy, effect.task))
             cleared = await asyncio.to_thread(git.clear, effect.task, effect.branch)
         except RekindleError as error:  # its work is merged: what is left lying about ends no run
             cleared = Cleared(kept=(f"{error.message} ({error.hint})",))

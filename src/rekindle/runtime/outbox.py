@@ -38,6 +38,7 @@ def journal_entries(session: Session, facts: Sequence[AnyFact], run: str | None 
     if session.feature is None:
         return []
     name = f"{session.agent}-{session.id}"
+    life = f"{session.id}-{int(session.created_at * 1000):x}"  # a session that is begun anew has the same id
     entries = []
     for fact in facts:
         if isinstance(fact, Created) and fact.branch is not None and not fact.worktree_told:
@@ -46,14 +47,14 @@ def journal_entries(session: Session, facts: Sequence[AnyFact], run: str | None 
         elif isinstance(fact, Launched):
             data = {"name": name, "role": session.title, "task": session.task, "session": session.id}
             data |= {"branch": session.branch} if session.branch is not None else {}
-            entries.append(_entry(session, run, f"{session.id}-{fact.attempt}-spawned", "agent.spawned", data))
+            entries.append(_entry(session, run, f"{life}-{fact.attempt}-spawned", "agent.spawned", data))
         elif isinstance(fact, Exited):
             result = "success" if fact.by_us and fact.cut is None else "terminated"
             data = {"name": name, "result": result, "session": session.id}
-            entries.append(_entry(session, run, f"{session.id}-{fact.attempt}-completed", "agent.completed", data))
+            entries.append(_entry(session, run, f"{life}-{fact.attempt}-completed", "agent.completed", data))
         elif isinstance(fact, ReceiptWritten):
             data = {"session": session.id, "kind": fact.receipt.kind, "reason": fact.receipt.reason}
-            entries.append(_entry(session, run, f"{session.id}-{fact.attempt}-receipt", "receipt.written", data))
+            entries.append(_entry(session, run, f"{life}-{fact.attempt}-receipt", "receipt.written", data))
     return entries
 
 

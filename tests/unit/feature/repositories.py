@@ -78,3 +78,8 @@ def make(folder: Path) -> Repo:
     repo.git("commit", "-q", "-m", "begin")
     (folder / "notes.txt").write_text("the user's own\n")
     return repo
+
+
+def merges(seen: GitEvidence) -> set[tuple[str, str]]:
+    """The task and the epoch of the merges of ours that are in the feature's branch."""
+    return {(task, done.epoch) for task, done in seen.done.items() if done.present}

@@ -17,7 +17,7 @@ from rekindle.adapters.feature_git.place import Move
 from rekindle.core.feature.naming import done_ref, work_branch
 from rekindle.core.feature.progress import Progress
 from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
-from tests.unit.feature.repositories import FEATURE, Repo, make
+from tests.unit.feature.repositories import FEATURE, Repo, make, merges
 
 
 @pytest.fixture
@@ -35,11 +35,11 @@ def test_a_task_from_its_branch_to_its_merge_leaves_the_users_checkout_alone(rep
     commit = repo.merged(feature, "a")
     seen = repo.seen(feature, "a", "b")
     assert seen.tip == commit and seen.branches["work/shop/a"].merged and seen.branches["work/shop/a"].tip == tip
-    assert seen.merges == {("a", "e1")}
+    assert merges(seen) == {("a", "e1")}
     assert not seen.branches["work/shop/b"].commits
     cleared = feature.clear("a", "work/shop/a")
     assert cleared.deleted_branch == "work/shop/a" and not os.path.exists(feature.tree_of("a", "work/shop/a"))
-    assert repo.seen(feature, "a").merges == {("a", "e1")}
+    assert merges(repo.seen(feature, "a")) == {("a", "e1")}
     feature.clear_integration()
     assert repo.checkout() == before
     assert repo.git("show", "feature/shop:a.txt") == "x"
@@ -183,7 +183,7 @@ def test_a_missing_feature_branch_comes_back_at_our_last_merge(repo: Repo) -> No
     feature.clear_integration()
     repo.git("branch", "-D", "feature/shop")
     assert feature.make_feature("") == commit
-    assert repo.seen(feature, "a").merges == {("a", "e1")}
+    assert merges(repo.seen(feature, "a")) == {("a", "e1")}
 
 
 def test_where_a_feature_begins_is_not_forgotten_when_its_run_is_cut_before_its_branch_is_made(repo: Repo) -> None:
@@ -250,7 +250,7 @@ def test_a_conflict_waits_in_the_integration_worktree_and_is_finished_there(repo
     assert resolved is not None and resolved.conflicts == ()
     assert repo.merged(feature, "b")
     assert repo.git("show", "feature/shop:same.txt") == "one and two"
-    assert repo.seen(feature, "a", "b").merges == {("a", "e1"), ("b", "e1")}
+    assert merges(repo.seen(feature, "a", "b")) == {("a", "e1"), ("b", "e1")}
 
 
 def test_a_file_that_one_side_removed_is_not_called_resolved_unasked(repo: Repo) -> None:
@@ -322,7 +322,7 @@ def test_one_worktree_can_serve_all_tasks_in_turn(repo: Repo) -> None:
         repo.worked(feature, task)
         assert repo.merged(feature, task)
         feature.clear(task, work_branch(FEATURE, task))
-    assert repo.seen(feature, "a", "b").merges == {("a", "e1"), ("b", "e1")}
+    assert merges(repo.seen(feature, "a", "b")) == {("a", "e1"), ("b", "e1")}
     assert repo.seen(feature, "a", "b").branches == {}
 
 
@@ -509,5 +509,5 @@ def test_work_that_somebody_else_has_merged_gets_a_merge_commit_of_ours(repo: Re
     parents = repo.git("rev-list", "--parents", "--max-count=1", made).split()[1:]
     assert parents == list(dict.fromkeys((before, tip)))
     assert repo.git("rev-parse", f"{made}^{{tree}}") == repo.git("rev-parse", f"{before}^{{tree}}")
-    assert repo.seen(feature, "a", "b").merges == {("a", "e1")}
+    assert merges(repo.seen(feature, "a", "b")) == {("a", "e1")}
     assert repo.merged(feature, "a") == made

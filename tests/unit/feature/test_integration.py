@@ -11,7 +11,7 @@ import pytest
 from rekindle.adapters.feature_git.git_feature import GitFeature
 from rekindle.core.feature.naming import work_branch
 from rekindle.ports.errors import GitFailed
-from tests.unit.feature.repositories import FEATURE, Repo, make
+from tests.unit.feature.repositories import FEATURE, Repo, make, merges
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_conflict_that_a_person_has_resolved_is_merged_as_they_left_it(
     assert found is not None and found.conflicts == () and found.branch_tip == repo.git("rev-parse", "work/shop/b")
     assert repo.merged(feature, "b") == repo.git("rev-parse", "feature/shop")
     assert repo.git("show", "feature/shop:same.txt") == "one and two"
-    assert repo.seen(feature, "a", "b").merges == {("a", "e1"), ("b", "e1")}
+    assert merges(repo.seen(feature, "a", "b")) == {("a", "e1"), ("b", "e1")}
     assert len(repo.git("rev-list", "--first-parent", "main..feature/shop").split()) == 2
     if how is commit_twice:
         assert repo.git("show", "feature/shop:more.txt") == "a second thought"

@@ -55,21 +55,21 @@ def holding(lock: Path) -> Iterator[int]:
 def work(repo: Repo, feature: GitFeature) -> None:
     """Everything that a run does with a task."""
     repo.worked(feature, "a")
-    feature.remember_checked("a", repo.git("rev-parse", "work/shop/a"))
+    feature.begin_checks("a", "work/shop/a", repo.git("rev-parse", "work/shop/a"))
     assert repo.merged(feature, "a") == repo.git("rev-parse", "feature/shop")
     feature.clear("a", "work/shop/a")
     feature.clear_integration()
 
 
 @pytest.mark.parametrize("when", [0, 1, 2**33])
-@pytest.mark.parametrize("where", ["index", "HEAD", "integration index", "integration HEAD", "checked", "done"])
+@pytest.mark.parametrize("where", ["index", "HEAD", "integration index", "integration HEAD", "left", "done"])
 def test_a_lock_of_the_dead_where_only_we_write_is_removed_and_named(repo: Repo, where: str, when: int) -> None:
     feature = repo.begun("a")
     tree = feature.integration() if where.startswith("integration") else feature.tree_of("a", "work/shop/a")
     refs = repo.root / ".git" / "refs" / "rekindle"
     lock = (
         locked(refs / where / "shop", "a")
-        if where in ("checked", "done")
+        if where in ("left", "done")
         else locked(git_dir(repo, tree), where.split()[-1])
     )
     if when:

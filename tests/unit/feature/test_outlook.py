@@ -30,12 +30,12 @@ def found(tmp_path: Path) -> dict[str, Any]:
     for task in ("merged", "cleared"):
         repo.merged(feature, task)
     feature.clear("cleared", work_branch(FEATURE, "cleared"))
-    feature.remember_checked("passed", repo.git("rev-parse", work_branch(FEATURE, "passed")))
     shutil.rmtree(feature.tree_of("untreed", "work/shop/untreed"))
     shutil.rmtree(feature.tree_of("lost", "work/shop/lost"))
     repo.git("worktree", "prune")
     repo.git("branch", "-D", work_branch(FEATURE, "lost"))
-    seen = look(repo, events())
+    passed = {"taskId": "passed", "round": 1, "commit": repo.git("rev-parse", work_branch(FEATURE, "passed"))}
+    seen = look(repo, [*events(), ("qa.passed", passed)])
     return {
         "outlook": seen,
         "branches": {row.name.rpartition("/")[2]: row.action for row in seen.branches},

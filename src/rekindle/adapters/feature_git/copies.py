@@ -52,7 +52,7 @@ def _keep(place: Place, task: str, path: str) -> str | None:
     found = saved(place, path, f"What the reviewer of task {task} changed in its copy")
     head = git.line("rev-parse", "HEAD")
     if found is None and head is not None:
-        known = git.output("for-each-ref", "--count=1", "--contains", head, "refs/heads", "refs/rekindle")
+        known = git.output("for-each-ref", "--count=1", "--contains", head, "refs/heads", "refs/rekindle/kept")
         found = head if not known else None
     if found is None:
         return None

@@ -118,7 +118,7 @@ class GitFeature:
         return trees.make_feature(self.place, base)
 
     @_again
-    def prepare(self, task: str, branch: str, session: str, wave: int = 0) -> Prepared:
+    def prepare(self, task: str, branch: str, session: str, wave: str = "") -> Prepared:
         with self._turn:
             return trees.prepare(self.place, task, branch, self.tree_of(task, branch), session, wave)
 
@@ -136,8 +136,12 @@ class GitFeature:
         return trees.commit(self.place, tree, message, leftovers.of(self.place, task, tree))
 
     @_again
-    def begin_checks(self, task: str, tip: str) -> None:
-        leftovers.begin(self.place, task, tip)
+    def begin_checks(self, task: str, branch: str, tip: str) -> None:
+        leftovers.begin(self.place, task, self.tree_of(task, branch), tip)
+
+    @_again
+    def put_back(self, task: str, branch: str) -> tuple[str, ...]:
+        return leftovers.put_back(self.place, task, self.tree_of(task, branch))
 
     @_again
     def end_checks(self, task: str, branch: str) -> tuple[str, ...]:
@@ -161,10 +165,6 @@ class GitFeature:
         began = naming.base_ref(self.place.feature, task)
         told = self.place.git.run("diff", "--name-only", "-z", began, f"refs/heads/{branch}")
         return [name for name in told.stdout.decode("utf-8", "replace").split("\0") if name]
-
-    @_again
-    def remember_checked(self, task: str, tip: str) -> None:
-        self.place.put_ref(naming.checked_ref(self.place.feature, task), tip)
 
     @_again
     def merge(self, task: str, branch: str, tip: str, epoch: str, message: str) -> Merged:

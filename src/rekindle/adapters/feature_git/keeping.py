@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 
 from rekindle.adapters import work_tree
@@ -27,20 +28,27 @@ def keep(place: Place, path: str, target: str, label: str, why: str) -> str | No
     head = git.line("rev-parse", "HEAD") or target
     other = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
     tree = _written(git, path)
-    if tree == git.line("rev-parse", f"{head}^{{tree}}") and other is None:
+    staged = _staged(place, git, head, tree)
+    if tree == git.line("rev-parse", f"{head}^{{tree}}") and staged is None:
         if place.is_ancestor(head, target):
             return None
         ref, kept = naming.kept_ref(place.feature, label, head[:12]), head
     else:
-        ref = naming.kept_ref(place.feature, label, tree[:12])
-        beside = [one for one in (other, _staged(place, git, head, tree)) if one is not None]
+        beside = [one for one in (other, staged) if one is not None]
         kept = place.commit_tree(tree, (head, *beside), f"What was in {path}\n\n{why}\n")
+        ref = naming.kept_ref(place.feature, label, _word_of(place, tree, (head, *beside)))
         make_durable(os.path.join(place.common, "objects"), [*named_since(git, head, tree), kept])
     known = place.git.output("for-each-ref", "--format=%(refname)", f"refs/rekindle/kept/{_word(place)}")
     if not any(name.endswith(f"/{ref.rpartition('/')[2]}") for name in known.decode().splitlines()):
         place.put_ref(ref, kept)
         place.tell(f"{why}: {_files(git, target, kept)} is kept as {ref}")
     return ref
+
+
+def _word_of(place: Place, tree: str, parents: tuple[str, ...]) -> str:
+    """The same state has the same name, so that it is kept and told of once: its tree, and what it stands on."""
+    trees = [place.git.line("rev-parse", f"{one}^{{tree}}") or one for one in parents[2:]]
+    return hashlib.sha256("\0".join((tree, *parents[:2], *trees)).encode()).hexdigest()[:12]
 
 
 def _word(place: Place) -> str:

@@ -6,6 +6,8 @@ theirs; a ref keeps it. A path that is still as they left it is not work, whoeve
 
 from __future__ import annotations
 
+import os
+
 from rekindle.adapters import work_tree
 from rekindle.adapters.feature_git.place import Place
 from rekindle.core.feature import naming
@@ -15,9 +17,30 @@ from rekindle.ports.errors import GitFailed
 _NO_LIMIT = 1 << 62
 
 
-def begin(place: Place, task: str, tip: str) -> None:
-    """Checks of this commit begin: whatever they change until they end is theirs."""
+def begin(place: Place, task: str, tree: str, tip: str) -> None:
+    """Checks of this commit begin, on it alone: what earlier ones left is put away. What they change is theirs."""
+    put_away(place, task, tree)
     place.put_ref(naming.left_ref(place.feature, task), tip)
+
+
+def put_back(place: Place, task: str, tree: str) -> tuple[str, ...]:
+    """Put back the files of the commit that a check has changed: the next one is to judge the commit, too.
+
+    What the check made of them is kept. What is new in the worktree stays there.
+    """
+    git = place.at(tree)
+    changed = [path for path in git.output("diff", "--name-only", "-z", "HEAD").split(b"\0") if path]
+    if not changed:
+        return ()
+    left = saved(place, tree, f"What a check of task {task} made of its worktree")
+    if left is not None:
+        place.put_ref(_kept(place, task, left), left)
+    git.output("reset", "--quiet", "--hard", "--no-recurse-submodules")
+    return tuple(path.decode("utf-8", "replace") for path in changed)
+
+
+def _kept(place: Place, task: str, commit: str) -> str:
+    return naming.kept_ref(place.feature, "left", f"{naming.branch_word(task)}-{commit[:12]}")
 
 
 def end(place: Place, task: str, tree: str) -> tuple[str, ...]:
@@ -46,7 +69,7 @@ def put_away(place: Place, task: str, tree: str) -> str | None:
     left = saved(place, tree, f"What the checks of task {task} left in its worktree")
     if left is None:
         return None
-    ref = naming.kept_ref(place.feature, "left", f"{naming.branch_word(task)}-{left[:12]}")
+    ref = _kept(place, task, left)
     place.put_ref(ref, left)
     git = place.at(tree)
     git.output("reset", "--quiet", "--hard", "--no-recurse-submodules")
@@ -56,9 +79,19 @@ def put_away(place: Place, task: str, tree: str) -> str | None:
 
 def untouched(place: Place, tree: str, left: str) -> frozenset[bytes]:
     """The paths of a worktree that differ from its commit and are just as checks left them."""
-    now = _written(tree)
-    since = set(_differing(place, left, now))
-    return frozenset(path for path in _differing(place, place.at(tree).line("rev-parse", "HEAD") or left, now)) - since
+    git = place.at(tree)
+    paths = _differing(place, f"{left}^", left)
+    listed = git.output("ls-tree", "-r", "-z", "--full-tree", left).split(b"\0")[:-1]
+    blobs = {path: about.split(b" ")[2] for about, _, path in (entry.partition(b"\t") for entry in listed)}
+    top = os.fsencode(tree)
+    gone = {path for path in paths if path not in blobs and not os.path.lexists(os.path.join(top, path))}
+    files = [path for path in paths if path in blobs and _is_file(os.path.join(top, path)) and b"\n" not in path]
+    hashed = git.output("hash-object", "--stdin-paths", stdin=b"".join(path + b"\n" for path in files)).split()
+    return frozenset(path for path, blob in zip(files, hashed, strict=True) if blobs[path] == blob) | gone
+
+
+def _is_file(path: bytes) -> bool:
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 def saved(place: Place, tree: str, message: str) -> str | None:

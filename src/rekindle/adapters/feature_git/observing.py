@@ -41,7 +41,7 @@ def observe(place: Place, tasks: Mapping[str, Progress], recorded: Mapping[str, 
     heads = _refs(
         git, f"refs/heads/{place.branch}", f"refs/heads/work/{word}", *(f"refs/heads/{b}" for b in branches.values())
     )
-    folders = (f"refs/rekindle/{kind}/{word}" for kind in ("checked", "base", "done", "left"))
+    folders = (f"refs/rekindle/{kind}/{word}" for kind in ("base", "done", "left"))
     private = _refs(git, *folders, naming.merged_ref(place.feature))
     trees = registered(git)
     tip = heads.pop(f"refs/heads/{place.branch}", None)
@@ -74,23 +74,17 @@ def observe(place: Place, tasks: Mapping[str, Progress], recorded: Mapping[str, 
         trees=seen,
         homes=homes,
         blocked=blocked,
-        merges=frozenset(merges.values()),
         done=presence.done(place, tasks, private, merges, tip, last),
         copies=dict(_copies(ours, tasks)),
         checking=frozenset(
             task for task, branch in branches.items() if heads.get(f"refs/heads/{branch}") == left.get(branch, "")
         ),
-        checked={
-            task: commit
-            for task in branches
-            if (commit := private.get(naming.checked_ref(place.feature, task))) is not None
-        },
         merging=merging(place, tip),
         last_merge=last,
         rewritten=bool(tip and last and not place.is_ancestor(last, tip)),
         strays=found.strays,
         away=found.away,
-        fallen=found.fallen,
+        fallen={**_passed(place, tasks, there), **found.fallen},
     )
 
 
@@ -122,6 +116,20 @@ def _work(git: Git, start: str | None, end: str) -> tuple[int, tuple[str, ...]]:
     told = git.output("log", f"--max-count={_MOST_COMMITS}", "--format=%h %s", end, *since).decode("utf-8", "replace")
     lines = told.splitlines()
     return len(lines), tuple(lines[:_SUBJECTS])
+
+
+def _passed(place: Place, tasks: Mapping[str, Progress], there: Collection[str]) -> dict[str, str]:
+    """The commits that had passed of tasks whose branches are gone, as far as git has them."""
+    wanted = {
+        task: one.qa.commit
+        for task, one in tasks.items()
+        if one.branch not in there and not one.merged and one.qa is not None and one.qa.result == "passed"
+    }
+    return {
+        task: commit
+        for task, commit in wanted.items()
+        if commit is not None and place.git.run("cat-file", "-e", f"{commit}^{{commit}}").returncode == 0
+    }
 
 
 def _copies(ours: list[Registered], tasks: Mapping[str, Progress]) -> Iterator[tuple[str, str]]:

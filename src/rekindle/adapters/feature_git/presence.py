@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from rekindle.adapters.feature_git.place import Place
@@ -15,7 +16,7 @@ _FORM = f"--format=%x1e%H%x1d%(trailers:key={TASK},valueonly,separator=%x1f)%x1d
 
 
 def merges(place: Place, tip: str, base: str | None) -> dict[str, tuple[str, str]]:
-    """The merge commits with our trailers in the feature's branch: the task and the epoch of each."""
+    """The commits with our trailers in the feature's branch: the task and the epoch of each. Anybody may write such."""
     since = [f"^{base}"] if base is not None and place.is_ancestor(base, tip) else []
     told = place.git.output("log", f"--max-count={_MOST_COMMITS}", f"--grep=^{TASK}: ", _FORM, tip, *since)
     return dict(_parsed(place, told))
@@ -40,27 +41,31 @@ def done(
     tip: str | None,
     last: str | None,
 ) -> dict[str, Done]:
-    """What became of each merge that we know of, by its ref or by the journal. `there` are those in the branch."""
+    """What became of each merge that we know of, by its ref or by the journal. `there` are those in the branch.
+
+    A commit with our trailers that neither of them knows is somebody else's, whatever it says.
+    """
     found = {}
     for task, one in tasks.items():
         commit = refs.get(naming.done_ref(place.feature, task)) or one.merge
         if commit is None:
             continue
-        if commit in there:
+        if there.get(commit, ("", ""))[0] == task:
             found[task] = Done(commit, there[commit][1])
         else:
-            found[task] = _look_for(place, task, one, commit, tip or last, last)
+            found[task] = _look_for(place, task, one.epoch, commit, tip or last, last)
     return found
 
 
-def _look_for(place: Place, task: str, one: Progress, commit: str, tip: str | None, last: str | None) -> Done:
-    """A merge that is not among those in the branch. Git may not have it any more at all."""
+@functools.lru_cache(maxsize=4096)
+def _look_for(place: Place, task: str, epoch: str, commit: str, tip: str | None, last: str | None) -> Done:
+    """A merge that is not among those in the branch. One that git has not any more proves nothing either way."""
     told = place.git.run("log", "--no-walk", _FORM, commit, "--")
     if told.returncode != 0:
-        return Done(commit, one.epoch, None, present=False)
-    epochs = [epoch for _, (name, epoch) in _parsed(place, told.stdout) if name == task]
+        return Done(commit, epoch, None, present=False)
+    epochs = [found for _, (name, found) in _parsed(place, told.stdout) if name == task]
     work = place.git.line("rev-parse", "--quiet", "--verify", f"{commit}^2") or commit
-    return Done(commit, epochs[0] if epochs else one.epoch, work, _is_present(place, commit, work, tip, last))
+    return Done(commit, epochs[0] if epochs else epoch, work, _is_present(place, commit, work, tip, last))
 
 
 def _is_present(place: Place, commit: str, work: str, tip: str | None, last: str | None) -> bool:
@@ -96,11 +101,14 @@ def _names(place: Place, one: str, other: str) -> list[bytes]:
 
 
 def restore(place: Place, task: str, branch: str, tip: str) -> None:
-    """Make a task's branch again at the commit that was merged. It passed then, so that only its merge is due."""
+    """Make a task's branch again at the commit that was merged."""
+    ref = naming.base_ref(place.feature, task)
     target = place.tip(place.branch)
-    began = place.git.line("merge-base", tip, target) if target is not None else None
-    if began is not None:
-        place.put_ref(naming.base_ref(place.feature, task), began)
-    place.put_ref(naming.checked_ref(place.feature, task), tip)
+    if place.git.line("rev-parse", "--quiet", "--verify", ref) is None and target is not None:
+        began = place.git.line("merge-base", tip, target)
+        if began == tip:  # it is in the feature already: it began where that did
+            began = place.git.line("merge-base", tip, naming.base_ref(place.feature))
+        if began is not None:
+            place.put_ref(ref, began)
     if place.tip(branch) is None:
         place.set_ref(f"refs/heads/{branch}", tip, None)

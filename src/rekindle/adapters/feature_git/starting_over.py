@@ -46,7 +46,7 @@ def start_over(
             kept[branch] = naming.kept_ref(place.feature, epoch, branch)
             place.put_ref(kept[branch], tip)
             place.drop_ref(f"refs/heads/{branch}", tip)
-        for name in (naming.checked_ref, naming.done_ref, naming.base_ref, naming.left_ref):
+        for name in (naming.done_ref, naming.base_ref, naming.left_ref):
             place.drop_ref(name(place.feature, task))
     if whole:
         kept |= _feature_start_over(place, epoch)

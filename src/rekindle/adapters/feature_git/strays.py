@@ -94,7 +94,11 @@ def _private(place: Place) -> dict[str, tuple[str, str]]:
 
 def _put_aside(place: Place, private: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
     """The commits of work that was started over, or that checks left behind: they are nobody's strays any more."""
-    others = (f"{naming.strays_refs(place.feature)}/", naming.kept_ref(place.feature, "integration", ""))
+    others = (
+        f"{naming.strays_refs(place.feature)}/",
+        *(naming.kept_ref(place.feature, label, "") for label in ("integration", "review", "left")),
+        naming.kept_ref(place.feature, "wave-", "").removesuffix("/"),
+    )
     return tuple(commit for ref, (commit, _) in private.items() if ref != _STASH and not ref.startswith(others))
 
 

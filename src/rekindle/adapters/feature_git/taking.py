@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from rekindle.adapters import repository
-from rekindle.adapters.feature_git import strays
+from rekindle.adapters.feature_git import leftovers, strays
 from rekindle.adapters.feature_git.observing import is_dirty
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.feature_git.trees import commit
@@ -32,7 +32,10 @@ def commit_there(place: Place, task: str, path: str, *, on_its_branch: bool) -> 
     git = place.at(path)
     if not on_its_branch:
         git.output("switch", "--quiet", "--detach")  # keeps the files as they are
-    commit(place, path, f"What the agent of task {task} had not committed")
+    left = leftovers.of(place, task, path)
+    commit(place, path, f"What the agent of task {task} had not committed", left)
+    if left:
+        leftovers.put_away(place, task, path)
     made = git.output("rev-parse", "HEAD").decode().strip()
     if is_dirty(git):
         raise FeatureBlocked(f"not all changes in {path} can be committed", "see what `git status` says there")

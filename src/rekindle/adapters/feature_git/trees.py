@@ -53,7 +53,7 @@ def choose_base(place: Place, base: str) -> str:
     return start
 
 
-def prepare(place: Place, task: str, branch: str, path: str, session: str, wave: int = 0) -> Prepared:
+def prepare(place: Place, task: str, branch: str, path: str, session: str, wave: str = "") -> Prepared:
     """Make a task's branch, and its worktree at `path`, whichever is missing. A wave's branches begin at one commit."""
     start = place.tip(place.branch)
     if start is None:
@@ -70,7 +70,7 @@ def prepare(place: Place, task: str, branch: str, path: str, session: str, wave:
     return Prepared(path, made, fresh, restored, withheld.notice(place.git))
 
 
-def _wave_base(place: Place, wave: int, tip: str) -> str:
+def _wave_base(place: Place, wave: str, tip: str) -> str:
     """Where the branches of a wave begin: where the feature's branch was when the first of them was made.
 
     So the work of a task does not depend on who else was faster. A base that is not in the feature's branch any more,
@@ -252,7 +252,7 @@ def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
         elif tree is None:
             kept.append(f"{branch}: {found.why}")
     if deleted is not None or tip is None:
-        for name in (naming.checked_ref, naming.base_ref, naming.left_ref):
+        for name in (naming.base_ref, naming.left_ref):
             place.drop_ref(name(place.feature, task))
     _remove_empty(place.trees)
     return Cleared(removed, deleted, tuple(kept))

@@ -23,7 +23,19 @@ def merging(place: Place, target: str | None) -> Merging | None:
         return None
     if other is None:
         return _committed(git, head, target)
-    return Merging(other, tuple(name for name, resolved in unmerged(git) if not resolved)) if head == target else None
+    if head != target or _is_only_begun(git):
+        return None
+    return Merging(other, tuple(name for name, resolved in unmerged(git) if not resolved))
+
+
+def _is_only_begun(git: Git) -> bool:
+    """Whether a merge came to nothing: git stopped before its index had anything of it, because of a lock, say.
+
+    To commit that would call a merge done that has none of the work.
+    """
+    if git.output("ls-files", "--unmerged", "-z") or git.output("ls-files", "--resolve-undo", "-z"):
+        return False
+    return git.run("diff", "--cached", "--quiet", "HEAD").returncode == 0
 
 
 def _committed(git: Git, head: str, target: str) -> Merging | None:

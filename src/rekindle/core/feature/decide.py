@@ -37,6 +37,8 @@ def due(now: Situation, busy: frozenset[str] = frozenset()) -> list[e.Effect]:
             return [e.Finish("error", _reasons(now, steps))]
         if number > now.marked:
             return [_close_wave(now, number)]
+        if (again := _check_again(now, number, wave)) is not None:
+            return [again]
     return [e.Finish("completed")]
 
 
@@ -69,6 +71,17 @@ def _close_wave(now: Situation, number: int) -> e.Effect:
     if found:
         return e.Finish("error", f"wave {number} does not pass: {found[0]}")
     return e.MarkWave(number)
+
+
+def _check_again(now: Situation, number: int, wave: tuple[str, ...]) -> e.Effect | None:
+    """A wave of which something was merged again, on top of something else, is checked again as a whole."""
+    commands = wave_commands(now.plan, now.mode)
+    if not commands or now.memory.restored.isdisjoint(wave):
+        return None
+    found = [issues for (checked, _), issues in now.memory.waves.items() if checked == number]
+    if not found:
+        return e.CheckWave(number, now.git.tip or "", commands)
+    return e.Finish("error", f"wave {number} does not pass: {found[-1][0]}") if found[-1] else None
 
 
 def wave_commands(plan: Plan, mode: Mode) -> tuple[str, ...]:

@@ -26,22 +26,23 @@ class MakeFeature:
 class Prepare:
     """Make a task's branch and worktree, whichever is missing. The branch begins where its `wave` did.
 
-    Without a wave (0, a task that was started over) it begins where the feature's branch is now.
+    Without a wave (a task that was started over) it begins where the feature's branch is now.
     """
 
     task: str
     branch: str
     session: str
-    wave: int = 0
+    wave: str = ""
 
 
 @dataclass(frozen=True)
 class Restore:
-    """Our merge of a task was taken out of the feature's branch: make the task's branch again at what was merged."""
+    """A task's branch is gone, or our merge of it was taken out: make the branch again at what had passed."""
 
     task: str
     branch: str
     tip: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,13 @@ class RunChecks:
     round: int
     tip: str
     commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CloseChecks:
+    """Checks of a task were cut: what is in its worktree now counts as theirs, and what comes later does not."""
+
+    task: str
 
 
 @dataclass(frozen=True)
@@ -229,6 +237,7 @@ Effect = (
     | Rest
     | Commit
     | RunChecks
+    | CloseChecks
     | MakeCopy
     | ReadVerdict
     | Judge

@@ -43,6 +43,7 @@ class Done(msgspec.Struct, frozen=True):
     """A merge of ours, of one task in one epoch. `tip` is the commit of the task's that it merged, if git has it still.
 
     `present`: the feature's branch has it, or the same changes under other names (it was rebased or squashed).
+    Without a `tip` git knows nothing of it.
     """
 
     commit: str
@@ -62,8 +63,8 @@ class Merging(msgspec.Struct, frozen=True):
 class GitEvidence(msgspec.Struct, frozen=True):
     """Git's word on a feature.
 
-    `merges` are (task, epoch) of the merge commits in it that carry our trailers, `done` the last merge of each task
-    that we know to have made, wherever it is now. `copies` are the commits that reviewers have before them, by task.
+    `done` is the last merge of each task that we know to have made, wherever it is now. `copies` are the commits that
+    reviewers have before them, by task.
     `checking`: tasks whose checks were begun on the commit that their branch is at, and not ended.
 
     `target` is the name of the feature's branch; `homes` are the paths of the tasks' worktrees, there or not yet;
@@ -78,11 +79,9 @@ class GitEvidence(msgspec.Struct, frozen=True):
     trees: dict[str, WorkTree] = {}
     homes: dict[str, str] = {}
     blocked: dict[str, str] = {}
-    merges: frozenset[tuple[str, str]] = frozenset()
     done: dict[str, Done] = {}
     copies: dict[str, str] = {}
     checking: frozenset[str] = frozenset()
-    checked: dict[str, str] = {}
     merging: Merging | None = None
     last_merge: str | None = None
     rewritten: bool = False
@@ -117,3 +116,5 @@ class Memory(msgspec.Struct):
     committed: dict[tuple[str, int], tuple[str, ...]] = {}
     asked: set[tuple[str, str]] = set()
     noticed: set[str] = set()
+    checking: set[str] = set()
+    restored: set[str] = set()

@@ -38,19 +38,14 @@ def session_id(repository: str, feature: str, epoch: str, task: str, role: str) 
     return _digest("\0".join((repository, feature, epoch, task, role)))[:10]
 
 
-def checked_ref(feature: str, task: str) -> str:
-    """Where git remembers which commit of a task passed quality assurance."""
-    return f"refs/rekindle/checked/{branch_word(feature)}/{branch_word(task)}"
-
-
 def base_ref(feature: str, task: str = "") -> str:
     """Where git remembers at which commit a task's branch, or the feature's own, began."""
     return f"refs/rekindle/base/{branch_word(feature)}/{branch_word(task) if task else '@feature'}"
 
 
-def wave_ref(feature: str, wave: int) -> str:
-    """Where git remembers the commit that the branches of a wave's tasks begin at."""
-    return f"refs/rekindle/base/{branch_word(feature)}/@wave-{wave}"
+def wave_ref(feature: str, wave: str) -> str:
+    """Where git remembers the commit that the branches of a wave's tasks begin at; `wave` is of one plan's run."""
+    return f"refs/rekindle/base/{branch_word(feature)}/@wave-{branch_word(wave)}"
 
 
 def left_ref(feature: str, task: str) -> str:

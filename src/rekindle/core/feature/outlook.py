@@ -116,11 +116,11 @@ def _task(name: str, one: Progress, git: GitEvidence) -> Row:
     if one.status == SKIPPED:
         return Row(name, "skipped", "it was decided to leave it out")
     quality: tasks.Quality = "failed" if one.qa is not None and one.qa.result == "failed" else "none"
-    quality = "passed" if has_passed(name, one, git) else quality
+    quality = "passed" if has_passed(one, git) else quality
     commits = branch is not None and branch.commits > 0
     fallen = name in git.fallen
     how = merge_of(name, one, git)
-    finished = is_said_finished(name, one, git)
+    finished = is_said_finished(one)
     found = tasks.Task(
         how in ("ours", "said"), branch is not None or fallen, commits or fallen, quality, how == "gone", finished
     )

@@ -8,6 +8,9 @@ from rekindle.core.feature.conversing import converse
 from rekindle.core.feature.evidence import WorkBranch
 from rekindle.core.feature.situation import Situation
 
+#: So many commits of one round are checked. After that somebody, or a check itself, keeps committing.
+CHECKED = 4
+
 
 def check(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_start: bool) -> e.Effect | e.Waiting:
     """The next step of a round of quality assurance."""
@@ -15,6 +18,9 @@ def check(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_sta
     commands = task.checks if now.mode != "fast" else ()
     found = now.memory.checks.get((name, round_, branch.tip)) if commands else ()
     if found is None:
+        before = sum(task_ == name and number == round_ for task_, number, _ in now.memory.checks)
+        if before >= CHECKED:
+            return e.Judge(name, round_, branch.tip, (f"{branch.name} gets new commits whenever it is checked",))
         return e.RunChecks(name, round_, branch.tip, commands)
     if found or not task.reviewer:
         return e.Judge(name, round_, branch.tip, found)

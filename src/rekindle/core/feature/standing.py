@@ -12,19 +12,21 @@ from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.progress import Progress
 from rekindle.core.journal.run import COMPLETE
 
-#: `ours`: a merge of ours is in the feature's branch. `said`: another orchestrator's journal calls it merged, and a
-#: person has said yes to that journal. `gone`: we merged it, and somebody took the merge out again.
+#: `ours`: a merge of ours is in the feature's branch. `said`: a journal that counts calls it merged, and git does not
+#: deny it. `gone`: we merged it, and somebody took the merge out again.
 Merge = Literal["ours", "said", "gone", "no"]
 
 
 def merge_of(name: str, one: Progress, git: GitEvidence) -> Merge:
     """How a task's work came into the feature's branch."""
-    if (name, one.epoch) in git.merges:
-        return "ours"
     done = git.done.get(name)
-    if done is not None and done.epoch == one.epoch:
-        return "ours" if done.present else "gone"
-    return "said" if one.merged else "no"
+    if done is not None and done.epoch == one.epoch and (done.present or done.tip is not None):
+        if done.present or one.merged:
+            return "ours" if done.present else "gone"
+        return "no"  # a merge that was cut before it was in the branch
+    branch = git.branches.get(one.branch)
+    is_denied = branch is not None and branch.commits > 0 and not branch.merged
+    return "said" if one.merged and not is_denied else "no"
 
 
 def is_merged(name: str, one: Progress, git: GitEvidence) -> bool:
@@ -38,20 +40,18 @@ def is_contained(name: str, one: Progress, git: GitEvidence) -> bool:
     return branch is not None and branch.merged and branch.commits > 0 and not is_merged(name, one, git)
 
 
-def has_passed(name: str, one: Progress, git: GitEvidence) -> bool:
+def has_passed(one: Progress, git: GitEvidence) -> bool:
     """Whether a task's work passed quality assurance at the commit that its branch is at now."""
     branch = git.branches.get(one.branch)
-    if branch is None:
+    if branch is None or one.qa is None:
         return False
-    if git.checked.get(name) == branch.tip:
-        return True
-    return one.qa is not None and one.qa.result == "passed" and one.qa.commit == branch.tip
+    return one.qa.result == "passed" and one.qa.commit == branch.tip
 
 
-def is_said_finished(name: str, one: Progress, git: GitEvidence) -> bool:
+def is_said_finished(one: Progress) -> bool:
     """Whether a journal says that a task's agent came to its end, although no session of ours knows of it.
 
     What is checked was finished before; and nobody but another orchestrator calls a task complete before its merge.
     """
     passed = one.qa is not None and one.qa.result == "passed"
-    return has_passed(name, one, git) or passed or one.status == COMPLETE
+    return passed or one.status == COMPLETE

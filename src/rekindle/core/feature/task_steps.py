@@ -47,10 +47,17 @@ def next_step(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
         return "failed"
     if name in now.memory.problems:
         return "stuck"
-    if how == "gone" and branch is None and (tip := now.git.done[name].tip) is not None:
-        return e.Restore(name, known.branch, tip)
+    if how == "gone" and name not in now.memory.restored and (tip := now.git.done[name].tip) is not None:
+        why = f"our merge of task {name} is not in {now.target} any more: its commit {tip[:10]} is merged again"
+        return e.Restore(name, known.branch, tip, why)
+    if branch is None and how == "no" and known.qa is not None and now.git.fallen.get(name) == known.qa.commit:
+        tip = now.git.fallen[name]
+        why = f"{known.branch} is gone: it is made again at {tip[:10]}, which had passed its checks"
+        return e.Restore(name, known.branch, tip, why)
     if known.status == COMPLETE and branch is None and not known.has_branch:
         return "settled"  # somebody did it without a branch: there is nothing to merge
+    if name in now.git.checking and name not in now.memory.checking and now.tree_of(name) is not None:
+        return e.CloseChecks(name)
     if is_contained(name, known, now.git) and name not in now.memory.noticed:
         return e.Notice(name, _by_another_hand(now, name))
     return _work(now, name, leave)
@@ -66,7 +73,7 @@ def _settle(now: Situation, name: str, known: Progress) -> e.Effect | Rests:
 def _by_another_hand(now: Situation, name: str) -> str:
     known, target = now.progress[name], now.target
     tip = now.git.branches[known.branch].tip[:10]
-    if has_passed(name, known, now.git):
+    if has_passed(known, now.git):
         return f"task {name} ({tip}) passed its checks and was brought into {target} by another hand than rekindle's"
     return (
         f"work on task {name} ({tip}) was brought into {target} by another hand, before it was checked: "
@@ -85,7 +92,7 @@ def _work(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     branch, tree = now.git.branches.get(known.branch), now.tree_of(name)
     is_over = (work.phase == "done" and not work.up) or (work.phase == "absent" and not known.told)
     has_work = branch is not None and branch.commits > 0
-    has_passed_whole = has_passed(name, known, now.git) and not _astray(now, name)
+    has_passed_whole = has_passed(known, now.git) and not _astray(now, name)
     if branch is not None and tree is None and has_work and is_over and has_passed_whole:
         return merge(now, name, branch, may_merge=leave.may_merge, may_start=leave.may_start)
     if (branch is None or tree is None) and work.up and work.phase in ("working", "asking"):
@@ -93,9 +100,9 @@ def _work(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     if name in now.git.away and (step := _elsewhere(now, name, work, round_, leave)) is not None:
         return step
     if branch is None or tree is None:
-        wave = leave.wave if known.epoch == now.root else 0
+        wave = f"{now.root}-{leave.wave}" if known.epoch == now.root else ""
         return e.Prepare(name, known.branch, work.session, wave) if leave.may_start else "waiting"
-    if not (work.phase == "absent" and is_over and has_work and is_said_finished(name, known, now.git)):
+    if not (work.phase == "absent" and is_over and has_work and is_said_finished(known)):
         step = converse(now, name, work, _say(now, name, branch, tree, work, round_), may_start=leave.may_start)
         if step is not None:
             return step
@@ -134,7 +141,7 @@ def _judge(
         return e.AskStrays(name, branch.name, astray)
     if not branch.commits:
         return e.Judge(name, round_, branch.tip, ("nothing was changed on its branch",))
-    if has_passed(name, now.progress[name], now.git):
+    if has_passed(now.progress[name], now.git):
         return merge(now, name, branch, may_merge=leave.may_merge, may_start=leave.may_start)
     return check(now, name, branch, round_, may_start=leave.may_start)
 

@@ -132,6 +132,11 @@ def message_of(data: dict[str, Any]) -> str:
     return ""
 
 
+def commit_id(value: object) -> str | None:
+    """The value if it is the whole name of a commit, else None: whoever wrote it, git is not told anything else."""
+    return value if isinstance(value, str) and len(value) in (40, 64) and not value.strip("0123456789abcdef") else None
+
+
 def text(value: object) -> str | None:
     """The value if it is text, else None."""
     return value if isinstance(value, str) else None

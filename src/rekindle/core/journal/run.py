@@ -336,7 +336,7 @@ def _decided(run: RunState, event: Event) -> None:
     named = [name for one in (tasks if isinstance(tasks, list) else []) if (name := ev.task_id(one)) is not None]
     told = ev.text(event.data.get("instructions")) or ""
     about = event.data.get("commits")
-    commits = [one for one in (about if isinstance(about, list) else []) if isinstance(one, str)]
+    commits = [one for item in (about if isinstance(about, list) else []) if (one := ev.commit_id(item)) is not None]
     run.work.choices.append(Choice(ev.text(event.data.get("choice")) or "", named, told, commits))
 
 
@@ -345,7 +345,7 @@ def _qa(run: RunState, event: Event) -> None:
     if found is not None:
         issues = event.data.get("issues")
         said = issues if isinstance(issues, list) else []
-        result, commit = event.type.removeprefix("qa."), ev.text(event.data.get("commit"))
+        result, commit = event.type.removeprefix("qa."), ev.commit_id(event.data.get("commit"))
         run.work.qa[found] = Qa(result, _whole(event.data.get("round")), said, commit)
 
 
@@ -354,7 +354,7 @@ def _branch(run: RunState, event: Event) -> None:
     if name:
         branch = run.work.branches.setdefault(name, Branch())
         branch.merged = event.type == "branch.merged"
-        branch.commit = ev.text(event.data.get("commit")) if branch.merged else None
+        branch.commit = ev.commit_id(event.data.get("commit")) if branch.merged else None
         task = ev.task_of(event.data)
         branch.task = task if task is not None else branch.task
 
@@ -378,7 +378,7 @@ def _issue(run: RunState, event: Event, *, resolved: bool = False) -> Issue:
         ev.text(data.get("file")),
         _whole(data.get("line")),
         _whole(data.get("attempts")),
-        ev.text(data.get("commit")),
+        ev.commit_id(data.get("commit")),
     )
 
 
