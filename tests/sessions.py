@@ -48,6 +48,7 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.Adopted(at=13.5, generation=3),
         f.Opened(at=14.0, attempt=2, how="load", token="tok", known=["do it"]),
         f.Noticed(at=22.5, message="a note"),
+        f.Relocated(at=22.55, repository="/new", cwd="/new", worktree=None),
         f.Imported(at=22.6, asked=["permission: all (reset: edits)"]),
         f.ReceiptWritten(
             at=15.0, attempt=2, receipt=f.Receipt(kind="same", reason="its record", unknown=["make"], repeated=[])

@@ -122,6 +122,11 @@ def repository_id(here: Here) -> str:
     return found.id if found is not None and found.verdict != "copy" else identity.by_path(here.repository)
 
 
+def session_of(found: Found, task: str) -> str:
+    """The session that works on a task."""
+    return _session(found.repository_id, found.feature, task, found.progress[task])
+
+
 def _session(repository: str, feature: str, task: str, one: Progress) -> str:
     return session_id(repository, feature, one.epoch, task, "work")
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rekindle.api.feature_resume import Answer, Found
+from rekindle.api.feature_resume import Answer, Found, session_of
 from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER
 from rekindle.core.feature.stray_questions import listed, pending
 from rekindle.core.feature.strays import LEAVE, TAKE, Stray, told, unanswered
@@ -96,7 +96,7 @@ async def carry_out_answers(found: Found, answers: Answers) -> list[Decided]:
     acts: Mapping[str, Callable[..., tuple[Stray, ...]]] = {TAKE: found.git.take_strays, LEAVE: found.git.leave_strays}
     for choice, names in ((TAKE, answers.take), (LEAVE, answers.leave)):
         for name in dict.fromkeys(names):
-            strays = await asyncio.to_thread(acts[choice], name, found.progress)
+            strays = await asyncio.to_thread(acts[choice], name, found.progress, session_of(found, name))
             done.append(Decided(name, choice, strays))
     return done
 

@@ -148,11 +148,11 @@ class FeatureGit(Protocol):
         """Keep commits that are not on their task's branch by private refs."""
         ...
 
-    def take_strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+    def take_strays(self, task: str, tasks: Mapping[str, Progress], session: str = "") -> tuple[Stray, ...]:
         """Put the strays of a task that nobody has decided about on its branch; returns them. A conflict is raised."""
         ...
 
-    def leave_strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+    def leave_strays(self, task: str, tasks: Mapping[str, Progress], session: str = "") -> tuple[Stray, ...]:
         """Keep the strays of a task that nobody has decided about by private refs, and go back to its branch."""
         ...
 

@@ -200,20 +200,20 @@ class GitFeature:
         with self._turn:
             strays.keep(self.place, task, found, self.tree_of(task, branch))
 
-    def take_strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+    def take_strays(self, task: str, tasks: Mapping[str, Progress], session: str = "") -> tuple[Stray, ...]:
         with self._turn:
             path = self._commit_elsewhere(task, tasks, on_its_branch=True)
-            trees.prepare(self.place, task, tasks[task].branch, path, "")
+            trees.prepare(self.place, task, tasks[task].branch, path, session)
             found = self._strays(task, tasks)
             taking.take(self.place, task, tasks[task].branch, path, found)
             return found
 
-    def leave_strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+    def leave_strays(self, task: str, tasks: Mapping[str, Progress], session: str = "") -> tuple[Stray, ...]:
         with self._turn:
             path = self._commit_elsewhere(task, tasks, on_its_branch=False)
             found = self._strays(task, tasks)
             strays.keep(self.place, task, found, path)
-            trees.prepare(self.place, task, tasks[task].branch, path, "")
+            trees.prepare(self.place, task, tasks[task].branch, path, session)
             return found
 
     def _strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
