@@ -62,12 +62,31 @@ def prepare(place: Place, task: str, branch: str, path: str, session: str, wave:
     if blocked is not None:
         raise blocked
     made = None
-    if place.tip(branch) is None:
+    tip = place.tip(branch)
+    if tip is not None and _is_outdated(place, task, branch, path, session, start):
+        place.drop_ref(f"refs/heads/{branch}", tip)
+        tip = None
+    if tip is None:
         start = _wave_base(place, wave, start) if wave else start
         made = _make_branch(place, task, branch, path, start)
     fresh = _add_tree(place, task, path, branch)
     restored = _restore(place, path, branch, session) if fresh and made is None else None
     return Prepared(path, made, fresh, restored, withheld.notice(place.git))
+
+
+def _is_outdated(place: Place, task: str, branch: str, path: str, session: str, start: str) -> bool:
+    """Whether a branch without any work began at a commit that somebody has since taken out of the feature's branch.
+
+    Work on it would bring that commit back. A worktree, or a snapshot of one, may have work that no commit has.
+    """
+    tip = place.tip(branch)
+    began = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature, task))
+    if tip is None or began != tip or place.is_ancestor(tip, start):
+        return False
+    known = registered_at(path, registered(place.git))
+    if os.path.isdir(path) or any(one.branch == branch for one in registered(place.git) if one != known):
+        return False
+    return newest_snapshot(place.root, branch, session, tip) is None
 
 
 def _wave_base(place: Place, wave: str, tip: str) -> str:
