@@ -110,7 +110,7 @@ def test_every_row_of_both_tables_comes_true(shop: Shop, branch: str) -> None:
         "work/shop/schema-design": "delete",
         "work/shop/gone": "nothing",
         "work/shop/dirty": "keep",
-        "work/shop/unmerged": "keep",
+        "work/shop/unmerged": "go on",
         "work/shop/api-service": "go on",
         "feat/front-end": "go on",
         "lost-work": "make again",
@@ -120,7 +120,7 @@ def test_every_row_of_both_tables_comes_true(shop: Shop, branch: str) -> None:
     assert before.rows("worktrees") == {
         str(other.tree("schema")): "delete",
         str(dirty): "keep",
-        str(other.tree("unmerged")): "keep",
+        str(other.tree("unmerged")): "go on",
         str(goes_on): "go on",
         str(missing): "make again",
         str(other.tree("lost-work")): "make again",

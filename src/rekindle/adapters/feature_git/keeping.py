@@ -7,6 +7,7 @@ import os
 
 from rekindle.adapters import work_tree
 from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.under_way import is_ours
 from rekindle.adapters.git import Git
 from rekindle.adapters.new_objects import make_durable, named_since
 from rekindle.core.feature import naming
@@ -30,7 +31,7 @@ def keep(place: Place, path: str, target: str, label: str, why: str) -> str | No
     tree = _written(git, path)
     staged = _staged(place, git, head, tree)
     if tree == git.line("rev-parse", f"{head}^{{tree}}") and staged is None:
-        if place.is_ancestor(head, target):
+        if place.is_ancestor(head, target) or is_ours(place, head):
             return None
         ref, kept = naming.kept_ref(place.feature, label, head[:12]), head
     else:

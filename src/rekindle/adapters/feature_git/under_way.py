@@ -7,6 +7,7 @@ import os
 from rekindle.adapters import withheld
 from rekindle.adapters.feature_git.place import DURABLE, Place
 from rekindle.adapters.git import Git
+from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import Merging
 
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
@@ -22,10 +23,17 @@ def merging(place: Place, target: str | None) -> Merging | None:
     if head is None or (other is None and head == target):
         return None
     if other is None:
-        return _committed(git, head, target)
+        return None if is_ours(place, head) else _committed(git, head, target)
     if head != target or _is_only_begun(git):
         return None
     return Merging(other, tuple(name for name, resolved in unmerged(git) if not resolved))
+
+
+def is_ours(place: Place, commit: str) -> bool:
+    """Whether a commit is a merge of ours, or in one, wherever the feature's branch is now: nobody resolved that."""
+    word = naming.branch_word(place.feature)
+    refs = (naming.merged_ref(place.feature), f"refs/rekindle/done/{word}")
+    return bool(place.git.output("for-each-ref", "--count=1", "--contains", commit, *refs))
 
 
 def _is_only_begun(git: Git) -> bool:
