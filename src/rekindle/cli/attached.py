@@ -38,6 +38,7 @@ class Attached:
         self._asked = DaemonClient(places())
         self._stop = threading.Event()
         self._lock = threading.Lock()
+        self._has_sent = False
         #: the question that was shown last and that nobody here has reacted to; whether it is still open
         self._shown: dict[str, Any] | None = None
         self._is_open = False
@@ -71,7 +72,7 @@ class Attached:
             self._view.show(self._conversation.poll())
             if time.monotonic() - looked >= _LOOK_SECONDS:
                 looked = time.monotonic()
-                self._look(start=False)
+                self._look(start=self._has_sent)
             self._stop.wait(_PAUSE)
 
     def _look(self, *, start: bool) -> None:
@@ -106,6 +107,7 @@ class Attached:
                 hint = f"answer question {question['id']} first, or use: rekindle send {self._session} TEXT"
                 click.echo(f"rekindle: not sent: the agent waits for an answer — {hint}", err=True)
             else:
+                self._has_sent = True  # from now on somebody has to serve the session: a daemon that dies is replaced
                 told = client.ask("send", session=self._session, text=line, prompt_id=secrets.token_hex(8))
                 if told["woken"]:
                     print_woken(told)
