@@ -36,8 +36,6 @@ SHARE = (
     "a conflict is resolved by a commit",
     "the store is deleted",
 )
-#: What does not hold yet, each with the promise that is broken.
-BROKEN: dict[str, str] = {}
 
 control = cache(undisturbed)
 
@@ -47,13 +45,12 @@ def share(entries: Sequence[Meddling | Habit]) -> list[Any]:
     found = []
     for one in entries if SOAK else [one for one in entries if one.name in SHARE]:
         marks = [pytest.mark.soak] if SOAK else []
-        broken = [pytest.mark.xfail(reason=BROKEN[one.name], strict=True)] if one.name in BROKEN else []
         name = one.name.replace(" ", "-")
         if isinstance(one, Habit):
-            found.append(pytest.param(one, marks=marks + broken, id=name))
+            found.append(pytest.param(one, marks=marks, id=name))
             continue
-        found.append(pytest.param(one, False, marks=marks + broken, id=name))
-        if SOAK and one.undo is not None and not broken:
+        found.append(pytest.param(one, False, marks=marks, id=name))
+        if SOAK and one.undo is not None:
             found.append(pytest.param(one, True, marks=marks, id=f"{name}-and-undone"))
     return found
 
@@ -88,15 +85,14 @@ def test_a_random_plan_that_is_killed_and_meddled_with_ends_as_if_not_or_says_wh
         expected = undisturbed_plan(quiet, plan)
     with a_yard() as yard:
         plan.write(yard)
-        whole = [one for one in ANYTIME if one.name not in BROKEN]
-        campaign = Campaign(yard, plan, random.Random(f"{seed} disturbed"), whole)
+        campaign = Campaign(yard, plan, random.Random(f"{seed} disturbed"), ANYTIME)
         campaign.run()
         campaign.settle(expected)
         found = campaign.faults(expected)
         assert not found, "\n".join([f"seed {seed}: {plan}", *found, *the_story(yard)])
 
 
-def test_the_list_has_every_name_once_and_what_is_broken_is_on_it() -> None:
+def test_the_list_has_every_name_once_and_the_share_is_on_it() -> None:
     names = [one.name for one in MEDDLINGS] + [one.name for one in HABITS]
     assert len(names) == len(set(names)) >= 40
-    assert {*BROKEN, *SHARE} <= set(names)
+    assert {*SHARE} <= set(names)

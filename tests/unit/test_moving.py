@@ -77,7 +77,8 @@ class Ground:
             one.mkdir(parents=True)
         self.git("init", "-q", "-b", "main")
         (self.repo / "a.txt").write_text("not committed")
-        self.facts: list[AnyFact] = [f.Created(at=1.0, session="s1", agent="scripted", cwd=str(self.repo)), *LIFE[1:]]
+        stayed = [fact for fact in LIFE[1:] if not isinstance(fact, f.Relocated)]
+        self.facts: list[AnyFact] = [f.Created(at=1.0, session="s1", agent="scripted", cwd=str(self.repo)), *stayed]
         write_session_file(self.sessions / "s1", f.Created(at=1.0, session="s1", agent="scripted", cwd=str(self.repo)))
         session = folded(self.facts)
         assert session is not None and session.token is not None

@@ -64,7 +64,7 @@ def test_rows_say_what_the_session_says(tmp_path: Path) -> None:
     session = folded(told)
     assert sql(path, "SELECT agent, cwd, title, state, policy, feature, task, token, token_usable, generation "
                      "FROM sessions") == [
-        ("scripted", "/work", "a title", session.state.value, "ask", "search", "t1", "tok", 1, 3)
+        ("scripted", "/new", "a title", session.state.value, "ask", "search", "t1", "tok", 1, 3)
     ]  # fmt: skip
     assert sql(path, "SELECT number, agent_execution_id, status, how, resume_token, folder, pid, how_ended, "
                      "started_at, ended_at FROM attempts") == [
@@ -435,7 +435,7 @@ def test_the_quick_reader_lists_what_is_committed_next_to_a_writer(tmp_path: Pat
         "agent": "scripted",
         "state": folded(life).state.value,
         "title": "a title",
-        "cwd": "/work",
+        "cwd": "/new",
         "feature": "search",
         "changed_at": 23.0,
         "if_alive": found[1]["if_alive"],

@@ -229,3 +229,23 @@ def test_what_a_person_said_yes_to_is_theirs_alone(repo: Path, home: Path) -> No
     (found,) = (home / "state").rglob("*.json")
     assert found.stat().st_mode & 0o077 == 0
     assert os.stat(found.parent).st_mode & 0o077 == 0
+
+
+def test_what_checks_leave_is_taken_out_without_what_cannot_be_kept(repo: Path) -> None:
+    """Neither a check that leaves or changes files, nor the next one, costs an edit that no commit can have."""
+    feature = _feature(repo)
+    feature.make_feature("")
+    tree = Path(feature.prepare("t", BRANCH, SESSION).path)
+    (tree / "plain").write_text("changed\n")
+    feature.commit("t", BRANCH, "work")
+    (tree / "secret" / "a").write_text("an edit that only its filter could store\n")
+    tip = git(repo, "rev-parse", BRANCH).strip()
+    feature.begin_checks("t", BRANCH, tip)
+    (tree / "left").write_text("by the check\n")
+    (tree / "plain").write_text("by the check\n")
+    assert feature.put_back("t", BRANCH) == ("plain",)
+    assert (tree / "plain").read_text() == "changed\n"
+    assert feature.end_checks("t", BRANCH) == ("left",)
+    feature.begin_checks("t", BRANCH, tip)
+    assert not (tree / "left").exists()
+    assert (tree / "secret" / "a").read_text() == "an edit that only its filter could store\n"

@@ -191,6 +191,13 @@ def make_private(folder: str | os.PathLike[str]) -> None:
             raise
 
 
+def make_own(folder: str) -> None:
+    """Make a folder of ours where others may write. Raises OSError for a link, which may lead anywhere."""
+    if os.path.islink(folder):
+        raise OSError(errno.ELOOP, "is a symbolic link, and may lead anywhere", folder)
+    make_private(folder)
+
+
 def sync_file(path: str | os.PathLike[str]) -> None:
     """Put a file's content on disk."""
     fd = open_to_read(path)

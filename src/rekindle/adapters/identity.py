@@ -160,20 +160,23 @@ def _at(common: str) -> Identity | None:
 
 
 def _read(common: str) -> Identity | None:
+    path = os.path.join(common, _FILE)
+    if os.path.islink(os.path.dirname(path)):
+        return None
     try:
-        with os.fdopen(files.open_to_read(os.path.join(common, _FILE)), "rb") as file:
+        with os.fdopen(files.open_to_read(path, follow=False), "rb") as file:
             kept = msgspec.json.decode(file.read(1 << 16), type=_Kept)
     except (OSError, msgspec.DecodeError):
         return None
     good = kept.id.isascii() and kept.id.isalnum() and 16 <= len(kept.id) <= 64
-    path = os.fsdecode(unquote_to_bytes(kept.path))
-    return Identity(kept.id, Seen(path, kept.device, kept.inode)) if good and os.path.isabs(path) else None
+    seen = os.fsdecode(unquote_to_bytes(kept.path))
+    return Identity(kept.id, Seen(seen, kept.device, kept.inode)) if good and os.path.isabs(seen) else None
 
 
 def _write(common: str, id_: str) -> str:
     seen = _seen(common)
     path = os.path.join(common, _FILE)
-    files.make_private(os.path.dirname(path))
+    files.make_own(os.path.dirname(path))
     kept = _Kept(id_, quote_from_bytes(os.fsencode(seen.path)), seen.device, seen.inode)
     files.replace(path, msgspec.json.encode(kept), mode=0o600, durable=True)
     return id_

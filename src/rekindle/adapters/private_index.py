@@ -16,6 +16,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from rekindle.adapters import files
 from rekindle.ports.errors import GitFailed
 
 FOLDER = "rekindle"
@@ -97,9 +98,10 @@ class PrivateIndex:
 def borrowed(git_dir: str, session: str, sources: list[str]) -> Iterator[PrivateIndex]:
     """The session's index, as a copy that is gone afterwards. `sources`: the user's index, and what else decides."""
     folder = os.path.join(git_dir, FOLDER)
-    if os.path.islink(folder):
-        raise GitFailed(f"{folder} is a symbolic link, and may lead anywhere", "remove it, then try again")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    try:
+        files.make_own(folder)
+    except OSError as error:
+        raise GitFailed(f"{folder}: {error.strerror}", "move it away, then try again") from error
     with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch:
         yield PrivateIndex(folder, scratch, session, sources)
 

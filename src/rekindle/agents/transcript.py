@@ -6,6 +6,7 @@ decided elsewhere. Any bytes can be read: what is broken becomes a problem in wo
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
@@ -91,12 +92,12 @@ class TranscriptDialect(Protocol):
         ...
 
 
-class OneBranch:
+class OneBranch(ABC):
     """What holds for an agent whose file has one conversation and nothing beside it."""
 
+    @abstractmethod
     def read(self, data: bytes) -> Record:
         """See TranscriptDialect."""
-        raise NotImplementedError
 
     def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
         """Nothing is demanded."""

@@ -16,7 +16,7 @@ _FILES = ("100644", "100755")
 _ABSENT = "000000"
 
 
-class _Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True):
     """What became of one path: mode and content before and after. Mode 000000: it is not there."""
 
     old_mode: str
@@ -24,12 +24,22 @@ class _Change(msgspec.Struct, frozen=True):
     old: str
     new: str
 
+    @property
+    def is_of_old(self) -> bool:
+        """Whether the path was there before."""
+        return self.old_mode != _ABSENT
+
+    @property
+    def is_of_new(self) -> bool:
+        """Whether the path is there after."""
+        return self.mode != _ABSENT
+
 
 def has_stash(folder: str, stash: str, parents: tuple[str, ...], rival: str) -> bool:
     """Whether a commit has all that an entry of the stash has: its changes, and its untracked files."""
     git = Git(folder)
     pairs: list[tuple[str | None, str]] = [(parents[0], stash), *((None, one) for one in parents[2:3])]
-    return all(_has(git, _changes(git, old, new), new, rival) for old, new in pairs)
+    return all(_has(git, changes(git, old, new), new, rival) for old, new in pairs)
 
 
 @lru_cache(maxsize=4096)
@@ -37,38 +47,39 @@ def compare(folder: str, commit: str, rival: str) -> Found:
     """What a rival has of a commit. Both are commits, so that the answer never changes."""
     git = Git(folder)
     base = git.line("merge-base", commit, rival)
-    if _has(git, _changes(git, base, commit), commit, rival):
+    if _has(git, changes(git, base, commit), commit, rival):
         return "everything"
     parents = (git.line("rev-list", "--parents", "--max-count=1", commit) or "").split()[1:]
-    own = _changes(git, parents[0] if parents else None, commit)
+    own = changes(git, parents[0] if parents else None, commit)
     if len(parents) > 1:
         both = set(git.output("diff-tree", "-c", "--no-commit-id", "--name-only", "-r", "-z", commit).split(b"\0"))
         own = {path: change for path, change in own.items() if path in both}
     return "itself" if _has(git, own, commit, rival) else "nothing"
 
 
-def _changes(git: Git, old: str | None, new: str) -> dict[bytes, _Change]:
+def changes(git: Git, old: str | None, new: str) -> dict[bytes, Change]:
+    """What became of each path between two commits; without an old one, all that the new one has."""
     which = (old, new) if old is not None else ("--root", "--no-commit-id", new)
     told = git.output("diff-tree", "-r", "-z", "--no-renames", "--raw", "--full-index", *which).split(b"\0")
     pairs = zip(told[0::2], told[1::2], strict=False)
-    return {path: _Change(*about.decode().removeprefix(":").split(" ")[:4]) for about, path in pairs}
+    return {path: Change(*about.decode().removeprefix(":").split(" ")[:4]) for about, path in pairs}
 
 
-def _has(git: Git, changes: dict[bytes, _Change], commit: str, rival: str) -> bool:
+def _has(git: Git, wanted: dict[bytes, Change], commit: str, rival: str) -> bool:
     """Whether the rival's files have these changes, which led to the commit's."""
-    differ = {path: there for path, there in _changes(git, commit, rival).items() if path in changes}
-    if len(differ) > _MOST_FILES or not all(_may_have(changes[path], there) for path, there in differ.items()):
+    differ = {path: there for path, there in changes(git, commit, rival).items() if path in wanted}
+    if len(differ) > _MOST_FILES or not all(_may_have(wanted[path], there) for path, there in differ.items()):
         return False
-    wanted = {blob for path, there in differ.items() for blob in (changes[path].old, there.old, there.new)}
-    texts = _contents(git, (blob for blob in wanted if blob.strip("0")))
+    blobs = {blob for path, there in differ.items() for blob in (wanted[path].old, there.old, there.new)}
+    texts = _contents(git, (blob for blob in blobs if blob.strip("0")))
     return all(
-        holds(texts.get(changes[path].old), texts.get(there.old), texts.get(there.new))
+        holds(texts.get(wanted[path].old), texts.get(there.old), texts.get(there.new))
         for path, there in differ.items()
         if there.old != there.new
     )
 
 
-def _may_have(change: _Change, there: _Change) -> bool:
+def _may_have(change: Change, there: Change) -> bool:
     """Only files go on line by line; links, submodules and what was deleted are the same, or not."""
     is_mode_kept = change.old_mode in (change.mode, _ABSENT) or there.mode == change.mode
     return change.mode in _FILES and there.mode in _FILES and is_mode_kept

@@ -104,11 +104,14 @@ def obstacle(place: Place, path: str, branch: str, known: Sequence[Registered]) 
         )
     if os.path.realpath(path) != os.path.join(_top(place), os.path.relpath(path, _top(place))):
         return FeatureBlocked(f"there is a symbolic link on the way to {path}", "take the link away, then resume")
-    if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
-        return FeatureBlocked(
-            f"{path} is in the way: it is no worktree of this repository", "move it away, then resume"
-        )
-    return None
+    return in_the_way(path)
+
+
+def in_the_way(path: str) -> FeatureBlocked | None:
+    """What is at a path that a worktree is to be made at; None if there is nothing."""
+    if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
+        return None
+    return FeatureBlocked(f"{path} is in the way: it is no worktree of this repository", "move it away, then resume")
 
 
 def registered_at(path: str, known: Sequence[Registered]) -> Registered | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 
+from rekindle.adapters.feature_git.homes import registered_at
 from rekindle.adapters.feature_git.keeping import keep
 from rekindle.adapters.feature_git.observing import is_dirty
 from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.feature_git.trees import cleared_of_unfinished, mend, remove_clean
+from rekindle.adapters.feature_git.trees import add_detached, cleared_of_unfinished, mend, remove_clean
 from rekindle.adapters.feature_git.under_way import merging
 from rekindle.adapters.git import Git
-from rekindle.adapters.worktrees import add_worktree
 from rekindle.core.feature import naming
 from rekindle.ports.errors import FeatureBlocked, RekindleError
 
@@ -31,15 +31,9 @@ def open_integration(place: Place, target: str, tip: str = "") -> str:
     """The integration worktree, made if it is missing. It is clean and at `target`, or has the merge of `tip` in it."""
     path = place.integration
     listed = cleared_of_unfinished(place, path)
-    known = next((one for one in listed if os.path.realpath(one.path) == os.path.realpath(path)), None)
+    known = registered_at(path, listed)
     if known is None or not os.path.isdir(path):
-        if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
-            raise FeatureBlocked(
-                f"{path} is in the way: it is no worktree of this repository", "move it away, then resume"
-            )
-        os.makedirs(place.trees, exist_ok=True)
-        again = ["--force"] if known is not None else []
-        add_worktree(place.git, path, *again, "--detach", path, target)
+        add_detached(place, path, target, known)
         return path
     mend(place, path)
     under_way = merging(place, target)

@@ -6,11 +6,13 @@ import hashlib
 import os
 
 from rekindle.adapters import work_tree
+from rekindle.adapters.changes import differing
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.feature_git.under_way import is_ours
 from rekindle.adapters.git import Git
 from rekindle.adapters.new_objects import make_durable, named_since
 from rekindle.core.feature import naming
+from rekindle.core.worktree import listed
 from rekindle.ports.errors import FeatureBlocked, GitFailed
 
 _NO_LIMIT = 1 << 62
@@ -28,7 +30,7 @@ def keep(place: Place, path: str, target: str, label: str, why: str) -> str | No
     git = place.at(path)
     head = git.line("rev-parse", "HEAD") or target
     other = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
-    tree = _written(git, path)
+    tree = _written(git, path, whole=True)
     staged = _staged(place, git, head, tree)
     if tree == git.line("rev-parse", f"{head}^{{tree}}") and staged is None:
         if place.is_ancestor(head, target) or is_ours(place, head):
@@ -38,12 +40,33 @@ def keep(place: Place, path: str, target: str, label: str, why: str) -> str | No
         beside = [one for one in (other, staged) if one is not None]
         kept = place.commit_tree(tree, (head, *beside), f"What was in {path}\n\n{why}\n")
         ref = naming.kept_ref(place.feature, label, _word_of(place, tree, (head, *beside)))
-        make_durable(os.path.join(place.common, "objects"), [*named_since(git, head, tree), kept])
+        _make_durable(place, git, head, tree, kept)
     known = place.git.output("for-each-ref", "--format=%(refname)", f"refs/rekindle/kept/{_word(place)}")
     if not any(name.endswith(f"/{ref.rpartition('/')[2]}") for name in known.decode().splitlines()):
         place.put_ref(ref, kept)
         place.tell(f"{why}: {_files(git, target, kept)} is kept as {ref}")
     return ref
+
+
+def saved(place: Place, path: str, message: str, *, whole: bool = False) -> str | None:
+    """A commit of a worktree as it is, on top of its HEAD; None if nothing is in it that HEAD has not. Moves no ref.
+
+    It may lack files that git cannot take in; to be `whole`, it raises FeatureBlocked for them.
+    """
+    git = place.at(path)
+    head = git.line("rev-parse", "HEAD")
+    if head is None:
+        raise GitFailed(f"{path} has no commit checked out", "see what `git status` says there")
+    tree = _written(git, path, whole=whole)
+    if tree == git.line("rev-parse", f"{head}^{{tree}}"):
+        return None
+    commit = place.commit_tree(tree, (head,), message)
+    _make_durable(place, git, head, tree, commit)
+    return commit
+
+
+def _make_durable(place: Place, git: Git, head: str, tree: str, commit: str) -> None:
+    make_durable(os.path.join(place.common, "objects"), [*named_since(git, head, tree), commit])
 
 
 def _word_of(place: Place, tree: str, parents: tuple[str, ...]) -> str:
@@ -56,13 +79,13 @@ def _word(place: Place) -> str:
     return naming.branch_word(place.feature)
 
 
-def _written(git: Git, path: str) -> str:
-    """The worktree as a tree."""
+def _written(git: Git, path: str, *, whole: bool) -> str:
+    """The worktree as a tree; to be `whole`, it must lack nothing that the worktree has."""
     found = work_tree.find(path)
     if found is None:
         raise GitFailed(f"git does not find the worktree {path}", "see what `git status` says there")
     tree = work_tree.write(found, "kept", _NO_LIMIT, None)
-    lost = [one for one in tree.left_out if one.why != _STAYS and not _is_unchanged(git, one.path)]
+    lost = [one for one in tree.left_out if whole and one.why != _STAYS and not _is_unchanged(git, one.path)]
     if lost:
         names = "; ".join(f"{os.fsdecode(one.path)}: {one.why}" for one in lost[:_SHOWN])
         raise FeatureBlocked(f"{path} has files that cannot be kept ({names})", "move them away, then resume")
@@ -84,8 +107,5 @@ def _staged(place: Place, git: Git, head: str, tree: str) -> str | None:
 
 
 def _files(git: Git, target: str, kept: str) -> str:
-    told = git.output("diff", "--name-only", "-z", target, kept).decode("utf-8", "replace").split("\0")[:-1]
-    if not told:
-        return "it"
-    more = f" and {len(told) - _SHOWN} more files" if len(told) > _SHOWN else ""
-    return f"its state ({', '.join(told[:_SHOWN])}{more})"
+    told = listed(differing(git, target, kept), _SHOWN)
+    return f"its state ({', '.join(told)})" if told else "it"

@@ -1,20 +1,21 @@
 """What checks leave behind in a task's worktree, told apart from its agent's work.
 
-When checks begin everything in the worktree is committed. What is there when they end and is not in that commit is
+When checks begin, all that can be committed is committed. What is there when they end and is not in that commit is
 theirs; a ref keeps it. A path that is still as they left it is not work, whoever looks later.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Collection
 
 from rekindle.adapters import work_tree
+from rekindle.adapters.changes import differing
+from rekindle.adapters.feature_git.containing import changes
+from rekindle.adapters.feature_git.keeping import saved
 from rekindle.adapters.feature_git.place import Place
 from rekindle.core.feature import naming
-from rekindle.ports.errors import GitFailed
-
-#: Snapshots of what checks left are for comparing, so nothing is too large for them.
-_NO_LIMIT = 1 << 62
 
 
 def begin(place: Place, task: str, tree: str, tip: str) -> None:
@@ -28,33 +29,25 @@ def put_back(place: Place, task: str, tree: str) -> tuple[str, ...]:
 
     What the check made of them is kept. What is new in the worktree stays there.
     """
-    git = place.at(tree)
-    changed = [path for path in git.output("diff", "--name-only", "-z", "HEAD").split(b"\0") if path]
-    if not changed:
+    left = _saved(place, task, tree)
+    if left is None:
         return ()
-    left = saved(place, tree, f"What a check of task {task} made of its worktree")
-    if left is not None:
-        place.put_ref(_kept(place, task, left), left)
-    git.output("reset", "--quiet", "--hard", "--no-recurse-submodules")
-    return tuple(path.decode("utf-8", "replace") for path in changed)
-
-
-def _kept(place: Place, task: str, commit: str) -> str:
-    return naming.kept_ref(place.feature, "left", f"{naming.branch_word(task)}-{commit[:12]}")
+    changed = [path for path, one in changes(place.git, f"{left}^", left).items() if one.is_of_old]
+    if changed:
+        _keep(place, task, left)
+        _take_out(place, tree, changed)
+    return _names(changed)
 
 
 def end(place: Place, task: str, tree: str) -> tuple[str, ...]:
     """Checks have ended: remember the worktree as they left it. Returns the files that they left or changed."""
-    head = place.at(tree).line("rev-parse", "HEAD")
-    if head is None:
-        raise GitFailed(f"{tree} has no commit", "see what `git status` says there")
-    left = saved(place, tree, f"What the checks of task {task} left in its worktree")
+    left = _saved(place, task, tree)
     ref = naming.left_ref(place.feature, task)
     if left is None:
         place.drop_ref(ref)
         return ()
     place.put_ref(ref, left)
-    return tuple(path.decode("utf-8", "replace") for path in _differing(place, head, left))
+    return _names(differing(place.git, f"{left}^", left))
 
 
 def of(place: Place, task: str, tree: str) -> frozenset[bytes]:
@@ -64,53 +57,64 @@ def of(place: Place, task: str, tree: str) -> frozenset[bytes]:
     return untouched(place, tree, left) if left is not None and left != head else frozenset()
 
 
+def untouched(place: Place, tree: str, left: str) -> frozenset[bytes]:
+    """The paths of a worktree that checks changed and that are just as they left them."""
+    found = changes(place.git, f"{left}^", left)
+    top = os.fsencode(tree)
+    gone = {path for path, one in found.items() if not one.is_of_new and not os.path.lexists(os.path.join(top, path))}
+    files = [path for path, one in found.items() if one.is_of_new and _is_file(os.path.join(top, path))]
+    hashed = place.at(tree).output("hash-object", "--stdin-paths", stdin=b"".join(path + b"\n" for path in files))
+    blobs = zip(files, hashed.decode().split(), strict=True)
+    return frozenset(path for path, blob in blobs if found[path].new == blob) | gone
+
+
 def put_away(place: Place, task: str, tree: str) -> str | None:
-    """Take what checks left out of a worktree that has nothing else to lose; returns the ref that keeps it."""
-    left = saved(place, tree, f"What the checks of task {task} left in its worktree")
+    """Take what checks left out of a worktree that has no other work; returns the ref that keeps it.
+
+    Taken out is only what the ref has: a file that no commit can have stays where it is.
+    """
+    left = _saved(place, task, tree)
     if left is None:
         return None
-    ref = _kept(place, task, left)
-    place.put_ref(ref, left)
-    git = place.at(tree)
-    git.output("reset", "--quiet", "--hard", "--no-recurse-submodules")
-    git.output("clean", "--quiet", "-d", "--force")
+    ref = _keep(place, task, left)
+    _take_out(place, tree, differing(place.git, f"{left}^", left))
     return ref
 
 
-def untouched(place: Place, tree: str, left: str) -> frozenset[bytes]:
-    """The paths of a worktree that differ from its commit and are just as checks left them."""
-    git = place.at(tree)
-    paths = _differing(place, f"{left}^", left)
-    listed = git.output("ls-tree", "-r", "-z", "--full-tree", left).split(b"\0")[:-1]
-    blobs = {path: about.split(b" ")[2] for about, _, path in (entry.partition(b"\t") for entry in listed)}
+def _saved(place: Place, task: str, tree: str) -> str | None:
+    return saved(place, tree, f"What the checks of task {task} left in its worktree")
+
+
+def _keep(place: Place, task: str, commit: str) -> str:
+    ref = naming.kept_ref(place.feature, "left", f"{naming.branch_word(task)}-{commit[:12]}")
+    place.put_ref(ref, commit)
+    return ref
+
+
+def _take_out(place: Place, tree: str, paths: Collection[bytes]) -> None:
+    """Have these paths of a worktree as its commit has them; what that has not goes."""
+    git = place.at(tree).with_variables(GIT_LITERAL_PATHSPECS="1")
     top = os.fsencode(tree)
-    gone = {path for path in paths if path not in blobs and not os.path.lexists(os.path.join(top, path))}
-    files = [path for path in paths if path in blobs and _is_file(os.path.join(top, path)) and b"\n" not in path]
-    hashed = git.output("hash-object", "--stdin-paths", stdin=b"".join(path + b"\n" for path in files)).split()
-    return frozenset(path for path, blob in zip(files, hashed, strict=True) if blobs[path] == blob) | gone
+    git.output("reset", "--quiet", "--mixed")
+    known = set(git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD").split(b"\0"))
+    for path in paths:
+        place_of = os.path.join(top, path)
+        if path not in known and not work_tree.is_gone(top, path) and not _is_folder(place_of):
+            os.unlink(place_of)
+            with contextlib.suppress(OSError):
+                os.removedirs(os.path.dirname(place_of))
+    if back := [path for path in paths if path in known]:
+        words = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        git.output("checkout", "--quiet", "HEAD", *words, stdin=b"\0".join(back))
 
 
 def _is_file(path: bytes) -> bool:
-    return os.path.isfile(path) and not os.path.islink(path)
+    return os.path.isfile(path) and not os.path.islink(path) and b"\n" not in path
 
 
-def saved(place: Place, tree: str, message: str) -> str | None:
-    """A commit of a worktree as it is, on top of its HEAD; None if nothing is in it that HEAD has not. Moves no ref."""
-    git = place.at(tree)
-    now = _written(tree)
-    if now == git.line("rev-parse", "HEAD^{tree}"):
-        return None
-    head = git.line("rev-parse", "HEAD")
-    return place.commit_tree(now, [head] if head is not None else [], message)
+def _is_folder(path: bytes) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
-def _written(tree: str) -> str:
-    found = work_tree.find(tree)
-    if found is None:
-        raise GitFailed(f"{tree} is no worktree any more", "move it away, then resume the feature")
-    return work_tree.write(found, "leftovers", _NO_LIMIT, None).id
-
-
-def _differing(place: Place, one: str, other: str) -> list[bytes]:
-    told = place.git.output("diff-tree", "-r", "-z", "--name-only", "--no-renames", one, other)
-    return [path for path in told.split(b"\0") if path]
+def _names(paths: Collection[bytes]) -> tuple[str, ...]:
+    return tuple(path.decode("utf-8", "replace") for path in sorted(paths))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
+from rekindle.adapters.changes import differing
 from rekindle.adapters.feature_git.place import Place
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import Done
@@ -92,12 +93,8 @@ def _has_all(place: Place, tip: str, before: str | None, after: str) -> bool:
     """Whether every file that changed between two commits is in `tip` as it was after."""
     if before is None:
         return False
-    changed = set(_names(place, before, after))
-    return bool(changed) and changed.isdisjoint(_names(place, after, tip))
-
-
-def _names(place: Place, one: str, other: str) -> list[bytes]:
-    return place.git.output("diff-tree", "-r", "-z", "--name-only", "--no-renames", one, other).split(b"\0")[:-1]
+    changed = differing(place.git, before, after)
+    return bool(changed) and changed.isdisjoint(differing(place.git, after, tip))
 
 
 def restore(place: Place, task: str, branch: str, tip: str) -> None:

@@ -9,7 +9,7 @@ import time
 
 from rekindle.adapters import restoring, snapshots, withheld, work_tree
 from rekindle.adapters.feature_git import leftovers, strays
-from rekindle.adapters.feature_git.homes import obstacle, registered_at
+from rekindle.adapters.feature_git.homes import in_the_way, obstacle, registered_at
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, Place
 from rekindle.adapters.git import Git
@@ -139,6 +139,16 @@ def cleared_of_unfinished(place: Place, path: str) -> list[Registered]:
     place.git.run("worktree", "unlock", half.path)
     place.git.run("worktree", "remove", "--force", half.path)
     return registered(place.git)
+
+
+def add_detached(place: Place, path: str, commit: str, known: Registered | None) -> None:
+    """Make a worktree of the feature's own at a commit. `known` is what git has registered there."""
+    blocked = in_the_way(path)
+    if blocked is not None:
+        raise blocked
+    os.makedirs(place.trees, exist_ok=True)
+    again = ["--force"] if known is not None else []
+    add_worktree(place.git, path, *again, "--detach", path, commit)
 
 
 def mend(place: Place, path: str) -> None:

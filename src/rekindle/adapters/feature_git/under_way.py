@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from rekindle.adapters import withheld
+from rekindle.adapters.changes import differing
 from rekindle.adapters.feature_git.place import DURABLE, Place
 from rekindle.adapters.git import Git
 from rekindle.core.feature import naming
@@ -58,17 +59,11 @@ def _committed(git: Git, head: str, target: str) -> Merging | None:
 
 def _marked(git: Git, head: str, target: str, tip: str) -> tuple[str, ...]:
     """The files of a merge that differ from both sides and have conflict markers that neither side has."""
-    ours, theirs = (_differing(git, side, head) for side in (target, tip))
-    both = sorted(ours & theirs)
+    both = sorted(os.fsdecode(path) for path in differing(git, target, head) & differing(git, tip, head))
     if not both:
         return ()
     known = _with_markers(git, target, both) | _with_markers(git, tip, both)
     return tuple(sorted(_with_markers(git, head, both) - known))
-
-
-def _differing(git: Git, side: str, head: str) -> set[str]:
-    told = git.output("diff-tree", "-r", "-z", "--name-only", "--no-renames", side, head)
-    return set(told.decode("utf-8", "surrogateescape").split("\0")[:-1])
 
 
 def _with_markers(git: Git, commit: str, names: list[str]) -> set[str]:
