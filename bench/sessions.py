@@ -21,11 +21,11 @@ from bench.appending import _AGENT, _DATA, _PANE, _plainly, _race
 from bench.measured import Disagreement, Measured, in_turn, rounded
 from bench.stage import Stage
 from rekindle.adapters.sql_store.open import open_store
-from rekindle.api.places import Places
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import evolve
 from rekindle.keeper import launch
 from rekindle.keeper.client import Client
+from rekindle.places import Places
 from rekindle.settings import load
 
 _LIMIT = 15e6
@@ -165,7 +165,7 @@ def _daemon(stage: Stage, home: str | None = None) -> Iterator[str]:
     places = Places(load(environment, None))
     read, write = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "rekindle.cli.entry", "serve"],
+        [sys.executable, "-m", "rekindle.doors.cli.entry", "serve"],
         env={**environment, "REKINDLE_READY_FD": str(write)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

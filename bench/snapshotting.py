@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.measured import Disagreement, Measured, in_turn
 from bench.stage import Stage
-from rekindle.adapters.snapshots import take
+from rekindle.adapters.snapshots.taking import take
 
 _SESSION = "bench"
 _FOLDERS = 200

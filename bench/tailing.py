@@ -23,9 +23,9 @@ from typing import Any
 
 from bench.measured import Disagreement, Measured, rounded
 from bench.stage import ROOT, Stage
-from rekindle.adapters.records import VaultRecords
 from rekindle.adapters.vault.follower import Follower
-from rekindle.agents.scripted_transcript import ScriptedTranscript
+from rekindle.adapters.vault.records import VaultRecords
+from rekindle.agents.scripted.transcript import ScriptedTranscript
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import create
 from rekindle.core.session.state import Session

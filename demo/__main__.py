@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rekindle.api.places import Places
 from rekindle.keeper import launch
+from rekindle.places import Places
 from rekindle.settings import load
 
 BIN = Path(sys.executable).parent

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.dialect import OpenState
-from rekindle.agents.observation import Observation
+from rekindle.agents.base.dialect import OpenState
+from rekindle.agents.base.observation import Observation
 
 GOLDEN = Path(__file__).parent / "unit" / "acp" / "golden"
 GENERATION = 3

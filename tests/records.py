@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rekindle.agents.transcript import OneBranch, Record, Repaired
+from rekindle.agents.base.transcript import OneBranch, Record, Repaired
 
 _LINE = re.compile(rb"[ua]:[^;:\0]*;")
 
 
 class LineDialect(OneBranch):
-    """See `rekindle.agents.transcript.TranscriptDialect`."""
+    """See `rekindle.agents.base.transcript.TranscriptDialect`."""
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
         return f"{environment['AGENT_HOME']}/{token}.txt"

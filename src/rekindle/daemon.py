@@ -18,27 +18,27 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rekindle.adapters import daemon_log
-from rekindle.adapters.conversation import said
-from rekindle.adapters.keeper_process import KeeperProcesses
-from rekindle.adapters.records import VaultRecords
+from rekindle.adapters.keepers.keeper_process import KeeperProcesses
+from rekindle.adapters.keepers.tmux import Terminals
+from rekindle.adapters.machine import daemon_log
+from rekindle.adapters.session_folder.conversation import said
+from rekindle.adapters.session_folder.rebuild import put_back, rebuild
+from rekindle.adapters.snapshots.tree_snapshots import TreeSnapshots
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
-from rekindle.adapters.sql_store.rebuild import put_back, rebuild
 from rekindle.adapters.sql_store.store import SqlStore
-from rekindle.adapters.tmux import Terminals
-from rekindle.adapters.tree_snapshots import TreeSnapshots
-from rekindle.adapters.workplace import LocalWorkplace
+from rekindle.adapters.vault.records import VaultRecords
+from rekindle.adapters.workplace.workplace import LocalWorkplace
 from rekindle.agents.registry import AGENTS, DEFAULT
-from rekindle.api.beginnings import Beginnings
-from rekindle.api.features import Features, Means
-from rekindle.api.journals import JournalWriters
-from rekindle.api.operations import operations
-from rekindle.api.places import Places
-from rekindle.api.questions import Questions
-from rekindle.api.relocation import Relocations
-from rekindle.api.server import Server
-from rekindle.api.service import Service
+from rekindle.app.beginnings import Beginnings
+from rekindle.app.features import Features, Means
+from rekindle.app.journals import JournalWriters
+from rekindle.app.questions import Questions
+from rekindle.app.relocation import Relocations
+from rekindle.app.service import Service
 from rekindle.core.session.standing import rests
+from rekindle.doors.socket.operations import operations
+from rekindle.doors.socket.server import Server
+from rekindle.places import Places
 from rekindle.ports.errors import OwnedError
 from rekindle.ports.journal import Journal
 from rekindle.ports.store import StoreError

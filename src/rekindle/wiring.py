@@ -7,15 +7,16 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rekindle import settings as settings_
-from rekindle.adapters import exclude, repository, run_owner
 from rekindle.adapters.feature_git.git_feature import Worktrees
-from rekindle.adapters.files import EVENTS
+from rekindle.adapters.git import exclude, repository
+from rekindle.adapters.journal_file import run_owner
 from rekindle.adapters.journal_file.journal import FileJournal
 from rekindle.adapters.journal_file.ledger import Ledger
 from rekindle.adapters.journal_file.scan import FeatureScan
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.analysis import Analysis, analyse
 from rekindle.core.names import why_not
+from rekindle.files import EVENTS
 from rekindle.ports.errors import BadName, ForeignRepository, NoFeature, NoRepository, NoSuchFeature
 from rekindle.ports.journal import Sync
 

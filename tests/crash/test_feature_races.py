@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from rekindle.adapters import run_owner
 from rekindle.adapters.feature_git.git_feature import GitFeature
-from rekindle.api.features import Features, Means
-from rekindle.api.journals import JournalWriters
-from rekindle.api.relocation import Relocations
+from rekindle.adapters.journal_file import run_owner
+from rekindle.app.features import Features, Means
+from rekindle.app.journals import JournalWriters
+from rekindle.app.relocation import Relocations
 from rekindle.core.journal.analysis import Analysis
 from rekindle.ports.errors import OwnedError, QuestionError, RekindleError
 from rekindle.ports.journal import Journal

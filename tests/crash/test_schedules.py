@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.kind import AgentKind
+from rekindle.agents.base.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.history import request_of
 from rekindle.core.session.state import State

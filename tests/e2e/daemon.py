@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rekindle.adapters.keeper_process import stamp
-from rekindle.api.client import is_served
-from rekindle.api.places import Places
+from rekindle.adapters.keepers.keeper_process import stamp
+from rekindle.doors.socket.client import is_served
 from rekindle.keeper import launch
+from rekindle.places import Places
 from rekindle.settings import load
 
 BIN = Path(sys.executable).parent

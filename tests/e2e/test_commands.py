@@ -231,7 +231,7 @@ def test_abandon_ends_an_interrupted_run_for_good(scratch: Scratch) -> None:
 
 
 def test_a_run_that_a_process_holds_is_not_interrupted_and_not_abandoned(scratch: Scratch) -> None:
-    from rekindle.adapters import run_owner
+    from rekindle.adapters.journal_file import run_owner
 
     scratch.put("auth", journal(line("session.start", "a")))
     held = run_owner.hold(str(scratch.journal().parent), "a")

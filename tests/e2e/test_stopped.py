@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.process_identity import is_stopped
+from rekindle.adapters.machine.process_identity import is_stopped
 from tests.e2e.daemon import Machine, is_running, until
 
 pytestmark = pytest.mark.timeout(240)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.tmux import Terminals, name
+from rekindle.adapters.keepers.tmux import Terminals, name
 from rekindle.keeper.processes import ProcessId, id_of
 from tests.e2e.daemon import BIN, Machine, is_running, until
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
-from rekindle.agents.acknowledged import Lacking
-from rekindle.agents.preflight import decide
-from rekindle.agents.transcript import Record, TranscriptDialect, extends
+from rekindle.agents.base.acknowledged import Lacking
+from rekindle.agents.base.preflight import decide
+from rekindle.agents.base.transcript import Record, TranscriptDialect, extends
 from rekindle.core.session.state import Session
 from rekindle.ports.records import Checked, Compared
 

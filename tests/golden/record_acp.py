@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rekindle.agents import observation as o
+from rekindle.agents.base import observation as o
 from rekindle.agents.registry import AGENTS
 from tests.real import guard
 from tests.real.acp_stage import SETUPS, prepare

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.agents import observation as o
-from rekindle.agents.dialect import Dialect, fold
-from rekindle.agents.framing import Framer
+from rekindle.agents.base import observation as o
+from rekindle.agents.base.dialect import Dialect, fold
+from rekindle.agents.base.framing import Framer
 from rekindle.agents.registry import AGENTS
 
 FOLDER = Path(__file__).parent / "acp"

@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rekindle.agents.base.framing import Framer, Line
+from rekindle.agents.base.observation import Observation, Said, TurnFailed, TurnFinished
 from rekindle.agents.claude import messages
 from rekindle.agents.claude.dialect import ClaudeDialect
-from rekindle.agents.framing import Framer, Line
-from rekindle.agents.observation import Observation, Said, TurnFailed, TurnFinished
 from tests.golden.claude_samples import STREAMS
 
 FOLDER = Path(__file__).parent / "claude"

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
+from rekindle.agents.base.transcript import Repaired, extends
 from rekindle.agents.claude.transcript import ClaudeTranscript
-from rekindle.agents.transcript import Repaired, extends
 from tests.golden.claude_samples import TRANSCRIPTS
 
 DIALECT = ClaudeTranscript()

@@ -71,11 +71,16 @@ def starter() -> Starter:
 
 def serve() -> None:
     """Fork for each order on standard input, and answer with the exit status, until nobody orders any more."""
-    import rekindle.cli.commands as commands
+    import rekindle.doors.cli.commands as commands
 
     for found in pkgutil.iter_modules(commands.__path__):
         importlib.import_module(f"{commands.__name__}.{found.name}")
-    for name in ("rekindle.cli.app", "rekindle.cli.entry", "rekindle.cli.status", "rekindle.hooks.client"):
+    for name in (
+        "rekindle.doors.cli.app",
+        "rekindle.doors.cli.entry",
+        "rekindle.doors.cli.status",
+        "rekindle.hooks.client",
+    ):
         importlib.import_module(name)
     for line in sys.stdin:
         order = json.loads(line)
@@ -111,7 +116,7 @@ def _become(order: dict[str, Any]) -> None:
         sys.argv = order["argv"]
         if order["argv"][0] == "rekindle-hook":
             importlib.import_module("rekindle.hooks.client").main()
-        importlib.import_module("rekindle.cli.entry").main()
+        importlib.import_module("rekindle.doors.cli.entry").main()
     except SystemExit as leave:
         status = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     except BaseException:

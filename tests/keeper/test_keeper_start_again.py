@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.keeper_process import KeeperProcesses, stamp
+from rekindle.adapters.keepers.keeper_process import KeeperProcesses, stamp
 from rekindle.keeper import lockfile
 from rekindle.keeper.launch import end_leftovers, find_leftovers, is_alive, read_identity, wait_until_gone
 from rekindle.keeper.processes import ProcessId, is_running, send_signal

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.agents import fields
 from rekindle.agents.acp import messages
 from rekindle.agents.acp.decoding import Request, Response, decode
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.dialect import OpenState, Outgoing, fold
-from rekindle.agents.framing import Framer, Line
+from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import OpenState, Outgoing, fold
+from rekindle.agents.base.framing import Framer, Line
 from tests.acp_conversations import GENERATION, Received, Sent, Step, feed, golden_names, live, read_golden
 
 TOKENS = st.sampled_from(["s-1", "s-2"])

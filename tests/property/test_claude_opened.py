@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekindle.agents.acknowledged import Lacking, Spoken, lacking
+from rekindle.agents.base.acknowledged import Lacking, Spoken, lacking
+from rekindle.agents.base.preflight import decide
 from rekindle.agents.claude.opened import Rule, above, opened
 from rekindle.agents.claude.spoken import spoken, told
 from rekindle.agents.claude.transcript import ClaudeTranscript
-from rekindle.agents.preflight import decide
 from tests.golden.claude_samples import STREAMS, TRANSCRIPTS
 from tests.real.claude_trees import Tree
 

@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rekindle.agents.base.transcript import Repaired, extends
 from rekindle.agents.claude.transcript import ClaudeTranscript
-from rekindle.agents.transcript import Repaired, extends
 from tests.golden.claude_samples import TRANSCRIPTS
 
 DIALECT = ClaudeTranscript()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.cli.status import session_lines
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Limits, Usage
 from rekindle.core.session.listing import OVER, Listing, listing
@@ -13,6 +12,7 @@ from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
+from rekindle.doors.cli.status import session_lines
 from tests.property.test_session_machine import FACTS, begun, folded
 
 POLICIES = st.sampled_from(["ask", "continue", "never"])

@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rekindle.agents import observation as o
-from rekindle.agents.dialect import Outgoing
-from rekindle.agents.framing import Framer, Line
-from rekindle.agents.kind import AgentKind, Start
+from rekindle.agents.base import observation as o
+from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.framing import Framer, Line
+from rekindle.agents.base.kind import AgentKind, Start
 from rekindle.keeper.launch import end_leftovers
 from rekindle.keeper.spec import STAMP_VARIABLE
 

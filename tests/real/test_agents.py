@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.agents import observation as o
+from rekindle.agents.base import observation as o
 from rekindle.agents.registry import AGENTS
 from tests.e2e.daemon import Machine
 from tests.real.acp_stage import SETUPS, AcpStage

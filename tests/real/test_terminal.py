@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.tmux import name
+from rekindle.adapters.keepers.tmux import name
 from tests.e2e.daemon import Machine, until
 from tests.real.models.server import ModelServer
 from tests.real.programs import program

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from rekindle.adapters.records import VaultRecords
-from rekindle.agents.scripted_transcript import ScriptedTranscript
-from rekindle.agents.transcript import NoPlace, extends
+from rekindle.adapters.vault.records import VaultRecords
+from rekindle.agents.base.transcript import NoPlace, extends
+from rekindle.agents.scripted.transcript import ScriptedTranscript
 from rekindle.core.session import facts as f
 from rekindle.scripted import transcript
 from rekindle.scripted.__main__ import _home

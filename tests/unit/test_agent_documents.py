@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.agent_programs import check, path_of, version_of
-from rekindle.agents import kinds, registry
-from rekindle.agents.kind import Start
+from rekindle import agents
+from rekindle.adapters.machine.agent_programs import check, path_of, version_of
+from rekindle.agents import registry
+from rekindle.agents.base.kind import Start
 from tests.real.documents import PAGE, renewed
 from tests.real.results import outcomes, page
 
@@ -34,10 +35,13 @@ def program(folder: Path, name: str, *lines: str) -> dict[str, str]:
 
 def test_the_example_of_the_guide_is_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = GUIDE.read_text().split("```python\n")[1].split("```")[0]
-    (tmp_path / "mine.py").write_text(code)
-    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text("")
+    (tmp_path / "mine" / "kind.py").write_text(code)
+    monkeypatch.setattr(agents, "__path__", [*agents.__path__, str(tmp_path)])
     kind = registry.found()["mine"]
-    del sys.modules["rekindle.agents.kinds.mine"]
+    for name in ("rekindle.agents.mine.kind", "rekindle.agents.mine"):
+        del sys.modules[name]
     assert kind.argv(Start(how="new", token=None, model="m")) == ("mine-agent", "--acp", "--model", "m")
     assert kind.refused(("--resume",)) == "--resume"
     missing = check(kind, {"PATH": str(tmp_path / "nowhere")})

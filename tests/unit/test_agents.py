@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from rekindle.agents.kind import Start
+from rekindle.agents.base.kind import Start
+from rekindle.agents.base.transcript import NoPlace
 from rekindle.agents.registry import AGENTS, DEFAULT
-from rekindle.agents.transcript import NoPlace
 
 NEW = Start(how="new", token=None)
 LINES = {

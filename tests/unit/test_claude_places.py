@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rekindle.agents.base.transcript import NoPlace
 from rekindle.agents.claude.transcript import ClaudeTranscript
-from rekindle.agents.transcript import NoPlace
 
 TOKEN = "00000000-0000-4000-8000-000000000000"
 LONG = "/home/dev/long/" + "a" * 100 + "/"

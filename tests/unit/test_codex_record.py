@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rekindle.agents.codex_transcript import CodexTranscript
+from rekindle.agents.codex.transcript import CodexTranscript
 
 DIALECT = CodexTranscript()
 

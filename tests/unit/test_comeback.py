@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from rekindle.agents.acknowledged import Lacking
+from rekindle.agents.base.acknowledged import Lacking
 from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation

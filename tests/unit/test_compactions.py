@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import agent_database
-from rekindle.agents.codex_transcript import new_place
-from rekindle.agents.opencode_record import OpenCodeRows
+from rekindle.adapters.vault import agent_database
+from rekindle.agents.codex.transcript import new_place
+from rekindle.agents.opencode.record import OpenCodeRows
 from rekindle.agents.registry import AGENTS
 from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f

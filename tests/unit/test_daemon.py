@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rekindle import daemon
-from rekindle.adapters.records import VaultRecords
+from rekindle.adapters.vault.records import VaultRecords
 from rekindle.runtime.supervisor import Supervisor
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rekindle.adapters.daemon_log import BoundedLog, Repeated
+from rekindle.adapters.machine.daemon_log import BoundedLog, Repeated
 
 
 def record(message: str, level: int = logging.ERROR) -> logging.LogRecord:
@@ -38,7 +38,7 @@ def test_many_different_faults_are_not_all_remembered() -> None:
 def test_the_log_has_two_files_at_most_and_standard_error_follows_it(tmp_path: Path) -> None:
     code = """
 import logging, os, sys
-from rekindle.adapters.daemon_log import BoundedLog
+from rekindle.adapters.machine.daemon_log import BoundedLog
 os.umask(0)
 handler = BoundedLog(sys.argv[1], largest=10_000)
 for number in range(1000):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rekindle.cli.feature_progress import Board, duration, fitting
+from rekindle.doors.cli.feature_progress import Board, duration, fitting
 
 
 def told(count: int, **first: Any) -> dict[str, Any]:

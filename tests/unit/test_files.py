@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import files
+from rekindle import files
 
 
 def test_a_large_file_is_read_without_copying_what_was_read_before(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters.records import VaultRecords
+from rekindle.adapters.vault.records import VaultRecords
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.gemini_transcript import GeminiMeaning
-from rekindle.agents.json_lines import JsonLines
-from rekindle.agents.kind import AgentKind
+from rekindle.agents.base.json_lines import JsonLines
+from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.gemini.transcript import GeminiMeaning
 from rekindle.core.effects import Launch, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.plan import plan

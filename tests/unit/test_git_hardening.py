@@ -14,14 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import exclude, git_config, repository, snapshots, worktrees
-from rekindle.adapters.changes import look
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.adapters.feature_git.orphans import orphans
-from rekindle.adapters.git import Git
+from rekindle.adapters.git import config as git_config
+from rekindle.adapters.git import exclude, linked_worktrees, repository
+from rekindle.adapters.git.git import Git
 from rekindle.adapters.moving import bundle
-from rekindle.adapters.restoring import restore
-from rekindle.adapters.thinning import thin
+from rekindle.adapters.snapshots import taking
+from rekindle.adapters.snapshots.changes import look
+from rekindle.adapters.snapshots.restoring import restore
+from rekindle.adapters.snapshots.thinning import thin
 from rekindle.core.feature.progress import Progress
 from rekindle.core.masking import Masker
 from rekindle.ports.errors import GitFailed, RekindleError
@@ -211,18 +213,18 @@ def everything(stage: Stage) -> None:
     steps: list[Callable[[], object]] = [
         lambda: exclude.is_tracked(root, "docs"),
         lambda: exclude.keep_untracked(repo, os.path.join(root, ".claude", "progress")),
-        lambda: snapshots.take(root, SESSION, "begin", NOW),
+        lambda: taking.take(root, SESSION, "begin", NOW),
         stage.touch,
-        lambda: snapshots.take(root, SESSION, "more", NOW + 1),
-        lambda: snapshots.difference(root, SESSION),
-        lambda: snapshots.difference(root, SESSION, "~1", "~0"),
+        lambda: taking.take(root, SESSION, "more", NOW + 1),
+        lambda: taking.difference(root, SESSION),
+        lambda: taking.difference(root, SESSION, "~1", "~0"),
         lambda: look(root, SESSION),
         lambda: restore(root, SESSION, "~1", None, NOW + 2),
         lambda: restore(root, SESSION, None, str(stage.folder / "laid-out"), NOW + 3),
         lambda: bundle.write(root, SESSION, str(stage.folder / "b"), str(stage.folder / "scratch"), Masker()),
         lambda: bundle.fetch(root, str(stage.folder / "b"), SESSION, "0000000001"),
         lambda: thin(root, SESSION, NOW + 4),
-        lambda: worktrees.make(root, "one"),
+        lambda: linked_worktrees.make(root, "one"),
         lambda: list(orphans(root, os.path.join(root, ".worktrees"), [], [])),
     ]
     feature = GitFeature(repo, "shop", Worktrees())

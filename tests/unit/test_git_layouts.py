@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import private_index, repository, snapshots, worktrees
+from rekindle.adapters.git import linked_worktrees, private_index, repository
+from rekindle.adapters.snapshots import taking
 from rekindle.ports.errors import ForeignRepository, GitFailed
 
 SESSION = "abcdef0123"
@@ -53,7 +54,7 @@ def test_a_work_tree_elsewhere_is_refused_however_it_is_written(
     with (repo / ".git" / file).open("a") as config:
         config.write(text.replace("{}", str(outside)))
     with pytest.raises(ForeignRepository, match="somewhere else"):
-        snapshots.take(str(repo), SESSION, "test", time.time())
+        taking.take(str(repo), SESSION, "test", time.time())
 
 
 def test_nothing_is_written_or_removed_through_a_link_in_the_git_folder(repo: Path, tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_nothing_is_written_or_removed_through_a_link_in_the_git_folder(repo: Pa
     (repo / ".git" / "rekindle").symlink_to(outside)
     (repo / "a.txt").write_text("changed\n")
     with pytest.raises(GitFailed, match="symbolic link"):
-        snapshots.take(str(repo), SESSION, "test", time.time())
+        taking.take(str(repo), SESSION, "test", time.time())
     private_index.clean(str(repo / ".git"), time.time())
     assert sorted(os.listdir(outside)) == ["index-of-photos", "tmp-letters"]
 
@@ -80,12 +81,12 @@ def test_a_git_file_with_more_than_one_line_is_refused(repo: Path, told: bytes) 
 
 
 def test_a_worktree_whose_maker_was_killed_gets_its_files(repo: Path) -> None:
-    path = repo / worktrees.FOLDER / "w"
-    branch = worktrees.make(str(repo), "w").branch
+    path = repo / linked_worktrees.FOLDER / "w"
+    branch = linked_worktrees.make(str(repo), "w").branch
     assert branch is not None
     _git(repo, "worktree", "remove", str(path))
     _git(repo, "worktree", "add", "-q", "--no-checkout", "--lock", "--reason", "initializing", str(path), branch)
     assert not (path / "a.txt").exists()
-    worktrees.make(str(repo), "w")
+    linked_worktrees.make(str(repo), "w")
     assert (path / "a.txt").read_text() == "a\n"
     assert "locked" not in _git(repo, "worktree", "list", "--porcelain")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rekindle.adapters import handovers
+from rekindle.adapters.session_folder import handovers
 from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import evolve

@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters import identity, repository
-from rekindle.adapters.relocating import carry_records
-from rekindle.adapters.repository import Repository
-from rekindle.agents.places import record_place
+from rekindle.adapters.git import identity, repository
+from rekindle.adapters.git.repository import Repository
+from rekindle.adapters.vault.relocating import carry_records
+from rekindle.agents.base.places import record_place
 from rekindle.core.identity import Identity, Seen, carried, judge
 from rekindle.core.session.state import Session
 from tests.unit.feature.repositories import make

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters import ancestry
-from rekindle.adapters.ancestry import line, standing_of
+from rekindle.adapters.machine import ancestry
+from rekindle.adapters.machine.ancestry import line, standing_of
 from rekindle.core.inside import Ancestor, harmless, may_ask, standing
 
 #: Its first thread ends, so that it looks like a zombie; another one starts a child and stays.

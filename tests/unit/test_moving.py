@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters import snapshots
 from rekindle.adapters.moving.export import export
 from rekindle.adapters.moving.importing import Place, put_in_place
+from rekindle.adapters.session_folder.rebuild import rebuild, write_session_file
+from rekindle.adapters.snapshots import taking
 from rekindle.adapters.sql_store.codec import encode_fact
-from rekindle.adapters.sql_store.rebuild import rebuild, write_session_file
 from rekindle.core.moving import FOLDER, Manifest, at_rest, folded, is_id, moved, why_not_member
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
@@ -63,7 +63,7 @@ def test_no_path_of_an_archive_leads_out_of_its_folder(text: str) -> None:
 @given(st.text(max_size=45))
 def test_an_id_can_be_a_folder_and_a_ref(text: str) -> None:
     if is_id(text):
-        assert text.isalnum() and "/" not in text and snapshots.namespace_of(text) == f"refs/rekindle/{text}/"
+        assert text.isalnum() and "/" not in text and taking.namespace_of(text) == f"refs/rekindle/{text}/"
 
 
 class Ground:
@@ -84,7 +84,7 @@ class Ground:
         assert session is not None and session.token is not None
         self.record = self.home / f"{session.token}.jsonl"
         self.record.write_text('{"kind":"user","text":"do it"}\n')
-        assert snapshots.take(str(self.repo), "s1", "turn 1 has ended", 1.0) is not None
+        assert taking.take(str(self.repo), "s1", "turn 1 has ended", 1.0) is not None
 
     def git(self, *words: str) -> str:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.home)}

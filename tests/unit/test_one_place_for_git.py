@@ -9,13 +9,13 @@ from pathlib import Path
 import rekindle
 
 SOURCE = Path(rekindle.__file__).parent
-PLACE = "adapters/git_process.py"
+PLACE = "adapters/git/process.py"
 #: Modules that start programs, and none of them git: agents, commands that a person or a plan names, tmux, the keeper.
 STARTERS = {
     PLACE,
-    "adapters/agent_programs.py",
-    "adapters/commands.py",
-    "api/client.py",
+    "adapters/machine/agent_programs.py",
+    "adapters/machine/commands.py",
+    "doors/socket/client.py",
     "cli/commands/doctor.py",
     "cli/terminals.py",
     "keeper/agent.py",
@@ -51,7 +51,7 @@ def _starts_programs(tree: ast.Module) -> bool:
 
 def test_only_known_modules_start_programs() -> None:
     found = {name for name, tree in _modules() if _starts_programs(tree)}
-    assert found == STARTERS, "does a new one start git? then it has to go through adapters/git_process.py"
+    assert found == STARTERS, "does a new one start git? then it has to go through adapters/git/process.py"
 
 
 def test_no_other_module_spells_a_git_command() -> None:

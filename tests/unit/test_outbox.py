@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from rekindle.api.journals import JournalWriters
+from rekindle.app.journals import JournalWriters
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.event import Event
 from rekindle.core.session import facts as f

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import ownership, repository
+from rekindle.adapters.git import ownership, repository
 from rekindle.ports.errors import ForeignRepository
 
 SOMEBODY = 65534

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import approvals
+from rekindle.adapters.git import approvals
 from rekindle.adapters.journal_file.ledger import Ledger
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import repository
+from rekindle.adapters.git import repository
 from rekindle.ports.errors import ForeignRepository
 
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekindle.adapters.conversation import Conversation, Entry
 from rekindle.adapters.search.documents import LONGEST, documents
 from rekindle.adapters.search.index import SearchFailed, SearchIndex
+from rekindle.adapters.session_folder.conversation import Conversation, Entry
 from rekindle.core.masking import Masker
 from rekindle.core.search import CLOSE, OPEN, expression, hit, searchable
 from rekindle.keeper.input_records import InputRecord

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.git import Children
-from rekindle.adapters.restoring import restore
-from rekindle.adapters.snapshots import MOST_BYTES, Snapshot, choose, difference, listing, pin, take
-from rekindle.adapters.workplace import LocalWorkplace
+from rekindle.adapters.git.git import Children
+from rekindle.adapters.snapshots.restoring import restore
+from rekindle.adapters.snapshots.taking import MOST_BYTES, Snapshot, choose, difference, listing, pin, take
+from rekindle.adapters.workplace.workplace import LocalWorkplace
 from rekindle.core.session.facts import Created, Cut, Exited, Launched, LaunchIntended, Opened, PromptQueued, PromptSent
 from rekindle.ports.errors import BadName, GitFailed, InTheWay, NoRepository, NoSuchSnapshot, UsageError
 from tests.sessions import folded
@@ -426,7 +426,7 @@ def test_of_many_at_once_all_are_kept_in_one_line(repo: Path) -> None:
 
 
 def test_a_ref_that_stays_locked_is_told(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rekindle.adapters.snapshots._TRIES", 2)
+    monkeypatch.setattr("rekindle.adapters.snapshots.taking._TRIES", 2)
     lock = repo / ".git" / "refs" / "rekindle" / SESSION / "00000001.lock"
     lock.parent.mkdir(parents=True)
     lock.write_bytes(b"")
@@ -654,9 +654,9 @@ def test_pinned_ones_and_those_that_were_put_back_are_marked(repo: Path) -> None
 def test_all_of_it_is_on_the_disk_before_the_ref_is_made(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: set[str] = set()
     monkeypatch.setattr(
-        "rekindle.adapters.new_objects.os.fsync", lambda fd: synced.add(os.readlink(f"/proc/self/fd/{fd}"))
+        "rekindle.adapters.git.new_objects.os.fsync", lambda fd: synced.add(os.readlink(f"/proc/self/fd/{fd}"))
     )
-    monkeypatch.setattr("rekindle.adapters.snapshots._TRIES", 1)
+    monkeypatch.setattr("rekindle.adapters.snapshots.taking._TRIES", 1)
     lock = repo / ".git" / "refs" / "rekindle" / SESSION / "00000001.lock"
     lock.parent.mkdir(parents=True)
     lock.write_bytes(b"")

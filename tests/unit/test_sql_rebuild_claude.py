@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.sql_store.rebuild import Rebuilt, rebuild, write_session_file
+from rekindle.adapters.session_folder.rebuild import Rebuilt, rebuild, write_session_file
 from rekindle.adapters.vault.preflight import check
 from rekindle.adapters.vault.vault import FOLDER, Vault, spool
+from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.terminal import TerminalDialect
 from rekindle.agents.claude.dialect import ClaudeDialect
 from rekindle.agents.claude.transcript import ClaudeTranscript
-from rekindle.agents.dialect import Outgoing
 from rekindle.agents.registry import AGENTS
-from rekindle.agents.terminal import TerminalDialect
 from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
 from rekindle.core.session.plan import plan

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.kind import AgentKind
+from rekindle.agents.base.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import word

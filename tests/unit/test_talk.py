@@ -6,9 +6,9 @@ import pytest
 
 from rekindle.agents.acp import messages
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.dialect import OpenTool
-from rekindle.agents.kind import AgentKind
-from rekindle.agents.transcript import Record
+from rekindle.agents.base.dialect import OpenTool
+from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.base.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.ports.keepers import Ended
 from rekindle.runtime.talk import Talk

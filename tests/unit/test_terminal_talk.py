@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.agents.dialect import OpenTool, fold
-from rekindle.agents.framing import Framer
-from rekindle.agents.registry import AGENTS
-from rekindle.agents.terminal import (
+from rekindle.agents.base.dialect import OpenTool, fold
+from rekindle.agents.base.framing import Framer
+from rekindle.agents.base.terminal import (
     ESCAPE,
     MUTE_SECONDS,
     QUIET_SECONDS,
@@ -22,7 +21,8 @@ from rekindle.agents.terminal import (
     turn,
     typeable,
 )
-from rekindle.agents.transcript import Record
+from rekindle.agents.base.transcript import Record
+from rekindle.agents.registry import AGENTS
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.state import Session

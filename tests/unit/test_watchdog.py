@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.kind import AgentKind
+from rekindle.agents.base.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.state import Session

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import approvals, repository, snapshots
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
-from rekindle.adapters.git import Git
-from rekindle.adapters.restoring import restore
+from rekindle.adapters.git import approvals, repository
+from rekindle.adapters.git.git import Git
+from rekindle.adapters.snapshots import taking
+from rekindle.adapters.snapshots.restoring import restore
 from rekindle.core.feature.progress import Progress
 
 SESSION, NOW = "abcdef0123", 1_700_000_000.0
@@ -77,7 +78,7 @@ def every_blob(root: Path) -> bytes:
 
 def test_a_snapshot_leaves_out_what_needs_an_unapproved_filter_and_says_so(repo: Path) -> None:
     change(repo)
-    found = snapshots.take(str(repo), SESSION, "x", NOW)
+    found = taking.take(str(repo), SESSION, "x", NOW)
     assert found is not None
     assert git(repo, "show", f"{found.id}:plain") == "changed\n"
     assert git(repo, "show", f"{found.id}:secret/a") == "OPEN\n"
@@ -86,14 +87,14 @@ def test_a_snapshot_leaves_out_what_needs_an_unapproved_filter_and_says_so(repo:
     assert all("secret/" in one and "'crypt'" in one and "rekindle trust filters" in one for one in found.left_out)
     assert b"new\n" not in every_blob(repo), "the open text must not be in the repository at all"
     (repo / "plain").write_text("again\n")
-    second = snapshots.take(str(repo), SESSION, "y", NOW + 1)
+    second = taking.take(str(repo), SESSION, "y", NOW + 1)
     assert second is not None
     assert git(repo, "show", f"{second.id}:secret/a") == "OPEN\n"
 
 
 def test_a_restore_does_not_touch_what_was_left_out(repo: Path) -> None:
     change(repo)
-    assert snapshots.take(str(repo), SESSION, "x", NOW) is not None
+    assert taking.take(str(repo), SESSION, "x", NOW) is not None
     (repo / "plain").write_text("later\n")
     done = restore(str(repo), SESSION, None, None, NOW + 1)
     assert (repo / "plain").read_text() == "changed\n"
@@ -106,7 +107,7 @@ def test_a_restore_does_not_touch_what_was_left_out(repo: Path) -> None:
 def test_after_a_yes_the_filter_runs_and_a_new_definition_is_asked_about_again(repo: Path) -> None:
     approve(repo)
     change(repo)
-    found = snapshots.take(str(repo), SESSION, "x", NOW)
+    found = taking.take(str(repo), SESSION, "x", NOW)
     assert found is not None
     assert found.left_out == ()
     assert git(repo, "show", f"{found.id}:secret/a") == "CHANGED\n"
@@ -145,7 +146,7 @@ def test_a_filter_of_the_users_own_configuration_runs(repo: Path, is_local_too: 
     for variable, command in (("clean", CLEAN), ("smudge", SMUDGE)):
         git(repo, "config", "--global", f"filter.crypt.{variable}", command)
     change(repo)
-    found = snapshots.take(str(repo), SESSION, "x", NOW)
+    found = taking.take(str(repo), SESSION, "x", NOW)
     assert found is not None
     assert found.left_out == ()
     assert git(repo, "show", f"{found.id}:secret/new") == "NEW\n"
@@ -154,7 +155,7 @@ def test_a_filter_of_the_users_own_configuration_runs(repo: Path, is_local_too: 
 def test_a_filter_of_the_users_that_the_repository_redefines_does_not_run(repo: Path) -> None:
     git(repo, "config", "--global", "filter.crypt.clean", "cat")
     change(repo)
-    found = snapshots.take(str(repo), SESSION, "x", NOW)
+    found = taking.take(str(repo), SESSION, "x", NOW)
     assert found is not None
     assert len(found.left_out) == 2
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import files
-from rekindle.adapters.records import VaultRecords
+from rekindle import files
+from rekindle.adapters.vault.records import VaultRecords
 from rekindle.adapters.vault.vault import Vault, copies, editions, transcript
 from rekindle.core.session import facts as f
 from rekindle.ports.records import Checked, RecordsError

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rekindle.adapters.conversation import Conversation
+from rekindle.adapters.session_folder.conversation import Conversation
 from rekindle.adapters.vault import kept, retention
 from rekindle.adapters.vault.spools import kept_spool, open_spool
 from rekindle.adapters.vault.vault import Vault, editions

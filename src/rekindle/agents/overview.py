@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekindle.agents.kind import AgentKind, Start
+from rekindle.agents.base.kind import AgentKind, Start
 from rekindle.agents.registry import AGENTS
 
 

@@ -11,8 +11,8 @@ import sys
 
 TYPE_CHECKING = False  # `typing` itself would cost more than the rest of the imports
 if TYPE_CHECKING:
+    from rekindle.adapters.git.repository import Repository
     from rekindle.adapters.journal_file.append import Appender
-    from rekindle.adapters.repository import Repository
 
 _SECONDS = 2.0
 _LOCK_SECONDS = 0.5
@@ -50,7 +50,7 @@ def note() -> None:
     call = json.loads(sys.stdin.buffer.read(_MOST))
     if not isinstance(call, dict):
         raise ValueError("standard input is not a JSON object")
-    from rekindle.adapters import repository
+    from rekindle.adapters.git import repository
 
     here = call.get("cwd")
     repo = repository.find(here if isinstance(here, str) and os.path.isdir(here) else os.getcwd())
@@ -154,7 +154,8 @@ def _session_start(call: dict[str, object], appender: Appender, folder: str, fea
     """Open a run for an agent that drives itself, unless somebody else's run is alive or this one goes on."""
     if os.environ.get("REKINDLE_SID") or call.get("source") not in ("startup", "resume", "clear"):
         return
-    from rekindle.adapters import files, run_owner
+    from rekindle import files
+    from rekindle.adapters.journal_file import run_owner
 
     agent = _agent_pid()
     holder = run_owner.owner(folder)
@@ -186,7 +187,7 @@ def _session_end(call: dict[str, object], appender: Appender, folder: str, featu
     After a finished turn it is completed; on the user's word it is cancelled. Anything else (a hang-up, a SIGTERM in
     mid-turn) is an interruption: the run stays open, so that `rekindle` shows it.
     """
-    from rekindle.adapters import run_owner
+    from rekindle.adapters.journal_file import run_owner
 
     session = _session(call)
     head = appender.head()
@@ -206,14 +207,14 @@ def _session_end(call: dict[str, object], appender: Appender, folder: str, featu
 
 def _is_inside() -> bool:
     """Whether this hook's agent is one that rekindle runs."""
-    from rekindle.adapters.ancestry import is_inside
+    from rekindle.adapters.machine.ancestry import is_inside
 
     return is_inside()
 
 
 def _agent_pid() -> int:
     """The agent itself: the nearest ancestor that is not a shell that runs this hook."""
-    from rekindle.adapters import process_identity
+    from rekindle.adapters.machine import process_identity
 
     pid = os.getppid()
     for _ in range(6):

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.ports.errors import ForeignRepository, RekindleError, UsageError
 
 PROGRAM = "rekindle-hook"

@@ -6,8 +6,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from rekindle.agents.acknowledged import Lacking
-from rekindle.agents.transcript import Record
+from rekindle.agents.base.acknowledged import Lacking
+from rekindle.agents.base.transcript import Record
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from rekindle.agents.dialect import Outgoing
-from rekindle.agents.observation import CallbackAsked
+from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.observation import CallbackAsked
 from rekindle.core.session.history import Turn
 from rekindle.core.session.state import Session
 

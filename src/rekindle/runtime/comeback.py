@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from rekindle.agents.kind import AgentKind
+from rekindle.agents.base.kind import AgentKind
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import handed_back
 from rekindle.core.session.facts import PROMPT

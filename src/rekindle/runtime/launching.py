@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import math
 
-from rekindle.agents.kind import AgentKind, Start
-from rekindle.agents.terminal import in_terminal
+from rekindle.agents.base.kind import AgentKind, Start
+from rekindle.agents.base.terminal import in_terminal
 from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
 from rekindle.core.session.starting import has_failed_to_start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from rekindle.agents.transcript import Record
+from rekindle.agents.base.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.marks import marks
 from rekindle.core.session.state import Session

@@ -15,11 +15,11 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any
 
-from rekindle.agents import observation as o
 from rekindle.agents.acp.messages import refuse
-from rekindle.agents.dialect import Outgoing
-from rekindle.agents.kind import AgentKind
-from rekindle.agents.terminal import TerminalDialect
+from rekindle.agents.base import observation as o
+from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.base.terminal import TerminalDialect
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.starting import next_look

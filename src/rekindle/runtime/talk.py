@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from rekindle.agents import fields
-from rekindle.agents import observation as o
-from rekindle.agents.booking import Replayed, as_fact
-from rekindle.agents.dialect import OpenState, OpenTool, Outgoing, fold
-from rekindle.agents.framing import Framer, Line
-from rekindle.agents.kind import AgentKind
-from rekindle.agents.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECONDS, TerminalDialect, is_ready, turn
-from rekindle.agents.transcript import Record
+from rekindle.agents.base import fields
+from rekindle.agents.base import observation as o
+from rekindle.agents.base.booking import Replayed, as_fact
+from rekindle.agents.base.dialect import OpenState, OpenTool, Outgoing, fold
+from rekindle.agents.base.framing import Framer, Line
+from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.base.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECONDS, TerminalDialect, is_ready, turn
+from rekindle.agents.base.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import POLICY
 from rekindle.core.session.facts import AnyFact, Cut

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from rekindle.agents.failure import Failure, classify, resets_at, retry_after, why_not_opened
-from rekindle.agents.observation import Problem
+from rekindle.agents.base.failure import Failure, classify, resets_at, retry_after, why_not_opened
+from rekindle.agents.base.observation import Problem
 from rekindle.core.session.facts import ErrorClass
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rekindle.agents.framing import Framed, Framer, Line, Oversized
+from rekindle.agents.base.framing import Framed, Framer, Line, Oversized
 
 DATA = b'{"a":1}\n\n  {"b":2}\r\n' + "ü".encode() + b"\nrest"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters.callbacks import Callbacks, Refusal
+from rekindle.adapters.callbacks.serving import Callbacks, Refusal
 from rekindle.core.git_names import is_git_name
 
 

@@ -11,7 +11,7 @@ from acp.meta import AGENT_METHODS, PROTOCOL_VERSION
 from pydantic import BaseModel
 
 from rekindle.agents.acp import messages
-from rekindle.agents.dialect import Outgoing
+from rekindle.agents.base.dialect import Outgoing
 from rekindle.keeper.input_records import MAX_ID
 
 REQUESTS: list[tuple[Outgoing, str, type[BaseModel]]] = [

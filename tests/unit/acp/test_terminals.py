@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from acp import schema
 
-from rekindle.adapters.callbacks import Callbacks, Refusal
+from rekindle.adapters.callbacks.serving import Callbacks, Refusal
 from rekindle.keeper import kernel
 from rekindle.keeper.launch import end_leftovers, find_leftovers, read_identity
 from rekindle.keeper.processes import descendants, send_signal
@@ -118,7 +118,7 @@ def test_a_terminal_outlives_the_daemon_and_is_found_again(place: Place) -> None
     os.mkfifo(place.work / "go")
     code = (
         "import os, signal, sys\n"
-        "from rekindle.adapters.callbacks import Callbacks\n"
+        "from rekindle.adapters.callbacks.serving import Callbacks\n"
         "session, work, stamp, run, path = sys.argv[1:]\n"
         "callbacks = Callbacks(session, work, stamp, 1, run, {'PATH': path})\n"
         "order = {'command': '/bin/sh', 'args': ['-c', 'echo x >>count; echo begun; read x <go; echo done']}\n"

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from rekindle.adapters import confined
-from rekindle.adapters.callbacks import Callbacks, Refusal
-from rekindle.adapters.confined import ConfinedFolder, Outside
-from rekindle.adapters.text_files import MOST_BYTES
+from rekindle.adapters.callbacks import confined
+from rekindle.adapters.callbacks.confined import ConfinedFolder, Outside
+from rekindle.adapters.callbacks.serving import Callbacks, Refusal
+from rekindle.adapters.callbacks.text_files import MOST_BYTES
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from rekindle.agents import observation as o
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.codex_dialect import CodexDialect
-from rekindle.agents.dialect import Outgoing
+from rekindle.agents.base import observation as o
+from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.codex.dialect import CodexDialect
 
 
 def tell(dialect: AcpDialect, **message: Any) -> list[o.Observation]:

@@ -13,9 +13,9 @@ import pytest
 from rekindle.agents.acp import messages
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.acp.segment import MOST_SAID
-from rekindle.agents.dialect import Outgoing, fold
-from rekindle.agents.framing import Framer
-from rekindle.agents.observation import (
+from rekindle.agents.base.dialect import Outgoing, fold
+from rekindle.agents.base.framing import Framer
+from rekindle.agents.base.observation import (
     CallbackAsked,
     Compacted,
     ConversationOpened,

@@ -7,8 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from rekindle.adapters import repository
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
+from rekindle.adapters.git import repository
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.feature.progress import Progress

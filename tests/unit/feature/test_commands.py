@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.commands import run
+from rekindle.adapters.machine.commands import run
 from tests.e2e.daemon import is_running, until
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

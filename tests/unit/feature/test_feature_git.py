@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import repository, snapshots
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.adapters.feature_git.orphans import orphans
 from rekindle.adapters.feature_git.place import Move
+from rekindle.adapters.git import repository
+from rekindle.adapters.snapshots import taking
 from rekindle.core.feature.naming import done_ref, work_branch
 from rekindle.core.feature.progress import Progress
 from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
@@ -88,7 +89,7 @@ def test_a_lost_worktree_comes_back_with_what_only_a_snapshot_had(repo: Repo) ->
     feature = repo.begun("a")
     repo.worked(feature, "a")
     Path(feature.tree_of("a", "work/shop/a"), "half.txt").write_text("half done")
-    snapshots.take(feature.tree_of("a", "work/shop/a"), "s", "a turn is running", 1.0)
+    taking.take(feature.tree_of("a", "work/shop/a"), "s", "a turn is running", 1.0)
     shutil.rmtree(feature.tree_of("a", "work/shop/a"))
     assert repo.seen(feature, "a").trees == {}
     prepared = feature.prepare("a", "work/shop/a", "s")

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters import git_locks, git_process
 from rekindle.adapters.feature_git.git_feature import GitFeature
+from rekindle.adapters.git import locks as git_locks
+from rekindle.adapters.git import process as git_process
 from rekindle.ports.errors import GitKilled, GitLocked
 from tests.unit.feature.repositories import Repo, make
 

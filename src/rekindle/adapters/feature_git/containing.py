@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
-from rekindle.adapters.git import Git
+from rekindle.adapters.git.git import Git
 from rekindle.core.feature.strays import Found, holds
 
 #: A change of more files than this is not compared: somebody is asked instead.

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
-from rekindle.adapters import worktrees
 from rekindle.adapters.feature_git import (
     copies,
     integration,
@@ -27,9 +26,10 @@ from rekindle.adapters.feature_git import (
 from rekindle.adapters.feature_git.homes import find_homes
 from rekindle.adapters.feature_git.observing import existing
 from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.git import Git
-from rekindle.adapters.repository import Repository
-from rekindle.adapters.worktrees import registered
+from rekindle.adapters.git import linked_worktrees
+from rekindle.adapters.git.git import Git
+from rekindle.adapters.git.linked_worktrees import registered
+from rekindle.adapters.git.repository import Repository
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.progress import Progress
@@ -49,7 +49,7 @@ class Worktrees:
 
     def top(self, repo: Repository) -> str:
         """The folder of the worktrees of all features."""
-        return repo.folder(self.folder or worktrees.FOLDER, "worktrees_dir")
+        return repo.folder(self.folder or linked_worktrees.FOLDER, "worktrees_dir")
 
 
 _TRIES = 4

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 
-from rekindle.adapters import git_pointers
 from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.files import is_below
-from rekindle.adapters.worktrees import UNFINISHED, Registered
+from rekindle.adapters.git import pointers
+from rekindle.adapters.git.linked_worktrees import UNFINISHED, Registered
 from rekindle.core.feature import naming
 from rekindle.core.git_names import is_git_name
 from rekindle.core.reconcile import homes
+from rekindle.files import is_below
 from rekindle.ports.errors import FeatureBlocked, ForeignRepository
 
 
@@ -42,7 +42,7 @@ def _is_there(place: Place, path: str) -> bool:
     if not os.path.isdir(path):
         return False
     try:
-        told = git_pointers.git_file(os.path.join(path, ".git"))
+        told = pointers.git_file(os.path.join(path, ".git"))
     except (OSError, ForeignRepository):
         return True
     real = os.path.realpath(os.path.join(path, told)) if told is not None else ""

@@ -14,7 +14,7 @@ from rekindle.adapters.feature_git.observing import is_dirty
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.feature_git.trees import add_detached, cleared_of_unfinished, mend, remove_clean
 from rekindle.adapters.feature_git.under_way import merging
-from rekindle.adapters.git import Git
+from rekindle.adapters.git.git import Git
 from rekindle.core.feature import naming
 from rekindle.ports.errors import FeatureBlocked, RekindleError
 

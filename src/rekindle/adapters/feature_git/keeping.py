@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 
-from rekindle.adapters import work_tree
-from rekindle.adapters.changes import differing
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.feature_git.under_way import is_ours
-from rekindle.adapters.git import Git
-from rekindle.adapters.new_objects import make_durable, named_since
+from rekindle.adapters.git import written_tree
+from rekindle.adapters.git.git import Git
+from rekindle.adapters.git.new_objects import make_durable, named_since
+from rekindle.adapters.snapshots.changes import differing
 from rekindle.core.feature import naming
 from rekindle.core.worktree import listed
 from rekindle.ports.errors import FeatureBlocked, GitFailed
@@ -81,10 +81,10 @@ def _word(place: Place) -> str:
 
 def _written(git: Git, path: str, *, whole: bool) -> str:
     """The worktree as a tree; to be `whole`, it must lack nothing that the worktree has."""
-    found = work_tree.find(path)
+    found = written_tree.find(path)
     if found is None:
         raise GitFailed(f"git does not find the worktree {path}", "see what `git status` says there")
-    tree = work_tree.write(found, "kept", _NO_LIMIT, None)
+    tree = written_tree.write(found, "kept", _NO_LIMIT, None)
     lost = [one for one in tree.left_out if whole and one.why != _STAYS and not _is_unchanged(git, one.path)]
     if lost:
         names = "; ".join(f"{os.fsdecode(one.path)}: {one.why}" for one in lost[:_SHOWN])

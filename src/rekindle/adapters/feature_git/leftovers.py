@@ -10,11 +10,11 @@ import contextlib
 import os
 from collections.abc import Collection
 
-from rekindle.adapters import work_tree
-from rekindle.adapters.changes import differing
 from rekindle.adapters.feature_git.containing import changes
 from rekindle.adapters.feature_git.keeping import saved
 from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.git import written_tree
+from rekindle.adapters.snapshots.changes import differing
 from rekindle.core.feature import naming
 
 
@@ -99,7 +99,7 @@ def _take_out(place: Place, tree: str, paths: Collection[bytes]) -> None:
     known = set(git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD").split(b"\0"))
     for path in paths:
         place_of = os.path.join(top, path)
-        if path not in known and not work_tree.is_gone(top, path) and not _is_folder(place_of):
+        if path not in known and not written_tree.is_gone(top, path) and not _is_folder(place_of):
             os.unlink(place_of)
             with contextlib.suppress(OSError):
                 os.removedirs(os.path.dirname(place_of))

@@ -13,10 +13,10 @@ import shlex
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from rekindle.adapters import git_locks
-from rekindle.adapters.files import is_below
-from rekindle.adapters.private_index import FOLDER
+from rekindle.adapters.git import locks as git_locks
+from rekindle.adapters.git.private_index import FOLDER
 from rekindle.core.git_locks import Lock
+from rekindle.files import is_below
 from rekindle.ports.errors import GitKilled, GitLocked
 
 #: Below these refs only rekindle writes.

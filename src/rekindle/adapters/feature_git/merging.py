@@ -8,8 +8,8 @@ from rekindle.adapters.feature_git.integration import checked_out, open_integrat
 from rekindle.adapters.feature_git.place import Move, Place
 from rekindle.adapters.feature_git.presence import EPOCH, TASK
 from rekindle.adapters.feature_git.under_way import merging, settle_index
-from rekindle.adapters.git import Git
-from rekindle.adapters.worktrees import registered
+from rekindle.adapters.git.git import Git
+from rekindle.adapters.git.linked_worktrees import registered
 from rekindle.core.feature import naming
 from rekindle.core.git_complaints import reason
 from rekindle.ports.errors import GitFailed

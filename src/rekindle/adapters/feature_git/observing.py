@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping
 
-from rekindle.adapters import withheld
 from rekindle.adapters.feature_git import leftovers, presence, strays
 from rekindle.adapters.feature_git.homes import find_homes, obstacle
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.feature_git.under_way import merging
-from rekindle.adapters.git import Git
-from rekindle.adapters.worktrees import UNFINISHED, Registered, registered
+from rekindle.adapters.git import withheld
+from rekindle.adapters.git.git import Git
+from rekindle.adapters.git.linked_worktrees import UNFINISHED, Registered, registered
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence, WorkBranch, WorkTree
 from rekindle.core.feature.progress import Progress

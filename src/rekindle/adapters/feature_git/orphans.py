@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from rekindle.adapters.feature_git.observing import is_dirty
-from rekindle.adapters.git import Git
-from rekindle.adapters.worktrees import registered
+from rekindle.adapters.git.git import Git
+from rekindle.adapters.git.linked_worktrees import registered
 from rekindle.core.feature import naming
 from rekindle.ports.errors import GitFailed
 

@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rekindle.adapters import repository
 from rekindle.adapters.feature_git.locking import Locks
-from rekindle.adapters.git import Git
+from rekindle.adapters.git import repository
+from rekindle.adapters.git.git import Git
 from rekindle.core.feature import naming
 from rekindle.core.git_complaints import reason
 from rekindle.ports.errors import FeatureBlocked, GitFailed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from rekindle.adapters.changes import differing
 from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.snapshots.changes import differing
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import Done
 from rekindle.core.feature.progress import Progress

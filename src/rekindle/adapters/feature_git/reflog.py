@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from rekindle.adapters import repository
 from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.git import repository
 from rekindle.core.feature.strays import Entry, Stash
 
 _LINE = re.compile(rb"(?P<old>[0-9a-f]+) (?P<new>[0-9a-f]+) .*?(?P<at>\d+) [+-]\d{4}(?:\t(?P<action>.*))?\Z", re.DOTALL)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rekindle.adapters.feature_git.observing import is_dirty
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.feature_git.trees import commit, is_shared, mend, remove_clean
-from rekindle.adapters.worktrees import registered
+from rekindle.adapters.git.linked_worktrees import registered
 from rekindle.core.feature import naming
 from rekindle.ports.errors import FeatureBlocked
 from rekindle.ports.feature import StartedOver

@@ -10,7 +10,7 @@ from rekindle.adapters.feature_git import reflog
 from rekindle.adapters.feature_git.containing import compare, has_stash
 from rekindle.adapters.feature_git.homes import registered_at
 from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.worktrees import Registered
+from rekindle.adapters.git.linked_worktrees import Registered
 from rekindle.core.feature import naming
 from rekindle.core.feature import strays as core
 from rekindle.core.feature.evidence import WorkTree

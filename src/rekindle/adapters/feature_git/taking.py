@@ -6,12 +6,12 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from rekindle.adapters import repository
 from rekindle.adapters.feature_git import leftovers, strays
 from rekindle.adapters.feature_git.observing import is_dirty
 from rekindle.adapters.feature_git.place import Place
 from rekindle.adapters.feature_git.trees import commit
 from rekindle.adapters.feature_git.under_way import unmerged
+from rekindle.adapters.git import repository
 from rekindle.core.feature import naming
 from rekindle.core.feature.strays import Stray, told
 from rekindle.core.git_complaints import reason

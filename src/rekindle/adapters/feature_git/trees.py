@@ -7,13 +7,14 @@ import os
 import shlex
 import time
 
-from rekindle.adapters import restoring, snapshots, withheld, work_tree
 from rekindle.adapters.feature_git import leftovers, strays
 from rekindle.adapters.feature_git.homes import in_the_way, obstacle, registered_at
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, Place
-from rekindle.adapters.git import Git
-from rekindle.adapters.worktrees import Registered, add_worktree, registered
+from rekindle.adapters.git import withheld, written_tree
+from rekindle.adapters.git.git import Git
+from rekindle.adapters.git.linked_worktrees import Registered, add_worktree, registered
+from rekindle.adapters.snapshots import restoring, taking
 from rekindle.core.feature import naming
 from rekindle.core.feature.strays import Stray
 from rekindle.core.git_complaints import reason
@@ -188,7 +189,7 @@ def _switch(place: Place, task: str, tree: Registered, branch: str) -> None:
 def newest_snapshot(cwd: str, branch: str, session: str, tip: str | None) -> str | None:
     """The newest snapshot of a session on this branch, if it has more than the branch, which has not moved since."""
     with contextlib.suppress(RekindleError, OSError):
-        kept = [one for one in snapshots.listing(cwd, session) if one.branch == branch]
+        kept = [one for one in taking.listing(cwd, session) if one.branch == branch]
         newest = max(kept, key=lambda one: one.at, default=None)
         if newest is None or newest.head != tip or tip is None:
             return None
@@ -214,7 +215,7 @@ def commit(place: Place, tree: str, message: str, besides: frozenset[bytes] = fr
     if not git.policy().filters and not besides:
         added = git.run(*DURABLE, "add", "--all")
     else:
-        addable, held = work_tree.addable(git)
+        addable, held = written_tree.addable(git)
         paths = [path for path in addable if path not in besides]
         listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
         added = git.run(*DURABLE, "add", "--all", *listed, stdin=b"\0".join(paths)) if paths else None

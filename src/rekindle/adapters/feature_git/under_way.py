@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from rekindle.adapters import withheld
-from rekindle.adapters.changes import differing
 from rekindle.adapters.feature_git.place import DURABLE, Place
-from rekindle.adapters.git import Git
+from rekindle.adapters.git import withheld
+from rekindle.adapters.git.git import Git
+from rekindle.adapters.snapshots.changes import differing
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import Merging
 

@@ -12,7 +12,7 @@ import json
 import os
 import time
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.journal_file import head as heads
 from rekindle.adapters.journal_file import lock
 from rekindle.adapters.journal_file.lock import AppendError

@@ -11,7 +11,7 @@ import json
 import os
 import zlib
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.core.journal.decode import BOM, decode_line
 from rekindle.core.journal.event import SESSION_END, SESSION_START, Event, makes_run
 from rekindle.core.journal.orders import DRIVER

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.event import SESSION_START, Event
 from rekindle.core.journal.orders import DRIVER, bears_orders, decides, gives_work

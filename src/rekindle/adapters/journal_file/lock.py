@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-from rekindle.adapters import files
+from rekindle import files
 
 
 class AppendError(Exception):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.journal_file import blocks
 from rekindle.adapters.journal_file.ledger import Ledger, fingerprint_of_run, may_decide
 from rekindle.adapters.journal_file.read import read_state

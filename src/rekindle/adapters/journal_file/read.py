@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.journal_file import blocks
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.decode import Decoded, decode_line

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.journal_file import blocks, lock
 from rekindle.adapters.journal_file.ledger import Ledger
 from rekindle.adapters.journal_file.proven import told_apart

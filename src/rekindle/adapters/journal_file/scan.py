@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from rekindle.adapters import files
-from rekindle.adapters.files import EVENTS
+from rekindle import files
 from rekindle.adapters.journal_file.read import read_tail
 from rekindle.adapters.journal_file.summaries import feature_names
 from rekindle.core.journal.tail import Tail
+from rekindle.files import EVENTS
 
 
 class FeatureTail(msgspec.Struct, frozen=True):

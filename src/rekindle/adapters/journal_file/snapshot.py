@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.core.journal.fold import JournalState
 
 _FORMAT = 6

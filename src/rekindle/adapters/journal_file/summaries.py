@@ -10,7 +10,7 @@ import json
 import os
 import zlib
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.core.names import why_not
 
 TYPE_CHECKING = False

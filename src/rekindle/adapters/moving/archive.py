@@ -15,7 +15,7 @@ from typing import IO, Self
 
 import msgspec
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.core.moving import FORMAT, LARGEST_MANIFEST, MANIFEST, VERSION, Manifest, Member, why_not_manifest
 from rekindle.ports.errors import RekindleError, UsageError
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from rekindle.adapters import snapshots, work_tree
-from rekindle.adapters.git import Git
-from rekindle.adapters.snapshots import Snapshot
+from rekindle.adapters.git import written_tree
+from rekindle.adapters.git.git import Git
+from rekindle.adapters.snapshots import taking
+from rekindle.adapters.snapshots.taking import Snapshot
 from rekindle.core.masking import Masker
 from rekindle.ports.errors import GitFailed, OwnedError
 
@@ -34,8 +35,8 @@ def write(cwd: str, session: str, target: str, scratch: str, masker: Masker | No
 
     Commits that some remote has are not in it: the other repository has to have them.
     """
-    place = work_tree.find(cwd) if os.path.isdir(cwd) else None
-    known = snapshots.listing(cwd, session) if place is not None else []
+    place = written_tree.find(cwd) if os.path.isdir(cwd) else None
+    known = taking.listing(cwd, session) if place is not None else []
     if place is None or not known:
         return Bundled(0)
     git = _borrowing(place, scratch)
@@ -43,7 +44,7 @@ def write(cwd: str, session: str, target: str, scratch: str, masker: Masker | No
     masked: set[str] = set()
     for one in known:
         ours = one.id if masker is None else _masked(git, one, masker, blobs, masked)
-        git.output("update-ref", "--no-deref", snapshots.ref_of(one), ours)
+        git.output("update-ref", "--no-deref", taking.ref_of(one), ours)
     elsewhere = place.git.output("for-each-ref", "--format=^%(objectname)", "refs/remotes/")
     git.output("bundle", "create", "--quiet", target, "--all", "--stdin", stdin=elsewhere)
     return Bundled(len(known), sorted(masked))
@@ -54,10 +55,10 @@ def fetch(cwd: str, bundle: str, session: str, new: str) -> list[str]:
 
     None are made if they are there already. Raises OwnedError if the id has other snapshots there.
     """
-    place = work_tree.find(cwd)
+    place = written_tree.find(cwd)
     if place is None:
         return []
-    source, target = snapshots.namespace_of(session), snapshots.namespace_of(new)
+    source, target = taking.namespace_of(session), taking.namespace_of(new)
     told = place.git.output("bundle", "list-heads", bundle).decode().splitlines()
     wanted = {(target + ref.removeprefix(source), tip) for tip, _, ref in (line.partition(" ") for line in told)}
     there = _refs(place.git, target)
@@ -86,17 +87,17 @@ def _refs(git: Git, namespace: str) -> set[tuple[str, str]]:
 
 def is_outside(cwd: str) -> bool:
     """Whether a folder is in no work tree, so that its snapshots have no place there."""
-    return work_tree.find(cwd) is None
+    return written_tree.find(cwd) is None
 
 
 def forget(cwd: str, refs: list[str]) -> None:
     """Take back what `fetch` has made."""
-    place = work_tree.find(cwd)
+    place = written_tree.find(cwd)
     if place is not None:
         place.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in refs).encode())
 
 
-def _borrowing(place: work_tree.Place, scratch: str) -> Git:
+def _borrowing(place: written_tree.Place, scratch: str) -> Git:
     kind = place.git.line("rev-parse", "--show-object-format") or "sha1"
     place.git.output("init", "--quiet", "--bare", f"--object-format={kind}", "--template=", scratch)
     os.makedirs(os.path.join(scratch, "objects", "info"), exist_ok=True)
@@ -115,7 +116,7 @@ def _masked(git: Git, one: Snapshot, masker: Masker, blobs: dict[str, str], mask
     if not changes:
         return one.id
     masked |= {os.fsdecode(path) for path in changes}
-    return snapshots.commit(git, replace(one, tree=_tree(git, one.tree, changes)))
+    return taking.commit(git, replace(one, tree=_tree(git, one.tree, changes)))
 
 
 def _uncommitted(git: Git, one: Snapshot) -> list[tuple[bytes, str, str]]:
@@ -145,7 +146,7 @@ def _without_secrets(git: Git, blob: str, masker: Masker, known: dict[str, str])
 
 
 def _tree(git: Git, tree: str, changes: dict[bytes, tuple[str, str]]) -> str:
-    with work_tree.scratch_index() as index:
+    with written_tree.scratch_index() as index:
         ours = git.with_index(index)
         ours.output("read-tree", tree)
         lines = b"".join(f"{mode} {blob}\t".encode() + path + b"\0" for path, (mode, blob) in changes.items())

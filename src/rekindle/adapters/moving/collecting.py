@@ -13,8 +13,8 @@ import stat
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rekindle.adapters import files
-from rekindle.adapters.conversation import attempts_in
+from rekindle import files
+from rekindle.adapters.session_folder.conversation import attempts_in
 from rekindle.adapters.vault.spools import kept_spool
 from rekindle.core.masking import Masker
 from rekindle.core.moving import FOLDER, why_not_member

@@ -7,13 +7,15 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rekindle.adapters import files, kept_environment, record_files
+from rekindle import files
 from rekindle.adapters.moving import archive, bundle
 from rekindle.adapters.moving.collecting import collected
+from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact
+from rekindle.adapters.vault import record_files
 from rekindle.adapters.vault.vault import FOLDER as VAULT
 from rekindle.adapters.vault.vault import copies, transcript
-from rekindle.agents.places import record_place
+from rekindle.agents.base.places import record_place
 from rekindle.agents.registry import AGENTS
 from rekindle.core.masking import Masker
 from rekindle.core.moving import FACTS, FOLDER, FORMAT, SNAPSHOTS, TRANSCRIPT, VERSION, Manifest, folded

@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-from rekindle.adapters import files, handovers
+from rekindle import files
 from rekindle.adapters.moving import archive, bundle
+from rekindle.adapters.session_folder import handovers
+from rekindle.adapters.session_folder.rebuild import IMPORTED_FILE
+from rekindle.adapters.session_folder.spools import read_conversation
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
-from rekindle.adapters.sql_store.rebuild import IMPORTED_FILE
-from rekindle.adapters.sql_store.spools import read_conversation
-from rekindle.agents.places import record_place
+from rekindle.agents.base.places import record_place
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.core.archive_trust import Wish, settled, why_not_facts, wishes, withheld
 from rekindle.core.moving import FACTS, FOLDER, SNAPSHOTS, TRANSCRIPT, Manifest, at_rest, folded, moved

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
-from rekindle.adapters.conversation import Conversation, Extent, attempts_in, extent
 from rekindle.adapters.search.documents import Document, digest, documents
+from rekindle.adapters.session_folder.conversation import Conversation, Extent, attempts_in, extent
 from rekindle.core.masking import Masker
 from rekindle.core.search import searchable
 

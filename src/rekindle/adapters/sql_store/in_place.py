@@ -12,7 +12,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.sql_store import sqlite
 
 Inodes = tuple[int | None, ...]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.sql_store import schema, sqlite
 from rekindle.adapters.sql_store.store import SqlStore, make_engine
 from rekindle.ports.store import NewerSchema, StoreError

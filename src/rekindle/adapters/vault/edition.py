@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.core.vault import frames
 from rekindle.core.vault.frames import Frame, Kind
 

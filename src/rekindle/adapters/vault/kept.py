@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rekindle.adapters import files
+from rekindle import files
 
 FOLDER = "kept"
 _BEFORE, _AFTER, _NOTE = ".before", ".after", ".json"

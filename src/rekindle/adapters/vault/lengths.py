@@ -10,7 +10,7 @@ import os
 
 import msgspec
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.vault.edition import Copied
 
 NAME = "vault.json"

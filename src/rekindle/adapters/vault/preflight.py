@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.vault import kept
 from rekindle.adapters.vault.vault import Vault, copies, transcript
-from rekindle.agents.acknowledged import Spoken, lacking
-from rekindle.agents.preflight import decide
-from rekindle.agents.transcript import TranscriptDialect, extends
+from rekindle.agents.base.acknowledged import Spoken, lacking
+from rekindle.agents.base.preflight import decide
+from rekindle.agents.base.transcript import TranscriptDialect, extends
 from rekindle.ports.records import Checked, Compared, RecordsError
 
 _CHECKED = "checked.json"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.vault import kept as kept_
 from rekindle.adapters.vault.vault import FOLDER, Listed, Source, Vault, copies, editions, spool
 from rekindle.core.session.state import TERMINAL, Session

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rekindle.adapters import files
+from rekindle import files
 from rekindle.adapters.vault import edition, lengths
 from rekindle.adapters.vault.edition import About, Copied, Edition, System
 from rekindle.adapters.vault.lengths import Length

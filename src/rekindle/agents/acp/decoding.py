@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from rekindle.agents.failure import Failure
-from rekindle.agents.lenient import parse
-from rekindle.agents.observation import RequestId
+from rekindle.agents.base.failure import Failure
+from rekindle.agents.base.lenient import parse
+from rekindle.agents.base.observation import RequestId
 
 
 class Request(msgspec.Struct, frozen=True):

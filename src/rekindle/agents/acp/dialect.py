@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rekindle.agents import fields
 from rekindle.agents.acp import messages
 from rekindle.agents.acp.decoding import Message, Request, Response, decode
 from rekindle.agents.acp.wire import Wire
-from rekindle.agents.dialect import Outgoing
-from rekindle.agents.observation import How, Initialized, Observation, PermissionAsked
+from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.observation import How, Initialized, Observation, PermissionAsked
 
 
 class AcpDialect(Wire):
-    """See `rekindle.agents.dialect.Dialect`. `stored_token` is for a spool that was shortened: it may not show it."""
+    """See `agents.base.dialect.Dialect`. `stored_token` is for a spool that was shortened: it may not show it."""
 
     #: What an agent offers beyond the protocol, and only to who asks for it.
     extensions: Mapping[str, Any] | None = None

@@ -12,10 +12,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rekindle.agents import fields
-from rekindle.agents.dialect import Outgoing
-from rekindle.agents.lenient import clean, encode_line
-from rekindle.agents.observation import RequestId
+from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.lenient import clean, encode_line
+from rekindle.agents.base.observation import RequestId
 
 PROTOCOL_VERSION: Final = 1
 CLIENT_NAME: Final = "rekindle"

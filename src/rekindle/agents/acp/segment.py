@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final
 
-from rekindle.agents import fields
-from rekindle.agents.dialect import OpenTool
-from rekindle.agents.observation import (
+from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import OpenTool
+from rekindle.agents.base.observation import (
     ContextUsed,
     Observation,
     PlanEntry,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rekindle.agents import fields
-from rekindle.agents.acknowledged import Spoken
 from rekindle.agents.acp.decoding import Notification, Response, decode
+from rekindle.agents.base import fields
+from rekindle.agents.base.acknowledged import Spoken
 
 
 def answers(spools: Iterable[bytes]) -> tuple[Spoken, ...]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from rekindle.agents import fields
 from rekindle.agents.acp.decoding import Message, NoMessage, Notification, Request, Response, decode
 from rekindle.agents.acp.segment import Segment
-from rekindle.agents.dialect import Opening, OpenState, OurRequest
-from rekindle.agents.failure import Failure, classify, resets_at, retry_after, why_not_opened
-from rekindle.agents.framing import Oversized
-from rekindle.agents.lenient import excerpt
-from rekindle.agents.observation import (
+from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import Opening, OpenState, OurRequest
+from rekindle.agents.base.failure import Failure, classify, resets_at, retry_after, why_not_opened
+from rekindle.agents.base.framing import Oversized
+from rekindle.agents.base.lenient import excerpt
+from rekindle.agents.base.observation import (
     CallbackAsked,
     Compacted,
     ContextUsed,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rekindle.agents import fields
-from rekindle.agents.dialect import OpenTool
+from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import OpenTool
 
 
 class Background:

@@ -12,17 +12,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from rekindle.agents import fields
-from rekindle.agents.claude import messages, tools
-from rekindle.agents.claude.background import Background
-from rekindle.agents.claude.errors import Told, judge
-from rekindle.agents.claude.spending import Spending, context_used, usage_in
-from rekindle.agents.claude.words import Words
-from rekindle.agents.dialect import Opening, OpenState, OurRequest, Outgoing
-from rekindle.agents.failure import Failure, why_not_opened
-from rekindle.agents.framing import Oversized
-from rekindle.agents.lenient import excerpt, parse
-from rekindle.agents.observation import (
+from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import Opening, OpenState, OurRequest, Outgoing
+from rekindle.agents.base.failure import Failure, why_not_opened
+from rekindle.agents.base.framing import Oversized
+from rekindle.agents.base.lenient import excerpt, parse
+from rekindle.agents.base.observation import (
     CallbackAsked,
     Compacted,
     ConversationNamed,
@@ -41,6 +36,11 @@ from rekindle.agents.observation import (
     Unknown,
     UserEchoed,
 )
+from rekindle.agents.claude import messages, tools
+from rekindle.agents.claude.background import Background
+from rekindle.agents.claude.errors import Told, judge
+from rekindle.agents.claude.spending import Spending, context_used, usage_in
+from rekindle.agents.claude.words import Words
 from rekindle.core.session.facts import Usage
 from rekindle.core.session.permission import Option
 
@@ -61,7 +61,7 @@ _INITIALIZED: Final = Initialized(
 
 
 class ClaudeDialect:
-    """See `rekindle.agents.dialect.Dialect`. `generation` is the number of the attempt."""
+    """See `rekindle.agents.base.dialect.Dialect`. `generation` is the number of the attempt."""
 
     def __init__(self, generation: int, cwd: str, stored_token: str | None = None) -> None:
         self.generation = generation

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from rekindle.agents.failure import Failure, classify, retry_after
+from rekindle.agents.base.failure import Failure, classify, retry_after
 from rekindle.core.session.facts import ErrorClass
 
 _WORDS: Final[dict[str, ErrorClass]] = {

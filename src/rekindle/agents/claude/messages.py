@@ -10,10 +10,10 @@ import json
 import re
 from typing import Any, Final
 
-from rekindle.agents import fields
-from rekindle.agents.dialect import Outgoing
-from rekindle.agents.lenient import encode_line, parse
-from rekindle.agents.observation import How
+from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.lenient import encode_line, parse
+from rekindle.agents.base.observation import How
 
 _INITIALIZE: Final = re.compile(r"\d+-initialize-(new|load)-(.*)", re.ASCII)
 

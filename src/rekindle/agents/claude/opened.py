@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from rekindle.agents import fields
+from rekindle.agents.base import fields
 
 Row = dict[str, Any]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rekindle.agents import fields
-from rekindle.agents.observation import ContextUsed, Observation
+from rekindle.agents.base import fields
+from rekindle.agents.base.observation import ContextUsed, Observation
 from rekindle.core.session.facts import Usage
 
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from rekindle.agents import fields
-from rekindle.agents.acknowledged import Spoken
-from rekindle.agents.lenient import parse
+from rekindle.agents.base import fields
+from rekindle.agents.base.acknowledged import Spoken
+from rekindle.agents.base.lenient import parse
 
 #: What the agent writes in the user's name, in records that it does not mark as its own.
 _NOT_TYPED: Final = ("[Request interrupted by user", "<local-command-", "<bash-")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from rekindle.agents import fields
+from rekindle.agents.base import fields
 
 _KINDS: Final = {
     "Bash": "execute",

@@ -12,15 +12,15 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from rekindle.agents import fields
-from rekindle.agents.acknowledged import Lacking, Spoken, lacking
+from rekindle.agents.base import fields
+from rekindle.agents.base.acknowledged import Lacking, Spoken, lacking
+from rekindle.agents.base.dialect import OpenTool
+from rekindle.agents.base.transcript import Record, Repaired
+from rekindle.agents.base.transcript_lines import Kept, lines, repaired
 from rekindle.agents.claude import tools
 from rekindle.agents.claude.opened import MEASURED, Branch, Row, Rule, above, is_row, opened, rows_below
 from rekindle.agents.claude.spoken import NOBODY, prompt, spoken, told
 from rekindle.agents.claude.transcript_place import place
-from rekindle.agents.dialect import OpenTool
-from rekindle.agents.transcript import Record, Repaired
-from rekindle.agents.transcript_lines import Kept, lines, repaired
 
 #: Every record has one of these; no object inside of a record has one of them together with a type.
 _IDENTITIES: Final = ("uuid", "sessionId", "leafUuid", "messageId")
@@ -28,7 +28,7 @@ _NEWEST: Final = list(MEASURED.values())[-1]
 
 
 class ClaudeTranscript:
-    """See `rekindle.agents.transcript.TranscriptDialect`."""
+    """See `rekindle.agents.base.transcript.TranscriptDialect`."""
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
         """`${CLAUDE_CONFIG_DIR-$HOME/.claude}/projects/SLUG/TOKEN.jsonl`. Raises NoPlace."""

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
-from rekindle.agents.transcript import NoPlace
+from rekindle.agents.base.transcript import NoPlace
 
 _LONGEST_SLUG: Final = 200
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final
 
-from rekindle.agents import fields
+from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import OpenTool
+from rekindle.agents.base.observation import Observation, Said, ToolChanged, ToolStarted
 from rekindle.agents.claude import tools
-from rekindle.agents.dialect import OpenTool
-from rekindle.agents.observation import Observation, Said, ToolChanged, ToolStarted
 
 MOST_SAID: Final = 64 * 1024
 _MOST_OUTPUT: Final = 64 * 1024

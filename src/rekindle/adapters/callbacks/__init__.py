@@ -1,0 +1,1 @@
+"""What an agent may ask of its client: files and terminals, confined to its folder."""

@@ -1,0 +1,183 @@
+"""The id of a repository, in its git folder, and what has to be put right where a repository was moved or copied."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from dataclasses import dataclass
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+import msgspec
+
+from rekindle import files
+from rekindle.adapters.git import pointers
+from rekindle.adapters.git.repository import Repository
+from rekindle.adapters.journal_file import ledger
+from rekindle.core.identity import Identity, Seen, Verdict, carried, judge
+from rekindle.ports.errors import ForeignRepository
+
+_FILE = os.path.join("rekindle", "identity.json")
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """In a file any byte of a path has to have a place, so it is quoted as in a URL."""
+
+    id: str
+    path: str
+    device: int
+    inode: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """A repository's id, and what has become of it since it was last written down where it is."""
+
+    id: str
+    verdict: Verdict
+    #: The main checkout as it was called before, if that has changed.
+    before: str | None = None
+
+
+def find(repo: Repository) -> Found | None:
+    """What a repository says of itself; None if nobody has given it an id yet. Changes nothing."""
+    kept = _read(repo.common)
+    if kept is None:
+        return None
+    verdict = judge(kept, _seen(repo.common), _at(kept.seen.path))
+    return Found(kept.id, verdict, None if verdict == "same" else _root(kept.seen.path, repo))
+
+
+def ensure(repo: Repository, remembered: str | None = None) -> str:
+    """The repository's id, made if it has none; a copy gets one of its own.
+
+    `remembered` is what sessions know it by, in case that it has lost its id or could never write it down. Where git's
+    folder cannot be written to, its path has to do.
+    """
+    found = find(repo)
+    if found is not None and found.verdict != "copy":
+        return found.id
+    given = remembered if found is None else None
+    try:
+        if found is not None and found.before is not None:
+            relink(repo, found.before, is_copy=True)
+        return _write(repo.common, given or secrets.token_hex(16))
+    except OSError:
+        return given or by_path(repo)
+
+
+def by_path(repo: Repository) -> str:
+    """The id of a repository that has none: it follows from the path, and can be written down later."""
+    return hashlib.sha256(b"path\0" + os.fsencode(repo.root)).hexdigest()[:32]
+
+
+def holds(repo: Repository, worktree: str) -> bool:
+    """Whether a folder is a linked worktree of this repository, by the word of both."""
+    try:
+        target = pointers.git_file(os.path.join(worktree, ".git"))
+    except (OSError, ForeignRepository):
+        return False
+    entries = os.path.join(repo.common, "worktrees")
+    return target is not None and os.path.dirname(target) == entries and os.path.isdir(target)
+
+
+def put_right(repo: Repository, found: Found, state_dir: str, progress: str) -> None:
+    """Make a moved repository whole: its worktrees know it again, its journals (in `progress`) are the user's own.
+
+    May be done twice: where it was is forgotten with `settle`, when its sessions know where they are.
+    """
+    if found.verdict != "moved" or found.before is None:
+        return
+    relink(repo, found.before)
+    if not os.path.lexists(carried(repo.common, repo.root, found.before)):  # else it may be another one's by now
+        for name in sorted(os.listdir(progress)) if os.path.isdir(progress) else []:
+            journal = os.path.join(progress, name, files.EVENTS)
+            ledger.carry(state_dir, carried(journal, repo.root, found.before), journal)
+
+
+def settle(repo: Repository, found: Found) -> None:
+    """Write down where the repository is now."""
+    if found.verdict == "moved":
+        _write(repo.common, found.id)
+
+
+def relink(repo: Repository, before: str, *, is_copy: bool = False) -> None:
+    """Have the linked worktrees and the repository find each other again. Only what points to the old place is changed.
+
+    git's own repair would let a copy take the worktrees of the repository that it was copied from. Those outside of
+    the checkout were not copied.
+    """
+    old_common = carried(repo.common, repo.root, before)
+    folder = os.path.join(repo.common, "worktrees")
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        entry = os.path.join(folder, name)
+        told = _line(os.path.join(entry, "gitdir"))
+        if told is None or not os.path.isabs(told):
+            continue
+        dot_git = carried(told, before, repo.root)
+        if dot_git == told and (is_copy or os.path.lexists(old_common)):
+            continue  # a worktree outside, of which another repository may know
+        try:
+            target = pointers.git_file(dot_git)
+        except (OSError, ForeignRepository):
+            continue
+        if target is None or target not in (os.path.join(old_common, "worktrees", name), entry):
+            continue
+        _replace(os.path.join(entry, "gitdir"), dot_git)
+        _replace(dot_git, f"gitdir: {entry}")
+
+
+def _replace(path: str, line: str) -> None:
+    if _line(path) != line:
+        files.replace(path, os.fsencode(line) + b"\n", mode=0o644)
+
+
+def _line(path: str) -> str | None:
+    try:
+        with os.fdopen(files.open_to_read(path), "rb") as file:
+            return os.fsdecode(file.read(1 << 16)).rstrip("\n")
+    except OSError:
+        return None
+
+
+def _root(common: str, repo: Repository) -> str:
+    """The main checkout that a git folder had: it lies in it as it does now."""
+    below = os.path.relpath(repo.common, repo.root)
+    return common if below == os.curdir else common.removesuffix(os.sep + below)
+
+
+def _seen(common: str) -> Seen:
+    at = os.stat(common)
+    return Seen(os.path.realpath(common), at.st_dev, at.st_ino)
+
+
+def _at(common: str) -> Identity | None:
+    """The repository at a place, with the folder that is there now."""
+    kept = _read(common)
+    try:
+        return Identity(kept.id, _seen(common)) if kept is not None else None
+    except OSError:
+        return None
+
+
+def _read(common: str) -> Identity | None:
+    path = os.path.join(common, _FILE)
+    if os.path.islink(os.path.dirname(path)):
+        return None
+    try:
+        with os.fdopen(files.open_to_read(path, follow=False), "rb") as file:
+            kept = msgspec.json.decode(file.read(1 << 16), type=_Kept)
+    except (OSError, msgspec.DecodeError):
+        return None
+    good = kept.id.isascii() and kept.id.isalnum() and 16 <= len(kept.id) <= 64
+    seen = os.fsdecode(unquote_to_bytes(kept.path))
+    return Identity(kept.id, Seen(seen, kept.device, kept.inode)) if good and os.path.isabs(seen) else None
+
+
+def _write(common: str, id_: str) -> str:
+    seen = _seen(common)
+    path = os.path.join(common, _FILE)
+    files.make_own(os.path.dirname(path))
+    kept = _Kept(id_, quote_from_bytes(os.fsencode(seen.path)), seen.device, seen.inode)
+    files.replace(path, msgspec.json.encode(kept), mode=0o600, durable=True)
+    return id_

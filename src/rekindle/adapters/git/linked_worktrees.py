@@ -1,0 +1,153 @@
+"""Makes a git worktree for a session, on a branch of its own. The user's checkout, index and branch are not touched."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import msgspec
+
+from rekindle.adapters.git import repository, withheld
+from rekindle.adapters.git.git import Git
+from rekindle.core.names import why_not
+from rekindle.core.worktree import branch_of, folder_of
+from rekindle.ports.errors import BadName, GitFailed, NoRepository, NoWorktree
+
+FOLDER = ".worktrees"
+#: The reason for the lock of a worktree that git has only begun to make.
+UNFINISHED = "initializing"
+_ONE_AT_A_TIME = threading.Lock()
+
+
+class Registered(msgspec.Struct, frozen=True):
+    """A worktree as git knows it. `locked` is the reason, which may be empty; None: it is not."""
+
+    path: str
+    head: str | None = None
+    branch: str | None = None
+    locked: str | None = None
+    bare: bool = False
+
+
+class Worktree(msgspec.Struct, frozen=True):
+    """Where a session works: its folder, the work tree around it, the repository. `branch` is of one of its own."""
+
+    cwd: str
+    path: str | None = None
+    repository: str | None = None
+    branch: str | None = None
+    notices: tuple[str, ...] = ()
+
+
+def registered(git: Git) -> list[Registered]:
+    """All worktrees of a repository, the main one first."""
+    found = []
+    for block in os.fsdecode(git.output("worktree", "list", "--porcelain", "-z")).split("\0\0"):
+        fields = dict(line.partition(" ")[::2] for line in block.split("\0") if line)
+        if "worktree" in fields:
+            branch = fields.get("branch", "").removeprefix("refs/heads/") or None
+            is_bare = "bare" in fields
+            found.append(Registered(fields["worktree"], fields.get("HEAD"), branch, fields.get("locked"), bare=is_bare))
+    return found
+
+
+def add_worktree(git: Git, path: str, *words: str) -> None:
+    """Make a worktree with its files. `words` are what git is told of it, the path among them. Raises GitFailed.
+
+    git would lay out the files under the configuration as it is read here. It may be another one there (`includeIf`),
+    so that this is done from there. Until then git's own mark says that the worktree is not finished.
+    """
+    git.output("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", UNFINISHED, *words)
+    _lay_out(git, path)
+
+
+def _lay_out(git: Git, path: str) -> None:
+    git.at(path).output("reset", "--quiet", "--hard", "--no-recurse-submodules")
+    git.output("worktree", "unlock", path)
+
+
+def make(cwd: str, name: str, folder: str | None = None) -> Worktree:
+    """Make a worktree for a session that was begun in `cwd`, or use the one of that name. Raises UsageError."""
+    repo = repository.find(cwd)
+    if repo is None:
+        raise NoRepository(
+            f"{cwd} is in no git repository, so there can be no worktree", "run `git init`, or leave --worktree away"
+        )
+    git = Git(cwd)
+    head = git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+    if head is None:
+        raise NoWorktree(
+            f"{repo.root} has no commit that a worktree could begin with", "make a first commit, then try again"
+        )
+    branch = _branch(git, name)
+    place = repo.folder(folder or FOLDER, "worktrees_dir")
+    path = os.path.join(place, folder_of(name))
+    with _ONE_AT_A_TIME:
+        is_there = _look(git, path, branch)
+        if not is_there:
+            repo.exclude(place)
+            exists = git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}") is not None
+            words = (path, branch) if exists else ("--no-track", "-b", branch, path, head)
+            add_worktree(git, path, *words)
+    inner = os.path.join(path, os.path.relpath(os.path.realpath(cwd), repo.top)) if repo.top is not None else path
+    inner = os.path.normpath(inner)
+    os.makedirs(inner, exist_ok=True)
+    return Worktree(inner, path, repo.root, branch, () if is_there else _notices(git, repo))
+
+
+def around(cwd: str) -> Worktree:
+    """Where a session works that gets no worktree of its own."""
+    found = repository.find(cwd)
+    if found is None:
+        return Worktree(cwd)
+    told = withheld.notice(Git(cwd))
+    return Worktree(cwd, found.top, found.root, notices=(told,) if told is not None else ())
+
+
+def _branch(git: Git, name: str) -> str:
+    branch = branch_of(name)
+    problem = why_not(folder_of(name))
+    if problem is None and git.line("check-ref-format", f"refs/heads/{branch}") is None:
+        problem = "cannot be the name of a branch"
+    if problem is not None:
+        raise BadName(f"the worktree name {name!r} {problem}", "use letters, digits and dashes")
+    return branch
+
+
+def _look(git: Git, path: str, branch: str) -> bool:
+    """Whether the worktree is there already, with its branch. Raises NoWorktree if it cannot be made."""
+    known = registered(git)
+    here = next((one for one in known if os.path.realpath(one.path) == os.path.realpath(path)), None)
+    other = next((one for one in known if one.branch == branch and one is not here), None)
+    if other is not None:
+        gone = "" if os.path.isdir(other.path) else " (which is gone: `git worktree prune` forgets it)"
+        raise NoWorktree(
+            f"the branch {branch} is checked out in {other.path}{gone}", "choose another name with --worktree=NAME"
+        )
+    if here is not None and not os.path.isdir(path):
+        raise NoWorktree(
+            f"git knows a worktree at {path}, whose folder is gone",
+            "resume its session, which builds it again; or forget it with `git worktree prune`",
+        )
+    if here is not None and here.branch != branch:
+        raise NoWorktree(
+            f"the worktree {path} is on {here.branch or 'no branch'}, not on {branch}",
+            "choose another name with --worktree=NAME",
+        )
+    if here is None and os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
+        raise NoWorktree(
+            f"{path} is there and is no worktree of this repository", "choose another name, or move it away"
+        )
+    if here is not None and here.locked == UNFINISHED:  # whoever began to make it was killed: nobody has worked in it
+        _lay_out(git, path)
+    return here is not None
+
+
+def _notices(git: Git, repo: repository.Repository) -> tuple[str, ...]:
+    try:
+        dirty = repo.top is not None and git.output("status", "--porcelain", "-z") != b""
+        told = withheld.notice(git)
+    except GitFailed:
+        return ()
+    found = (f"changes in {repo.top} that are not committed are not in the worktree",) if dirty else ()
+    return (*found, told) if told is not None else found

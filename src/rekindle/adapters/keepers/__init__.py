@@ -1,0 +1,1 @@
+"""Agent processes through their keepers."""

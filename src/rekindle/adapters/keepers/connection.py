@@ -1,0 +1,92 @@
+"""The daemon's line to one keeper: requests and answers over its socket, without blocking the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from rekindle.adapters.machine.process_identity import is_stopped
+from rekindle.keeper import frames, refusals
+from rekindle.keeper.errors import FrameError, KeeperGone
+
+_SECONDS = 10.0
+_LOOK_SECONDS = 0.5
+
+
+class KeeperConnection:
+    """One connection. Raises KeeperGone when nobody answers, and the keeper's own Refused when it says no."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, generation: int, keeper: int
+    ) -> None:
+        self._generation = generation
+        self._keeper = keeper
+        self._reader = reader
+        self._writer = writer
+        self._decoder = frames.Decoder()
+        self._lock = asyncio.Lock()
+        self.closed = False
+
+    @classmethod
+    async def open(cls, path: str, generation: int, keeper: int) -> KeeperConnection:
+        """Connect and say who speaks; a protocol that one side does not know is refused with a sentence.
+
+        `keeper` is the pid of the one who should answer.
+        """
+        try:
+            reader, writer = await asyncio.wait_for(asyncio.open_unix_connection(path), _SECONDS)
+        except (OSError, TimeoutError) as error:
+            raise KeeperGone(f"{path}: {error}") from error
+        connection = cls(reader, writer, generation, keeper)
+        try:
+            hello = {"op": "hello", "proto_min": frames.PROTO_MIN, "proto_max": frames.PROTO_MAX}
+            await connection.request(hello)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def request(self, header: dict[str, Any], payload: bytes = b"") -> dict[str, Any]:
+        """Ask, and wait for the answer."""
+        async with self._lock:
+            try:
+                self._writer.write(frames.encode(frames.Frame({"generation": self._generation, **header}, payload)))
+                await asyncio.wait_for(self._writer.drain(), _SECONDS)
+                answer = await self._awaited()
+            except (OSError, EOFError, TimeoutError, FrameError) as error:
+                await self.close()
+                raise KeeperGone(f"the keeper does not answer ({error or type(error).__name__})") from error
+        if answer.get("ok") is not True:
+            raise refusals.from_header(answer)
+        return answer
+
+    async def close(self) -> None:
+        """Hang up. The keeper and its agent do not mind."""
+        self.closed = True
+        self._writer.close()
+        with contextlib.suppress(OSError, asyncio.CancelledError):
+            await self._writer.wait_closed()
+
+    async def _awaited(self) -> dict[str, Any]:
+        """The answer. One that cannot come, because the keeper is stopped, is not waited for."""
+        work = asyncio.ensure_future(self._answer())
+        try:
+            for _ in range(int(_SECONDS / _LOOK_SECONDS)):
+                if (await asyncio.wait([work], timeout=_LOOK_SECONDS))[0]:
+                    return work.result()
+                if is_stopped(self._keeper):
+                    raise TimeoutError(f"its process {self._keeper} is stopped")
+            raise TimeoutError(f"nothing within {_SECONDS:g} s")
+        finally:
+            work.cancel()
+
+    async def _answer(self) -> dict[str, Any]:
+        while True:
+            frame = self._decoder.next_frame()
+            if frame is not None:
+                return frame.header
+            data = await self._reader.read(1 << 16)
+            if not data:
+                raise EOFError("the connection was closed")
+            self._decoder.feed(data)

@@ -1,0 +1,266 @@
+"""Agent processes through their keepers: the Keepers port on `rekindle.keeper`.
+
+Where things are follows from session and attempt alone, so that a daemon that has never seen an attempt finds it:
+SESSIONS/<session>/<attempt>/ is its keeper's folder, SESSIONS/<session>/lock the session's lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from typing import Literal
+
+from rekindle.adapters.keepers import tmux
+from rekindle.adapters.keepers.connection import KeeperConnection
+from rekindle.adapters.keepers.start import obstacle, start
+from rekindle.adapters.keepers.tmux import Terminals
+from rekindle.adapters.machine.process_identity import is_stopped
+from rekindle.keeper import launch, lockfile, room
+from rekindle.keeper.errors import KeeperGone, Refused, StaleGeneration
+from rekindle.keeper.input_records import InputReader
+from rekindle.keeper.outcome import EndedBy, ExitRecord
+from rekindle.keeper.processes import is_running, send_signal
+from rekindle.keeper.refusals import Code
+from rekindle.keeper.spec import Spec
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.keepers import Ended, KeeperLost, Lost, NoRoomForTurn, Order, Output, Running, Sent
+from rekindle.ports.store import StaleGeneration as StaleWriter
+
+_BLOCK = 1 << 18
+_BUSY, _IDLE = 0.02, 0.2
+_GRACE = 10.0
+
+
+class KeeperProcesses:
+    """See `rekindle.ports.keepers.Keepers`. `sessions` is the folder of all sessions, `sockets` a short 0700 folder."""
+
+    def __init__(
+        self, sessions: str, sockets: str, *, terminals: Terminals | None = None, grace: float = _GRACE
+    ) -> None:
+        self._terminals = terminals or Terminals(os.path.join(sockets, "tmux"))
+        self._sessions = sessions
+        self._sockets = sockets
+        self._grace = grace
+        self._connections: dict[tuple[str, int], KeeperConnection] = {}
+        self._generations: dict[tuple[str, int], int] = {}
+        self._sweeping: set[str] = set()  # sessions whose lock we hold ourselves, to clean up behind a dead keeper
+
+    def folder(self, session: str, attempt: int) -> str:
+        """The keeper's folder of an attempt."""
+        return os.path.join(self._sessions, session, str(attempt))
+
+    def lock(self, session: str) -> str:
+        """The session's lock."""
+        return os.path.join(self._sessions, session, "lock")
+
+    async def launch(self, order: Order) -> Running:
+        """Start the attempt unless it runs or has run already."""
+        spec = self._spec(order)
+        return await start(spec, self._terminals.opener(order.session) if order.terminal else None)
+
+    def obstacle(self, order: Order) -> str | None:
+        """What is missing for a start."""
+        return obstacle(self._spec(order))
+
+    async def connect(self, session: str, attempt: int, generation: int) -> bool:
+        """Speak for the session from now on."""
+        self._generations[session, attempt] = generation
+        try:
+            await self._connected(session, attempt)
+        except StaleGeneration as error:
+            raise StaleWriter(f"{session}: a newer daemon has taken it over", "stop this daemon") from error
+        except KeeperGone:
+            return False
+        except Refused as error:
+            raise RekindleError(
+                f"{session}: its keeper refused us ({error})", "stop it with the rekindle that began it"
+            ) from error
+        return True
+
+    async def send(self, session: str, attempt: int, message: str, payload: bytes) -> int:
+        """Put a message into the input spool and return its number."""
+        try:
+            connection = await self._connected(session, attempt)
+            answer = await connection.request({"op": "send", "id": message}, payload)
+        except KeeperGone as error:
+            raise KeeperLost(f"{session}: {error}") from error
+        except StaleGeneration as error:
+            raise StaleWriter(f"{session}: a newer daemon has taken it over", "stop this daemon") from error
+        except Refused as error:
+            if error.code == Code.NO_ROOM.value:
+                raise NoRoomForTurn(
+                    f"{session}: there is no room on the disk for another turn", "make room; it then goes on by itself"
+                ) from error
+            raise KeeperLost(f"{session}: {error}") from error
+        return int(answer["n"])
+
+    async def end(self, session: str, attempt: int, reason: str) -> None:
+        """Begin to end the attempt's whole tree."""
+        try:
+            connection = await self._connected(session, attempt)
+            await connection.request({"op": "stop", "reason": reason})
+        except KeeperGone as error:
+            identity = launch.read_identity(self.folder(session, attempt))
+            if identity is None or not lockfile.is_held(self.lock(session)):
+                return
+            if not send_signal(identity.keeper, signal.SIGTERM):  # that is a stop, too
+                raise KeeperLost(f"{session}: {error}") from error
+        except Refused:
+            return  # it is ending already
+
+    def sent(self, session: str, attempt: int) -> Iterator[Sent]:
+        """What the input spool holds."""
+        try:
+            with open(os.path.join(self.folder(session, attempt), "in"), "rb") as file:
+                for record in InputReader(file):
+                    yield Sent(record.n, record.prompt, record.payload)
+        except FileNotFoundError:
+            return
+
+    def heard(self, session: str, attempt: int) -> bytes:
+        """All that the agent has written so far."""
+        try:
+            with open(os.path.join(self.folder(session, attempt), "out"), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return b""
+
+    async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
+        """What the agent writes, and how it ends."""
+        folder = self.folder(session, attempt)
+        path, lock = os.path.join(folder, "out"), self.lock(session)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.path.exists(path) else -1
+        pause = _BUSY
+        lost = 0
+        try:
+            while True:
+                gone = not lockfile.is_held(lock)
+                size = os.fstat(fd).st_size if fd >= 0 else 0
+                if size < offset:
+                    lost += offset - size
+                    yield Lost(offset - size)
+                    offset = size
+                block = os.pread(fd, _BLOCK, offset) if fd >= 0 else b""
+                if block:
+                    offset += len(block)
+                    pause = _BUSY
+                    yield Output(block, offset)
+                    await asyncio.sleep(0)
+                elif gone:
+                    break
+                else:
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 1.3, _IDLE)
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        connection = self._connections.pop((session, attempt), None)
+        if connection is not None:
+            await connection.close()
+        self._sweeping.add(session)
+        try:
+            swept = await asyncio.to_thread(self._sweep, session, attempt)
+        finally:
+            self._sweeping.discard(session)
+        yield _ended(launch.read_exit(folder), launch.read_progress(folder), swept, lost, _last_words(folder))
+
+    def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
+        """A quick look at an attempt."""
+        folder = self.folder(session, attempt)
+        if not os.path.exists(os.path.join(folder, "spec.json")):
+            return "absent"
+        if session in self._sweeping or not launch.is_alive(folder):
+            return "gone"
+        identity = launch.read_identity(folder)
+        return "alive" if identity is None or is_running(identity.agent) else "ending"
+
+    def stopped(self, session: str, attempt: int) -> int | None:
+        """The pid of the attempt's keeper, if it lives and somebody has stopped it: then it answers nobody."""
+        identity = launch.read_identity(self.folder(session, attempt))
+        if identity is None or not is_running(identity.keeper):
+            return None
+        return identity.keeper.pid if is_stopped(identity.keeper.pid) else None
+
+    def _spec(self, order: Order) -> Spec:
+        return Spec(
+            session=order.session,
+            attempt=order.attempt,
+            generation=order.generation,
+            argv=order.argv,
+            cwd=order.cwd,
+            env=tmux.environment(order.env) if order.terminal else order.env,
+            folder=self.folder(order.session, order.attempt),
+            lock=self.lock(order.session),
+            socket_dir=self._sockets,
+            stamp=stamp(self._sessions, order.session),
+            pty=order.terminal,
+            grace_seconds=self._grace,
+        )
+
+    async def _connected(self, session: str, attempt: int) -> KeeperConnection:
+        key = (session, attempt)
+        connection = self._connections.get(key)
+        if connection is not None and not connection.closed:
+            return connection
+        identity = launch.read_identity(self.folder(session, attempt))
+        if identity is None:
+            raise KeeperGone("it never said where it listens")
+        connection = await KeeperConnection.open(identity.socket, self._generations.get(key, 0), identity.keeper.pid)
+        self._connections[key] = connection
+        return connection
+
+    def _sweep(self, session: str, attempt: int) -> tuple[str, ...]:
+        """End what guard and keeper left because both were killed, and give their room back; the lock is ours then."""
+        os.makedirs(os.path.dirname(self.lock(session)), mode=0o700, exist_ok=True)  # somebody may have removed it
+        fd = lockfile.take(self.lock(session))
+        if fd is None:
+            return ()
+        try:
+            ended = launch.end_leftovers(stamp(self._sessions, session))
+            if not room.may_run(self.folder(session, attempt)):
+                room.give_back(self.folder(session, attempt))
+            return tuple(process.comm for process in ended)
+        finally:
+            os.close(fd)
+
+
+def stamp(sessions: str, session: str) -> str:
+    """What marks every process of a session, over all attempts. Another store may have a session of the same id."""
+    store = hashlib.blake2b(os.fsencode(os.path.realpath(sessions)), digest_size=6).hexdigest()
+    return f"rekindle-{store}-{session}"
+
+
+def _ended(
+    record: ExitRecord | None, progress: launch.Progress | None, swept: tuple[str, ...], lost: int, words: str
+) -> Ended:
+    if record is None:
+        delivered, started = (progress.delivered_n, progress.started_n) if progress is not None else (0, 0)
+        return Ended("its guard and keeper were killed", False, delivered, started, swept, lost)
+    by_us = record.ended_by is EndedBy.STOP
+    if record.ended_by is EndedBy.GUARD:
+        how = "its keeper was killed"
+    elif record.ended_by is EndedBy.TERMINAL:
+        how = record.reason
+    elif record.signal is not None:
+        how = f"killed by {record.signal}"
+    else:
+        how = f"exited with {record.code}" + (f": {words}" if record.code and words else "")
+    if by_us:
+        how = f"stopped ({record.reason})"
+    truncated = record.truncated_out.lost if record.truncated_out is not None else 0
+    names = (*(one.comm for one in record.swept), *swept)
+    return Ended(how, by_us, record.delivered_n, record.started_n, names, max(truncated, lost))
+
+
+def _last_words(folder: str) -> str:
+    """The last line of the agent's standard error: it says why a program would not even start."""
+    try:
+        with open(os.path.join(folder, "err"), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 2000))
+            lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
+    except OSError:
+        return ""
+    return next((line[:200] for line in reversed(lines) if line), "")

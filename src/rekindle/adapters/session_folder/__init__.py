@@ -1,0 +1,1 @@
+"""The folder of a session. Nobody else knows its layout."""

@@ -1,0 +1,281 @@
+"""Sessions rebuilt from what keepers left on the disk, after the store was damaged.
+
+Facts are made again from evidence and folded as ever; what no file tells is left out and reported in a sentence.
+Nothing is touched, started or ended here. An attempt whose end is not proven is left up: whoever supervises it looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+
+from rekindle import files
+from rekindle.adapters.session_folder import handovers
+from rekindle.adapters.session_folder.evidence import Evidence, infer_tokens, lives, numbers, read_attempts, read_orders
+from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
+from rekindle.adapters.vault.preflight import last_check
+from rekindle.adapters.vault.vault import FOLDER
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import AnyFact, Created, Cut
+from rekindle.core.session.machine import STOPS, evolve
+from rekindle.core.session.state import Session
+from rekindle.keeper.identity import here
+from rekindle.keeper.launch import find_leftovers, is_alive
+from rekindle.keeper.outcome import EndedBy, ExitRecord
+from rekindle.keeper.progress import read_progress
+from rekindle.ports.store import Store
+
+SESSION_FILE = "session.json"
+#: The facts that a session from another machine came with.
+IMPORTED_FILE = "imported.jsonl"
+
+_NEVER_TOLD = (
+    "No file tells: prompts that were queued and not sent yet, answers to permission requests, receipts, "
+    "what was still to be written to journals, and who asked for what."
+)
+
+
+@dataclass(frozen=True)
+class RebuiltSession:
+    """A session, and the facts that it was folded from."""
+
+    session: Session
+    facts: list[AnyFact]
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """What could be told, and sentences about what could not."""
+
+    sessions: list[RebuiltSession] = field(default_factory=list)
+    report: list[str] = field(default_factory=list)
+
+
+def write_session_file(folder: Path, created: Created) -> None:
+    """Keep the beginning of a session where its keepers are. On disk when this returns; call it at creation."""
+    files.make_folder(str(folder.parent))
+    folder.mkdir(mode=0o700, exist_ok=True)
+    files.sync_folder(str(folder.parent))
+    files.replace(folder / SESSION_FILE, encode_fact(created).encode(), mode=0o600, durable=True)
+
+
+def rebuild(sessions: Path, *, known: Collection[str] = ()) -> Rebuilt:
+    """All sessions under the folder, but those that are `known`. Never raises for what is in the files."""
+    rebuilt = Rebuilt()
+    if not sessions.is_dir():
+        return rebuilt
+    for folder in sorted(one for one in sessions.iterdir() if one.is_dir() and not one.is_symlink()):
+        if folder.name not in known:
+            _rebuild_session(folder, rebuilt)
+    if rebuilt.sessions:
+        rebuilt.report.append(_NEVER_TOLD)
+    return rebuilt
+
+
+def put_back(store: Store, rebuilt: Rebuilt) -> None:
+    """Commit what was rebuilt, one transaction per session."""
+    for one in rebuilt.sessions:
+        store.commit(one.session, one.facts, generation=one.session.generation)
+
+
+def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:
+    name = folder.name
+    created = read_session_file(folder)
+    if isinstance(created, str):
+        alive = [f" Attempt {one} still runs: {folder / str(one)}." for one in numbers(folder) if lives(folder, one)]
+        rebuilt.report.append(f"Session {name} is left out: {created}.{''.join(alive)}")
+        return
+    imported = read_imported(folder)
+    facts: list[AnyFact] = [created]
+    if imported and isinstance(imported[0], Created):
+        facts = imported
+    session = reduce(evolve, facts[1:], evolve(None, facts[0]))
+    begun = session.attempt.number if session.attempt is not None else 0
+    attempts = [one for one in read_attempts(folder, created, rebuilt.report) if one.number > begun]
+    read_orders(session, attempts, rebuilt.report)
+    infer_tokens(session, attempts, rebuilt.report)
+    handed = {kept.attempt: kept.handover for kept in handovers.read(str(folder))}
+    for index, one in enumerate(attempts):
+        if one.number in handed:
+            asked = f.ResumeAsked(at=one.at, by="unknown", handover=handed[one.number])
+            session = _fold(session, [asked], facts)
+        after = attempts[index + 1] if index + 1 < len(attempts) else None
+        session = _fold(session, _facts(session, folder, one, after, rebuilt.report), facts)
+    rebuilt.sessions.append(RebuiltSession(session, facts))
+
+
+def _fold(session: Session, found: list[AnyFact], facts: list[AnyFact]) -> Session:
+    """Add what was found to the facts. Prompts are sent in order: one that was overtaken had been taken back."""
+    for fact in found:
+        queued = [prompt.id for prompt in session.queued]
+        if isinstance(fact, f.PromptSent) and fact.prompt in queued:
+            for prompt in queued[: queued.index(fact.prompt)]:
+                taken_back = f.CancelAsked(at=fact.at, prompt=prompt)
+                facts.append(taken_back)
+                session = evolve(session, taken_back)
+        facts.append(fact)
+        session = evolve(session, fact)
+    return session
+
+
+def read_imported(folder: Path) -> list[AnyFact]:
+    """The facts that a session came with from another machine; none if it was begun here, or they cannot be read."""
+    try:
+        return [
+            decode_fact(line.decode("utf-8", "surrogatepass"))
+            for line in files.read(folder / IMPORTED_FILE).splitlines()
+        ]
+    except (OSError, Unreadable, UnicodeDecodeError):
+        return []
+
+
+def read_session_file(folder: Path) -> Created | str:
+    """The first fact, or why there is none."""
+    try:
+        fact = decode_fact(files.read(folder / SESSION_FILE).decode())
+    except (OSError, Unreadable, UnicodeDecodeError) as error:
+        return f"{SESSION_FILE} cannot be read ({error})"
+    if not isinstance(fact, Created) or fact.session != folder.name:
+        return f"{SESSION_FILE} is not about it"
+    return fact
+
+
+def _facts(session: Session, folder: Path, one: Evidence, after: Evidence | None, report: list[str]) -> list[AnyFact]:
+    """What one attempt adds to the session."""
+    number, at, talk = one.number, one.at, one.talk
+    generation = one.spec.generation if one.spec is not None else 0
+    recorded = _recorded(folder, one) if after is None else None
+    facts: list[AnyFact] = [
+        f.LaunchIntended(at=at, attempt=number, generation=generation, how=talk.how, token=talk.asked, known=recorded)
+    ]
+    if one.spec is None:
+        facts.append(f.Launched(at=at, attempt=number, folder=one.folder, pid=0))
+        facts.append(f.Opened(at=at, attempt=number, how="new", token=talk.token or ""))
+        return [*facts, f.Exited(at=at, attempt=number, how_ended="its folder is gone", by_us=False)]
+    if one.identity is None:
+        return [*facts, *_never_ran(one, after)]
+    facts.append(f.Launched(at=at, attempt=number, folder=one.folder, pid=one.identity.agent.pid))
+    progress = read_progress(one.folder)
+    adopted = max(progress.generation if progress is not None else 0, one.exit.generation if one.exit else 0)
+    if adopted > generation:
+        facts.append(f.Adopted(at=at, generation=adopted))
+    facts += _opening(session, one, recorded)
+    return [*facts, *talk.facts, *_end(session.id, one, after, report)]
+
+
+def _recorded(folder: Path, one: Evidence) -> list[str] | None:
+    """The prompts that the agent's own record had before the newest attempt, if it has not added to it since."""
+    if one.talk.how != "load" or one.talk.asked is None or one.talk.prompts:
+        return None
+    found = last_check(str(folder / FOLDER), one.talk.asked)
+    return list(found.prompts) if found is not None and found.state not in ("missing", "unsupported") else None
+
+
+def _opening(session: Session, one: Evidence, recorded: list[str] | None) -> list[AnyFact]:
+    """That the conversation was opened decides what becomes of a turn that was cut before.
+
+    Where no file tells what the agent knew of that turn, it is left to the next attempt, which looks at the record.
+    """
+    talk, kind = one.talk, one.kind
+    if talk.token is None:
+        return [talk.refused] if talk.refused is not None else []
+    known = _known(session, one)
+    is_cut = session.turn is not None and session.turn.state == "cut"
+    has_looked = kind.proof == "replay" or known is not None or recorded is not None or bool(talk.prompts)
+    if talk.opened == "load" and is_cut and not has_looked:
+        return []
+    opened = f.Opened(
+        at=one.at,
+        attempt=one.number,
+        how=talk.opened,
+        token=talk.token,
+        known=known,
+        can_load=talk.can_load,
+        proof=kind.proof,
+        compact=kind.compact,
+    )
+    return [opened]
+
+
+def _known(session: Session, one: Evidence) -> list[str] | None:
+    """What the agent showed of its record, or what our own next words prove that it showed."""
+    if one.talk.opened != "load":
+        return None
+    suffix = f"+{one.number}"  # of the words that tell an agent to go on: only said if its record had the prompt
+    told = [prompt.removesuffix(suffix) for prompt in one.talk.prompts if prompt.endswith(suffix)]
+    return one.talk.known or [prompt.text for prompt in session.prompts if prompt.id in told] or None
+
+
+def _never_ran(one: Evidence, after: Evidence | None) -> list[AnyFact]:
+    if one.exit is not None:
+        return [f.LaunchFailed(at=one.exit.ended_at, attempt=one.number, message=one.exit.reason)]
+    if after is not None:
+        return [f.Exited(at=after.at, attempt=one.number, how_ended="it is not known to have run", by_us=False)]
+    return []  # on its way, or not: the launch is in doubt as after any crash, and is looked for
+
+
+def _end(session: str, one: Evidence, after: Evidence | None, report: list[str]) -> list[AnyFact]:
+    assert one.spec is not None and one.identity is not None
+    cut = _cut(one)
+    if one.exit is not None:
+        record = one.exit
+        by_us = record.ended_by is EndedBy.STOP
+        lost = sum(part.lost for part in (record.truncated_out, record.truncated_err) if part is not None)
+        exited = f.Exited(
+            at=record.ended_at,
+            attempt=one.number,
+            how_ended=_how_ended(record),
+            by_us=by_us,
+            cut=cut,
+            truncated=lost,
+        )
+        if by_us and record.reason == "given up":
+            return [f.GivenUp(at=record.ended_at, attempt=one.number, why="its turn did not go on"), exited]
+        if by_us and record.reason in STOPS:
+            return [f.StopAsked(at=record.ended_at, by="unknown", to=record.reason), exited]  # type: ignore[arg-type]
+        return [exited]
+    if after is not None:  # the next one was only started when this one was proven gone
+        return [_without_record(one, after.at, "how it ended is not known", cut)]
+    if is_alive(one.folder):
+        return []
+    place, now = one.identity.place, here()
+    if place.machine != now.machine:
+        report.append(
+            f"Session {session}, attempt {one.number} was started on another machine: it may still run there."
+        )
+        return []
+    if place.boot != now.boot:
+        return [_without_record(one, one.at, "the machine was restarted", cut)]
+    if place != now or find_leftovers(one.spec.stamp):
+        report.append(
+            f"Session {session}, attempt {one.number}: its keeper is gone, and processes of it may still run."
+        )
+        return []
+    return [_without_record(one, one.at, "its keeper was killed", cut)]
+
+
+def _without_record(one: Evidence, at: float, how_ended: str, cut: Cut | None) -> f.Exited:
+    return f.Exited(at=at, attempt=one.number, how_ended=how_ended, by_us=False, cut=cut)
+
+
+def _how_ended(record: ExitRecord) -> str:
+    how = f"signal {record.signal}" if record.signal is not None else f"exit code {record.code}"
+    return f"{how} ({record.ended_by.value}: {record.reason})" if record.reason else f"{how} ({record.ended_by.value})"
+
+
+def _cut(one: Evidence) -> Cut | None:
+    """What was going on when the attempt ended; None if no turn was."""
+    turn = one.talk.turn
+    if turn is None:
+        return None
+    progress = one.exit or read_progress(one.folder)
+    swept = [process.comm for process in one.exit.swept] if one.exit is not None else []
+    something = turn.began or one.talk.is_partial
+    said = turn.said or ("(something that was not kept)" if something and not turn.tools else "")
+    if progress is None or turn.message <= progress.delivered_n:
+        return Cut(said=said, tools=turn.tools, swept=swept, delivered="yes")
+    assert one.identity is not None
+    is_certain = turn.message > progress.started_n and one.identity.place.boot == here().boot
+    return Cut(said=said, tools=turn.tools, swept=swept, delivered="no" if is_certain else "unknown")

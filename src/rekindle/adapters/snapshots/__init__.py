@@ -1,0 +1,1 @@
+"""Snapshots of work trees under private refs: taken, compared, put back, thinned out."""

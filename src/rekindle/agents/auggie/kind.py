@@ -1,0 +1,23 @@
+"""Auggie, the agent of Augment Code."""
+
+from __future__ import annotations
+
+from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.base.kind import AgentKind, Start, refusing
+
+
+def _argv(start: Start) -> tuple[str, ...]:
+    model = ("--model", start.model) if start.model is not None else ()
+    return ("auggie", "--acp", *model, *start.arguments)
+
+
+KIND = AgentKind(
+    name="auggie",
+    title="Auggie",
+    argv=_argv,
+    dialect=AcpDialect,
+    program="auggie",
+    refused=refusing("--acp", "-c", "--continue", "-r", "--resume", "--dont-save-session", "-p", "--print"),
+    untested="everything behind `initialize`: it opens no conversation without an account",
+    missing="install it with `npm install --global @augmentcode/auggie`",
+)

@@ -1,0 +1,82 @@
+"""What an agent's words amount to as facts, the same for who hears them live and for who reads them years later."""
+
+from __future__ import annotations
+
+from rekindle.agents.base import observation as o
+from rekindle.core.session import facts as f
+from rekindle.core.session.history import Turn
+
+
+def as_fact(
+    seen: o.Observation, attempt: int, at: float
+) -> f.Named | f.Compacted | f.OpenRefused | f.Spent | f.TurnFinished | f.TurnFailed | None:
+    """The fact that an observation is by itself, if it is one."""
+    match seen:
+        case o.ConversationNamed():
+            return f.Named(at=at, attempt=attempt, token=seen.token)
+        case o.Compacted():
+            return f.Compacted(at=at, attempt=attempt, why=seen.why)
+        case o.OpenRefused():
+            how: f.How = "load" if seen.how in ("load", "resume") else "new"
+            return f.OpenRefused(at=at, attempt=attempt, how=how, problem=seen.problem, message=seen.message)
+        case o.Spent():
+            return f.Spent(at=at, attempt=attempt, prompt=seen.prompt_id, usage=seen.usage)
+        case o.TurnFinished():
+            return f.TurnFinished(
+                at=at, attempt=attempt, prompt=seen.prompt_id, stop_reason=seen.stop_reason, usage=seen.usage
+            )
+        case o.TurnFailed():
+            retry = seen.resets_at
+            if retry is None and seen.retry_after_seconds is not None:
+                retry = at + seen.retry_after_seconds
+            return f.TurnFailed(
+                at=at,
+                attempt=attempt,
+                prompt=seen.prompt_id,
+                error=seen.error_class,
+                message=seen.message,
+                retry_at=retry,
+                transient=seen.transient,
+                usage=seen.usage,
+            )
+        case _:
+            return None
+
+
+class Replayed:
+    """What an agent shows of its past while it loads a conversation: the prompts, and what was said to them."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._pieces: list[str] = []
+        self._turns: list[Turn] = []
+
+    def take(self, seen: o.Observation) -> None:
+        """The next observation, whatever it is."""
+        if isinstance(seen, o.UserReplayed):
+            self._pieces.append(seen.text)
+            return
+        self._end_of_message()
+        if isinstance(seen, o.Said) and seen.replay and not seen.thought:
+            self._turns.append(Turn("assistant", seen.text))
+
+    @property
+    def texts(self) -> list[str]:
+        """All prompts so far."""
+        self._end_of_message()
+        return list(self._texts)
+
+    @property
+    def turns(self) -> list[Turn]:
+        """All that was said so far, on both sides."""
+        self._end_of_message()
+        return list(self._turns)
+
+    def _end_of_message(self) -> None:
+        """A prompt may come in pieces: they count one by one and, if there are several, as a whole."""
+        self._texts += self._pieces
+        if self._pieces:
+            self._turns.append(Turn("user", "".join(self._pieces)))
+        if len(self._pieces) > 1:
+            self._texts.append("".join(self._pieces))
+        self._pieces.clear()

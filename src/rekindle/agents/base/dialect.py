@@ -1,0 +1,164 @@
+"""What every agent's language can do: the two spools of one agent process in, what they mean and what to send out.
+
+A dialect is sans-IO. A daemon folds while it works, the next one folds the files, and both come to the same state.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from rekindle.agents.base.framing import Framed, Line, Oversized
+from rekindle.agents.base.observation import CallbackAsked, How, Initialized, Observation, PermissionAsked
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """`message_id` is for the keeper, `line` (with its newline) for the agent."""
+
+    message_id: str
+    line: bytes
+
+
+class OpenTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool call that was started and is not known to have ended. `command` is what it runs, where that is told."""
+
+    tool_id: str
+    title: str
+    kind: str
+    paths: tuple[str, ...]
+    status: str
+    command: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it does: some agents give a command a title in which the command itself does not occur."""
+        return self.title if self.command in self.title else f"{self.title}: {self.command}"
+
+
+class OurRequest(msgspec.Struct, frozen=True):
+    """A request of ours without a response. `prompt_id` is empty for anything but a prompt."""
+
+    request_id: str
+    method: str
+    token: str
+    prompt_id: str
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """How a conversation is to be opened, and which one, as far as our own messages name it."""
+
+    how: How
+    token: str | None
+
+
+class OpenState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the next daemon has to know. `said` and `tools` belong to the running turn, empty if none runs.
+
+    `background` are tools that were started in any turn, go on behind it, and are not known to have ended.
+    """
+
+    initialized: Initialized | None
+    token: str | None
+    opened: How | None
+    awaiting: tuple[OurRequest, ...]
+    unanswered: tuple[PermissionAsked | CallbackAsked, ...]
+    prompt_id: str | None
+    cancelling: bool
+    said: str
+    tools: tuple[OpenTool, ...]
+    background: tuple[OpenTool, ...] = ()
+
+
+class Dialect(Protocol):
+    """The language of one agent process. Any bytes are allowed: nothing here raises."""
+
+    @property
+    def open(self) -> OpenState:
+        """What is open between us."""
+        ...
+
+    @property
+    def asked(self) -> Opening | None:
+        """What we asked for first: all that is known of the conversation until the agent has opened it."""
+        ...
+
+    @property
+    def token(self) -> str | None:
+        """The conversation's name, as the agent told it."""
+        ...
+
+    @property
+    def is_prompting(self) -> bool:
+        """Whether a turn runs."""
+        ...
+
+    def begin(self, how: How, token: str | None) -> list[Outgoing]:
+        """The messages that ask for the conversation to be opened."""
+        ...
+
+    def follow_up(self, seen: Observation) -> list[Outgoing]:
+        """What has to be sent because of something that the agent told while the conversation is opened."""
+        ...
+
+    def say(self, prompt_id: str, text: str) -> Outgoing:
+        """The message of a prompt."""
+        ...
+
+    def cancel(self, prompt_id: str) -> list[Outgoing]:
+        """The messages that end a turn."""
+        ...
+
+    def answer(self, request: str, option: str | None) -> Outgoing | None:
+        """The answer to a request for permission, if it is still open."""
+        ...
+
+    def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
+        """The id and the text of a prompt, if that is what a message of ours is."""
+        ...
+
+    def was_sent(self, message_id: str) -> bool: ...
+
+    def sent(self, message_id: str, line: bytes) -> None:
+        """One record of the input spool, in order. Telling the same one again changes nothing."""
+        ...
+
+    def received(self, line: bytes) -> list[Observation]:
+        """One complete line of the output spool, in order."""
+        ...
+
+    def oversized(self, skipped: Oversized) -> list[Observation]:
+        """A line that was too long to be kept."""
+        ...
+
+    def is_due(self, message_id: str, line: bytes) -> bool:
+        """Whether a message of ours can have been sent by now."""
+        ...
+
+    def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
+        """How many of the waiting messages must have been sent before this line, because it answers the last."""
+        ...
+
+
+def fold(
+    dialect: Dialect, records: Iterable[tuple[str, bytes]], lines: Iterable[Framed]
+) -> Iterator[tuple[Framed, list[Observation]]]:
+    """Feed a dialect with (message id, payload) of the input spool and the lines of the output spool.
+
+    Nobody wrote down how the two lay to one another in time, so a message is sent as soon as it can have been.
+    Gives each line with what it told, so that a caller can leave out what it knew already; it must be read to its end.
+    """
+    waiting = deque(records)
+    for line in lines:
+        while waiting and dialect.is_due(*waiting[0]):
+            dialect.sent(*waiting.popleft())
+        if not isinstance(line, Line):
+            yield line, dialect.oversized(line)
+            continue
+        for _ in range(dialect.needed(line.data, waiting) if waiting else 0):
+            dialect.sent(*waiting.popleft())
+        yield line, dialect.received(line.data)
+    while waiting:
+        dialect.sent(*waiting.popleft())

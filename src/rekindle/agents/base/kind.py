@@ -1,0 +1,96 @@
+"""What rekindle has to know of an agent, as one value per agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from rekindle.agents.base.dialect import Dialect
+from rekindle.agents.base.transcript import Record, TranscriptDialect
+from rekindle.core.session.facts import How
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of an agent. `at` and `fork_of`: begin as a copy of another conversation, up to that message."""
+
+    how: How
+    token: str | None
+    model: str | None = None
+    permission: str = "edits"
+    arguments: tuple[str, ...] = ()
+    fork_of: str | None = None
+    at: str | None = None
+
+
+class DatabaseDialect(Protocol):
+    """How an agent keeps its conversations that has one database for all of them. It is read, and never written."""
+
+    #: Selects the rows of one conversation, in their order; its name is the only parameter.
+    query: str
+
+    def place(self, environment: Mapping[str, str], cwd: str) -> str:
+        """The database's absolute path. `cwd` is the real path of the agent's folder. Raises NoPlace."""
+        ...
+
+    def read(self, rows: Iterable[tuple[object, ...]]) -> Record:
+        """What the rows tell, as far as they can be read."""
+        ...
+
+
+@dataclass(frozen=True)
+class AgentKind:
+    """An agent. Everything here is a fact about the program, or a pure function.
+
+    `dialect` is given the attempt's number, the folder and the token that is known. `mint` names a new conversation
+    where the agent lets us choose the name. `proof`: what shows that a conversation is the same, a replay while it is
+    loaded or the agent's own transcript; `transcript` is how that is read, `database` how the record of an agent is
+    that has no file for each conversation. Where the place of a transcript is a pattern, `new_place` is given that and
+    a record that comes from elsewhere, and says where to put it (None: nobody can tell). `compact` is the prompt that
+    makes the agent shorten its conversation. `model` finds the model in an environment where none was named. `refused`
+    finds an argument that is not the user's to give. `terminal` is the line for an agent that is used as an interactive
+    program.
+
+    `program` is looked for on the PATH (empty: built in), and `version` makes it tell its version. `variables` are
+    added to the environment of a start. `resumes` says in words how the agent takes up a conversation, and `native`
+    whether that is trusted: if not, a new conversation is told the history unless somebody asks for the agent's own
+    way. `verbatim`: a load shows prompts and answers word for word as the model gets them. `load_span`: a conversation
+    may be loaded once in so many seconds of the clock (60: in each minute), and not in those in which it was begun; 0:
+    at any time. `faults` are known ones, in sentences, `untested` is what nobody could try, and `obstacle` why rekindle
+    does not drive the agent at all. `missing` says what to do where the program is not installed, and `node` is the
+    oldest Node that its package asks for (0: none, or one that everybody has).
+    """
+
+    name: str
+    title: str
+    argv: Callable[[Start], tuple[str, ...]]
+    dialect: Callable[[int, str, str | None], Dialect]
+    mint: Callable[[str, int], str] | None = None
+    proof: Literal["replay", "transcript"] = "replay"
+    transcript: TranscriptDialect | None = None
+    database: DatabaseDialect | None = None
+    new_place: Callable[[str, bytes], str | None] = lambda _pattern, _data: None
+    compact: str | None = None
+    model: Callable[[dict[str, str]], str | None] = lambda _: None
+    refused: Callable[[tuple[str, ...]], str | None] = lambda _: None
+    can_fork: bool = False
+    missing: str = ""
+    node: int = 0
+    terminal: Callable[[Start], tuple[str, ...]] | None = None
+    program: str = ""
+    version: tuple[str, ...] = ("--version",)
+    variables: Callable[[Start, Mapping[str, str]], dict[str, str]] = lambda _start, _environment: {}
+    resumes: str = "session/load"
+    native: bool = True
+    verbatim: bool = False
+    load_span: float = 0.0
+    faults: tuple[str, ...] = ()
+    untested: str = ""
+    obstacle: str = ""
+
+
+def refusing(*flags: str) -> Callable[[tuple[str, ...]], str | None]:
+    """Finds the first argument that is one of these flags, also in the form `--flag=value`."""
+    ours = frozenset(flags)
+    return lambda arguments: next((one for one in arguments if one.partition("=")[0] in ours), None)

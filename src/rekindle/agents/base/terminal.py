@@ -1,0 +1,211 @@
+"""An agent that is used as an interactive program: keys in, a screen out.
+
+Little can be known from a terminal: bytes come, or they do not. No byte says that the program is ready, that a prompt
+was taken or that a turn is over. So readiness is silence after the first words (a short one, if the program has told
+the terminal that it reads lines), and a turn is over when the terminal is
+silent and the agent's own record, where it can be read, has the prompt and no tool that still runs. What the agent
+said is in that record, not here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Literal
+
+import msgspec
+
+from rekindle.agents.base.dialect import Opening, OpenState, Outgoing
+from rekindle.agents.base.framing import Oversized
+from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.base.observation import How, Observation
+from rekindle.agents.base.transcript import Record
+
+ESCAPE: Final = b"\x1b"
+ENTER: Final = b"\r"
+#: Two Escapes that come faster are one key of their own: Claude Code opens a menu then, which swallows the prompt.
+_BETWEEN_ESCAPES: Final = 1.2
+#: A letter that follows Escape faster is a key of its own, too.
+_BEHIND_ESCAPE: Final = 0.3
+#: A program needs time to take in what is typed; Enter in the middle of it would be part of the text.
+_BEFORE_ENTER: Final = 0.3
+_CHARACTERS_A_SECOND: Final = 20_000
+_LONGEST_WAIT: Final = 5.0
+
+#: So long is a program silent that waits for input. One that works moves something on the screen all the time.
+READY_SECONDS: Final = 1.0
+QUIET_SECONDS: Final = 2.0
+#: Nearly every program that reads lines asks the terminal for this (bracketed paste) when it begins to.
+_READS: Final = b"\x1b[?2004h"
+#: One that has not asked is taken to read after so long a silence: it may still be loading.
+MUTE_SECONDS: Final = 5.0
+#: So long may a prompt be missing from the record of an agent that is silent.
+UNSEEN_SECONDS: Final = 20.0
+
+_KEYS: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+Turn = Literal["working", "began", "over", "unseen"]
+
+
+class Keys(msgspec.Struct, frozen=True):
+    """Something to type, and how long to wait behind it."""
+
+    message: Outgoing
+    seconds: float
+
+
+def typeable(text: str) -> str:
+    """A text as it can be typed: a control character would be a key, a tab would complete something."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
+    return _KEYS.sub("", lines).strip()
+
+
+def is_ready(*, reads: bool, silent: float) -> bool:
+    """Whether a program that was just started can be taken to wait for input."""
+    return silent >= (READY_SECONDS if reads else MUTE_SECONDS)
+
+
+def turn(*, silent: float, earlier: int, text: str, record: Record | None) -> Turn:
+    """What can be said of a turn. `earlier`: so often the record has this text for prompts before it.
+
+    Without a record silence is all there is. With one, silence in front of a tool that still runs is a question of the
+    agent's that waits on its screen, and a prompt that is not in it was typed into something else than its input line.
+    """
+    if record is None:
+        return "over" if silent >= QUIET_SECONDS else "working"
+    if sum(one.strip() == text.strip() for one in record.prompts) <= earlier:
+        return "unseen" if silent >= UNSEEN_SECONDS else "working"
+    return "over" if silent >= QUIET_SECONDS and not record.open_tools else "began"
+
+
+class TerminalDialect:
+    """See `agents.base.dialect.Dialect`. A prompt is sent when its Enter is; all keys have ids that are derived."""
+
+    def __init__(self, attempt: int, cwd: str, token: str | None = None) -> None:
+        self._attempt = attempt
+        self._token = token
+        self._wanted: How | None = None
+        self._ready = False
+        self._texts: dict[str, str] = {}
+        self._sent: set[str] = set()
+        self._prompt: str | None = None
+        self._tail = b""
+        self.reads = False
+
+    @property
+    def open(self) -> OpenState:
+        """What is open between us: nothing that could be answered."""
+        return OpenState(
+            initialized=None,
+            token=self._token,
+            opened=self._wanted if self._ready else None,
+            awaiting=(),
+            unanswered=(),
+            prompt_id=self._prompt,
+            cancelling=False,
+            said="",
+            tools=(),
+        )
+
+    @property
+    def asked(self) -> Opening | None:
+        """Nothing in the spools tells: it was said on the command line."""
+        return None
+
+    @property
+    def token(self) -> str | None:
+        return self._token
+
+    @property
+    def is_prompting(self) -> bool:
+        return self._prompt is not None
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether the program was started and is not known to be ready."""
+        return self._wanted is not None and not self._ready
+
+    def begin(self, how: How, token: str | None) -> list[Outgoing]:
+        """Which conversation it is was said when the program was started."""
+        self._wanted, self._token = how, token or self._token
+        return []
+
+    def showed(self, data: bytes) -> None:
+        """Bytes for the screen, whole lines or not."""
+        if not self.reads:
+            self.reads = _READS in self._tail + data
+            self._tail = (self._tail + data)[-len(_READS) :]
+
+    def became_ready(self) -> None:
+        self._ready = True
+
+    def turn_ended(self) -> None:
+        self._prompt = None
+
+    def follow_up(self, seen: Observation) -> list[Outgoing]:
+        return []
+
+    def approach(self, prompt_id: str, text: str) -> list[Keys]:
+        """What is typed before the Enter: away from menus and half-typed keys, then the text as it is."""
+        typed = typeable(text)
+        pause = min(_LONGEST_WAIT, _BEFORE_ENTER + len(typed) / _CHARACTERS_A_SECOND)
+        return [
+            Keys(self._message(prompt_id, "escape", ESCAPE), _BETWEEN_ESCAPES),
+            Keys(self._message(prompt_id, "escape2", ESCAPE), _BEHIND_ESCAPE),
+            Keys(self._message(prompt_id, "text", typed.encode()), pause),
+        ]
+
+    def say(self, prompt_id: str, text: str) -> Outgoing:
+        """The Enter behind the text."""
+        return self._message(prompt_id, "enter", ENTER)
+
+    def cancel(self, prompt_id: str) -> list[Outgoing]:
+        """Escape interrupts a turn."""
+        return [self._message(prompt_id, "cancel", ESCAPE)]
+
+    def answer(self, request: str, option: str | None) -> Outgoing | None:
+        return None
+
+    def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
+        """The prompt whose Enter this is; its text was sent before."""
+        prompt, step = _parts(message_id)
+        return (prompt, self._texts.get(prompt, "")) if step == "enter" else None
+
+    def was_sent(self, message_id: str) -> bool:
+        return message_id in self._sent
+
+    def sent(self, message_id: str, line: bytes) -> None:
+        self._sent.add(message_id)
+        prompt, step = _parts(message_id)
+        if step == "text":
+            self._texts[prompt] = line.decode("utf-8", "replace")
+        elif step == "enter":
+            self._prompt = prompt
+
+    def received(self, line: bytes) -> list[Observation]:
+        return []
+
+    def oversized(self, skipped: Oversized) -> list[Observation]:
+        return []
+
+    def is_due(self, message_id: str, line: bytes) -> bool:
+        return True
+
+    def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
+        return 0
+
+    def _message(self, prompt_id: str, step: str, keys: bytes) -> Outgoing:
+        return Outgoing(f"{self._attempt}-{prompt_id}-{step}", keys)
+
+
+def _parts(message_id: str) -> tuple[str, str]:
+    """The prompt and the step that a message's id names."""
+    head, _, step = message_id.rpartition("-")
+    return head.partition("-")[2], step
+
+
+def in_terminal(kind: AgentKind) -> AgentKind:
+    """The same agent, used as an interactive program: only its own record can prove which conversation it is in."""
+    assert kind.terminal is not None, "checked when the session was created"
+    return replace(kind, argv=kind.terminal, dialect=TerminalDialect, proof="transcript")

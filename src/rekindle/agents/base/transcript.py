@@ -1,0 +1,126 @@
+"""What an agent's own file of a conversation tells, in words that are the same for all agents.
+
+A dialect turns bytes into these values and gives bytes back; where the bytes come from, and who may write them, is
+decided elsewhere. Any bytes can be read: what is broken becomes a problem in words, never an exception.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from rekindle.agents.base.acknowledged import Lacking, Spoken, lacking
+from rekindle.agents.base.dialect import OpenTool
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """The conversation that a resume would load from a file: a file may hold others, which the agent has left.
+
+    `prompts` are the texts that a person, or rekindle, sent; what the agent put in on its own is not among them. Those
+    that the agent's own summary stands for are. `turns` are the messages that the model would get, in their order
+    (empty for an agent whose record is not read that far). `entries` are the ids of all lines of the file, stable over
+    time. `open_tools` are the calls that nothing came after. `points` are the answers after which a copy of the
+    conversation can be begun, each with its first words. `compactions` is how often the agent has shortened the
+    conversation: of what came before, its model gets a summary or nothing. `foreign` is how many prompts belong to
+    another conversation, by the name that they carry.
+    """
+
+    prompts: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    said: str = ""
+    open_tools: tuple[OpenTool, ...] = ()
+    problems: tuple[str, ...] = ()
+    points: tuple[tuple[str, str], ...] = ()
+    turns: tuple[Spoken, ...] = ()
+    compactions: int = 0
+    foreign: int = 0
+
+
+class Repaired(msgspec.Struct, frozen=True):
+    """A file that the agent can go on with; without changes it is the one that was given, byte for byte."""
+
+    data: bytes
+    changes: tuple[str, ...]
+
+
+class NoPlace(ValueError):
+    """No file can be named: the environment has no home, or the token is no name of a file."""
+
+
+class TranscriptDialect(Protocol):
+    """How one kind of agent keeps its conversations."""
+
+    def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
+        """The absolute path of a conversation's file. `cwd` is the real path of the agent's folder. Raises NoPlace.
+
+        A `*` stands for a part of a name that nobody can tell beforehand.
+        """
+        ...
+
+    def read(self, data: bytes) -> Record:
+        """What the file tells, as far as it can be read."""
+        ...
+
+    def repair(self, data: bytes) -> Repaired:
+        """The file without what the agent would stumble over. Nothing that can be read is lost."""
+        ...
+
+    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+        """What the agent has told of taking in and saying, in all that it wrote to us; empty: it cannot be told."""
+        ...
+
+    def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
+        """What a resume from this file would lack; see `acknowledged.lacking`."""
+        ...
+
+    def written(self, data: bytes) -> frozenset[str]:
+        """The names of all messages in a file, whether a resume would load them or not."""
+        ...
+
+    def redirected(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Repaired | None:
+        """The file changed so that a resume loads what was acknowledged; None: it does not have it."""
+        ...
+
+    def went_on(self, data: bytes, size: int) -> Record | None:
+        """The conversation that the agent went on with: the one above the first message behind `size` bytes.
+
+        None: there is no such message yet.
+        """
+        ...
+
+
+class OneBranch(ABC):
+    """What holds for an agent whose file has one conversation and nothing beside it."""
+
+    @abstractmethod
+    def read(self, data: bytes) -> Record:
+        """See TranscriptDialect."""
+
+    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+        """Nothing is demanded."""
+        return ()
+
+    def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
+        """What the file does not have is not loaded."""
+        return lacking(expected, self.read(data).turns, written)
+
+    def written(self, data: bytes) -> frozenset[str]:
+        """The messages that have a name."""
+        return frozenset(one.id for one in self.read(data).turns if one.id)
+
+    def redirected(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Repaired | None:
+        """There is no other conversation in the file."""
+        return None
+
+    def went_on(self, data: bytes, size: int) -> Record | None:
+        """The agent goes on behind all that is there."""
+        return self.read(data) if len(data) > size else None
+
+
+def extends(older: Record, newer: Record) -> bool:
+    """Whether the newer one is the older one continued: it has all its lines, in their order."""
+    rest = iter(newer.entries)
+    return all(entry in rest for entry in older.entries)

@@ -1,0 +1,94 @@
+"""Codex's rollout of a thread: what a record of it means. Found out with the real program, 0.166.0."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from msgspec import structs
+
+from rekindle.agents.acp.told import answers
+from rekindle.agents.base import fields
+from rekindle.agents.base.acknowledged import Lacking, Spoken, lacking
+from rekindle.agents.base.json_lines import JsonLines, Reading, home
+from rekindle.agents.base.lenient import parse
+
+_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
+_RESULTS: Final = ("function_call_output", "custom_tool_call_output")
+#: What a dying Codex writes down for a command that ran: nobody knows what the command has done.
+_ABORTED: Final = "aborted by user"
+#: How a citation of a file begins, in the model's words.
+_CITATION: Final = "\u3010"
+_BEGAN: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)", re.ASCII)
+
+
+class CodexMeaning:
+    """See `rekindle.agents.base.json_lines.Meaning`."""
+
+    def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
+        """Below the day, and with the second, of its beginning in local time: neither can be told from the token."""
+        folder = posixpath.join(home(environment, "CODEX_HOME", ".codex"), "sessions", "*", "*", "*")
+        return posixpath.normpath(posixpath.join(cwd, folder, f"rollout-*-{token}.jsonl"))
+
+    def is_record(self, found: dict[str, Any]) -> bool:
+        return isinstance(found.get("type"), str) and "timestamp" in found and isinstance(found.get("payload"), dict)
+
+    def name(self, record: dict[str, Any]) -> str | None:
+        return None
+
+    def take(self, record: dict[str, Any], reading: Reading) -> None:
+        payload = fields.mapping(record.get("payload"))
+        match record.get("type"), payload:
+            case "event_msg", {"type": "item_completed", "item": {"type": "UserMessage", "content": content}}:
+                reading.confirm(_text(content), fields.text(payload.get("thread_id")))
+            case "session_meta", {"id": str(thread)}:
+                reading.begin(thread)
+            case "response_item", {"type": "message", "role": "user", "content": content}:
+                reading.give(_text(content))
+            case "compacted", _:
+                reading.compacted()
+            case "response_item", {"type": "message", "role": "assistant", "content": content}:
+                reading.say(_text(content), fields.text(payload.get("id")))
+            case "response_item", {"type": kind, "call_id": str(call)} if kind in _CALLS:
+                given = payload.get("arguments") or payload.get("input") or payload.get("action")
+                name = fields.text(payload.get("name"), "shell")
+                reading.start(call, f"{name} {given or ''}".strip(), "execute")
+            case "response_item", {"type": kind, "call_id": str(call)} if kind in _RESULTS:
+                if not fields.text(payload.get("output")).rstrip().endswith(_ABORTED):
+                    reading.finish(call)
+
+
+class CodexTranscript(JsonLines):
+    """See `rekindle.agents.base.transcript.TranscriptDialect`."""
+
+    def __init__(self) -> None:
+        super().__init__(CodexMeaning())
+
+    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+        """Codex names its answers alike in what it says and in its file."""
+        return answers(spools)
+
+    def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
+        """The adapter shows citations of files in another form: an answer with one is only looked for."""
+        record = self.read(data)
+        there = record.turns
+        cited = {one.id: one.text for one in there if one.id and _CITATION in one.text}
+        asked = [structs.replace(one, text=cited[one.id]) if one.id in cited else one for one in expected]
+        return structs.replace(lacking(asked, there, written), foreign=record.foreign)
+
+
+def _text(content: object) -> str:
+    return "".join(fields.text(one.get("text")) for one in fields.mappings(content))
+
+
+def new_place(pattern: str, data: bytes) -> str | None:
+    """Where a rollout from elsewhere belongs: its first record says when the thread began."""
+    first = fields.mapping(parse(data.partition(b"\n")[0]))
+    began = _BEGAN.match(fields.text(fields.mapping(first.get("payload")).get("timestamp")))
+    if began is None:
+        return None
+    year, month, day, *clock = began.groups()
+    found = iter([year, month, day, f"{year}-{month}-{day}T{'-'.join(clock)}"])
+    return "".join(next(found) if part == "*" else part for part in re.split(r"(\*)", pattern))

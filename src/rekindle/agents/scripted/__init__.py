@@ -1,0 +1,1 @@
+"""The scripted agent, which comes with rekindle."""

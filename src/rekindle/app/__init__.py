@@ -1,0 +1,1 @@
+"""Use cases: what can be asked of rekindle, whichever door the question comes through."""

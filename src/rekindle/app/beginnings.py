@@ -1,0 +1,215 @@
+"""How sessions come into the daemon: begun with a prompt, forked from another one, or imported.
+
+Whoever asks gives session and prompt their ids before the first try, so that asking again begins nothing twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from rekindle.adapters.git import linked_worktrees
+from rekindle.adapters.keepers import tmux
+from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.base.terminal import typeable
+from rekindle.app.service import PERMISSIONS, POLICIES, Service, limits_of, prompt_of, usable
+from rekindle.core.names import feature_of_branch
+from rekindle.core.session import facts as f
+from rekindle.core.session.state import Session
+from rekindle.ports.errors import OwnedError, RekindleError, UsageError
+from rekindle.runtime.supervisor import Supervisor
+
+_SESSION_ID = re.compile(r"[0-9a-f]{10}")
+
+
+class Beginnings:
+    """The operations that begin a session. Raises RekindleError."""
+
+    def __init__(
+        self,
+        service: Service,
+        supervisor: Supervisor,
+        prepare: Callable[[f.Created, dict[str, str]], None],
+        kinds: Mapping[str, AgentKind],
+        take_over: Callable[[str, str, dict[str, str]], list[f.AnyFact]],
+        known_as: Callable[[str | None], Awaitable[str | None]],
+    ) -> None:
+        self._service = service
+        self._supervisor = supervisor
+        self._engine = supervisor.engine
+        self._prepare = prepare
+        self._kinds = kinds
+        self._take_over = take_over
+        self._known_as = known_as
+
+    async def run(
+        self,
+        *,
+        session: str,
+        prompt_id: str,
+        agent: str,
+        cwd: str,
+        prompt: str,
+        env: dict[str, str],
+        title: str = "",
+        policy: str = "ask",
+        permission: str = "edits",
+        feature: str | None = None,
+        task: str | None = None,
+        arguments: list[str] | None = None,
+        model: str | None = None,
+        limits: dict[str, Any] | None = None,
+        one_shot: bool = False,
+        terminal: bool = False,
+        worktree: str | None = None,
+        worktrees_dir: str | None = None,
+    ) -> dict[str, Any]:
+        """Begin a session with its first prompt; with `worktree` (a name, or empty) in a worktree of its own.
+
+        The ids of both are the asker's own, so that asking again is harmless: the session is the same one.
+        """
+        first = _first(session, prompt, prompt_id, self._engine.clock())
+        if (before := self._known(session)) is not None:
+            return await self._go_on(before, first)
+        if policy not in POLICIES:
+            raise UsageError(f"{policy!r} is not a policy", f"it is one of: {', '.join(POLICIES)}")
+        if permission not in PERMISSIONS:
+            raise UsageError(f"{permission!r} is not a permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
+        kind = usable(self._kinds, agent, arguments or [])
+        if terminal:
+            _check_terminal(kind)
+            first = _first(session, typeable(prompt), prompt_id, self._engine.clock())
+            limits = {"stall_seconds": None, **(limits or {})}  # it may wait for a person who is elsewhere
+        if not os.path.isdir(cwd):
+            raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
+        place = await asyncio.to_thread(_place, cwd, session if worktree == "" else worktree, worktrees_dir)
+        id_ = await self._known_as(place.repository)
+        if (before := self._known(session)) is not None:  # asked again meanwhile
+            return await self._go_on(before, first)
+        self._refuse_to_share(place)
+        if place.branch is not None:
+            feature = feature_of_branch(place.branch) or feature
+        created = f.Created(
+            at=self._engine.clock(),
+            session=session,
+            agent=agent,
+            cwd=place.cwd,
+            repository=place.repository,
+            worktree=place.path,
+            branch=place.branch,
+            repository_id=id_,
+            title=title or prompt.strip().splitlines()[0][:80] if prompt.strip() else title,
+            policy=policy,
+            permission=permission,
+            feature=feature,
+            task=task,
+            arguments=arguments or [],
+            model=model or kind.model(env),
+            limits=limits_of(limits, f.Limits()),
+            one_shot=one_shot,
+            native=kind.native,
+            terminal=terminal,
+        )
+        self._begin(created, env)
+        facts: list[f.AnyFact] = [f.Noticed(at=self._engine.clock(), message=one) for one in place.notices]
+        facts += [first] if first is not None else []
+        return self._service.shown(await self._supervisor.record(created.session, *facts))
+
+    async def adopt(self, *, session: str, staged: str, env: dict[str, str]) -> dict[str, Any]:
+        """Take over a session that was imported: its folder lies ready, with its facts in it."""
+        if self._known(session) is not None:
+            raise OwnedError(
+                f"there is a session {session} here already",
+                "--as-new gives the imported one a new id",
+                code="session_exists",
+            )
+        try:
+            facts = self._take_over(session, staged, env)
+        except OSError as error:
+            raise RekindleError(
+                f"the session could not be placed ({error.strerror})", "check room and rights"
+            ) from error
+        return self._service.shown(self._engine.adopt(facts))
+
+    async def fork(
+        self, session: str, *, copy: str, prompt_id: str, at: str, prompt: str, env: dict[str, str]
+    ) -> dict[str, Any]:
+        """Begin the session `copy` with another one's conversation, up to one of its answers. The other one stays."""
+        found = self._service.find(session)
+        first = _first(copy, prompt, prompt_id, self._engine.clock())
+        if (before := self._known(copy)) is not None:
+            return await self._go_on(before, first)
+        kind = self._kinds.get(found.agent)
+        if kind is None or not kind.can_fork or found.token is None:
+            raise UsageError(
+                f"session {found.id} cannot be resumed from an earlier point", f"{found.agent} does not offer that"
+            )
+        created = f.Created(
+            at=self._engine.clock(),
+            session=copy,
+            agent=found.agent,
+            cwd=found.cwd,
+            title=f"{found.title} (from {at[:8]})",
+            policy=found.policy,
+            permission=found.permission,
+            feature=found.feature,
+            task=found.task,
+            arguments=found.arguments,
+            model=found.model,
+            limits=found.limits,
+            one_shot=found.one_shot,
+            fork_of=found.token,
+            fork_at=at,
+            repository=found.repository,
+            worktree=found.worktree,
+            repository_id=found.repository_id,
+        )
+        self._begin(created, env)
+        return self._service.shown(await self._supervisor.record(copy, *([first] if first is not None else [])))
+
+    def _known(self, session: str) -> Session | None:
+        return next((one for one in self._engine.sessions() if one.id == session), None)
+
+    async def _go_on(self, before: Session, first: f.PromptQueued | None) -> dict[str, Any]:
+        """The session was begun by an earlier try: its prompt may be lacking still."""
+        if before.prompts and (first is None or before.prompts[0].id != first.prompt):
+            raise OwnedError(f"there is a session {before.id} already", "give it another id", code="session_exists")
+        facts = [first] if first is not None else []
+        return self._service.shown(await self._supervisor.record(before.id, *facts))
+
+    def _begin(self, created: f.Created, env: dict[str, str]) -> None:
+        try:
+            self._prepare(created, env)
+        except OSError as error:
+            raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
+        self._engine.create(created)
+
+    def _refuse_to_share(self, place: linked_worktrees.Worktree) -> None:
+        for other in self._engine.sessions():
+            if place.branch is not None and other.worktree == place.path and other.is_up:
+                raise OwnedError(
+                    f"the agent of session {other.id} works in the worktree {place.path}",
+                    "send it a prompt, or choose another name with --worktree=NAME",
+                )
+
+
+def _first(session: str, prompt: str, prompt_id: str, at: float) -> f.PromptQueued | None:
+    """The first prompt of a session, which may have none. Both ids are looked at."""
+    if _SESSION_ID.fullmatch(session) is None:
+        raise UsageError(f"{session!r} cannot be the id of a session", "give 10 hexadecimal digits")
+    found = prompt_of(prompt, prompt_id, at)
+    return found if prompt.strip() else None
+
+
+def _place(cwd: str, name: str | None, folder: str | None) -> linked_worktrees.Worktree:
+    """Where a new session works: in a worktree of that name or, without one, where it was begun."""
+    return linked_worktrees.around(cwd) if name is None else linked_worktrees.make(cwd, name, folder)
+
+
+def _check_terminal(kind: AgentKind) -> None:
+    if kind.terminal is None:
+        raise UsageError(f"{kind.title} cannot be used in a terminal", "leave --terminal out, or choose another agent")
+    tmux.require()

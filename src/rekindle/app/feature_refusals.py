@@ -1,0 +1,70 @@
+"""Why a feature cannot be begun or resumed just now, each with what to do about it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+
+from rekindle.app.feature_resume import Found, Here
+from rekindle.core.feature.decide import wave_commands
+from rekindle.core.feature.evidence import GitEvidence
+from rekindle.core.feature.plan import Plan
+from rekindle.core.feature.plan_file import Mode
+from rekindle.files import EVENTS
+from rekindle.ports.errors import FeatureBlocked, OwnedError, UsageError
+
+
+def refuse_open_run(here: Here, feature: str, *, lock_is_ours: bool) -> None:
+    """A feature with a run that never ended is resumed, not begun."""
+    if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
+        return
+    analysis, owner = here.analysis(feature, lock_is_ours=lock_is_ours)
+    if owner is not None:
+        raise OwnedError(f"run {owner.sid} of {feature} is held by pid {owner.pid}", "wait for it, or end it")
+    if analysis.interrupted:
+        raise UsageError(
+            f"run {analysis.interrupted[0]} of {feature} never ended",
+            f"go on with it: rekindle resume {feature}; or end it for good: rekindle abandon {feature}",
+        )
+
+
+def refuse_leftovers(feature: str, seen: GitEvidence) -> None:
+    """What an earlier run has left is nobody's to build upon unasked."""
+    if seen.branches:
+        left = next(iter(seen.branches))
+        hint = f"resume the feature, or look at the branch and remove it: git branch -D {left}"
+        raise UsageError(f"{left} is left from earlier work on {feature}", hint)
+    refuse_checked_out(seen.target, seen.elsewhere)
+
+
+def refuse_checked_out(branch: str, where: str | None) -> None:
+    """The feature's branch is not moved while somebody has it checked out."""
+    if where is not None:
+        raise FeatureBlocked(
+            f"{branch} is checked out in {where}; merges would move it under you",
+            f"free it (git -C {where} switch --detach keeps the files as they are), then try again",
+        )
+
+
+def refuse_missing_programs(plan: Plan, mode: Mode, env: Mapping[str, str]) -> None:
+    """A check whose program is nowhere would fail every round of every task. A path may be made by a task."""
+    of_tasks = [(command, f"task {task.id!r}, checks") for task in plan.tasks for command in task.checks]
+    of_waves = [(command, "lint or checks of the plan") for command in wave_commands(plan, mode)]
+    for command, place in (*(of_tasks if mode != "fast" else ()), *of_waves):
+        program = shlex.split(command)[0]
+        if "/" not in program and shutil.which(program, path=env.get("PATH", os.defpath)) is None:
+            raise UsageError(
+                f"{place}: there is no program {program!r} for {command!r}",
+                "install it, give its path, or take the check out (commands are words without a shell)",
+            )
+
+
+def refuse_outdated(found: Found, seen: str | None) -> None:
+    """An answer is given to a question: what somebody else has done since may have made it another one."""
+    if seen is not None and found.analysis.sid != seen:
+        raise OwnedError(
+            f"somebody else has resumed {found.feature} meanwhile: run {seen} is not its last any more",
+            f"look again: rekindle resume {found.feature} --explain",
+        )

@@ -1,0 +1,318 @@
+"""Features in the daemon: begin a run, resume one, tell how it stands, end it. One live run per feature."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from rekindle.adapters.feature_git.git_feature import GitFeature
+from rekindle.adapters.journal_file import run_owner
+from rekindle.adapters.machine import commands
+from rekindle.app.feature_decision import Tell, carry_out, ensure_team, given_up, start_of
+from rekindle.app.feature_refusals import (
+    refuse_checked_out,
+    refuse_leftovers,
+    refuse_missing_programs,
+    refuse_open_run,
+    refuse_outdated,
+)
+from rekindle.app.feature_resume import Choice, Here, answer, ensure_approved, look, mode_of, told, unlocked
+from rekindle.app.feature_strays import Answers, refuse_unanswered
+from rekindle.app.feature_view import view
+from rekindle.app.journals import JournalWriters
+from rekindle.core.feature.plan import BadPlan, Plan
+from rekindle.core.feature.plan_event import to_event
+from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
+from rekindle.core.journal import event as ev
+from rekindle.core.session import facts as f
+from rekindle.core.session.state import TERMINAL, Session
+from rekindle.ports.errors import NoOpenRun, OwnedError, UsageError
+from rekindle.runtime.ending import end_agent
+from rekindle.runtime.feature_hands import Order, Tools
+from rekindle.runtime.feature_runner import FeatureRunner
+from rekindle.runtime.outbox import Outbox
+from rekindle.runtime.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
+JOBS = 4
+#: A run waits so long at its end for what its agents did to be on disk.
+_FLUSH_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Means:
+    """What the daemon gives: how sessions are begun and read, and which agents there are."""
+
+    supervisor: Supervisor
+    journals: JournalWriters
+    outbox: Outbox
+    open_here: Callable[[str], Here]
+    arrive: Callable[[Here], Awaitable[tuple[str, list[str]]]]
+    begin: Callable[[f.Created, dict[str, str]], None]
+    said: Callable[[str], str]
+    kinds: Collection[str]
+    default_agent: str
+
+
+@dataclass
+class _Live:
+    runner: FeatureRunner
+    task: asyncio.Task[None]
+
+
+class Features:
+    """The features of one daemon."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._live: dict[tuple[str, str], _Live] = {}
+        self._runs: dict[tuple[str, str], str] = {}
+        means.supervisor.engine.run_of = self._run_of
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a run is under way."""
+        return any(not live.task.done() for live in self._live.values())
+
+    async def close(self) -> None:
+        """Let go of every run without ending it: it is interrupted, and can be resumed."""
+        for live in self._live.values():
+            live.task.cancel()
+        for live in self._live.values():
+            await asyncio.wait([live.task])
+
+    async def begin(
+        self,
+        *,
+        cwd: str,
+        plan: str,
+        name: str,
+        env: dict[str, str],
+        mode: str | None = None,
+        jobs: int | None = None,
+        permission: str = "edits",
+    ) -> dict[str, Any]:
+        """Begin a feature from the text of a plan file."""
+        given = _parsed(plan, name)
+        chosen = _mode(mode) or given.mode
+        here = self._means.open_here(cwd)
+        self._check_agents(given.plan)
+        refuse_missing_programs(given.plan, chosen, env)
+        id_, _ = await self._means.arrive(here)
+        git = GitFeature(here.repository, given.feature, here.worktrees)
+        here.writable(given.feature).close()
+        await self._refuse_begun(here, git, given.feature)
+        sid = secrets.token_hex(4)
+        order = self._order(
+            here, id_, given.feature, sid, given.plan, chosen, jobs or given.jobs, env, permission, given.base
+        )
+        held = self._hold(here, given.feature, sid)
+        try:
+            await self._refuse_begun(here, git, given.feature, lock_is_ours=True)
+            await asyncio.to_thread(git.choose_base, given.base)
+            held.claim()
+            tell = self._teller(order)
+            await tell(ev.SESSION_START, start_of(order, git.branch, "implement"), "start")
+            await tell(ev.PLAN_CREATED, to_event(given.plan), "plan")
+            self._drive(order, git, here, held)
+        except BaseException:
+            held.release()
+            raise
+        return {"feature": given.feature, "sid": sid, "tasks": len(given.plan.tasks), "waves": len(given.plan.waves)}
+
+    async def resume(
+        self,
+        *,
+        cwd: str,
+        feature: str,
+        env: dict[str, str],
+        choice: Choice | None = None,
+        instructions: str = "",
+        plan: str | None = None,
+        name: str = "",
+        jobs: int | None = None,
+        permission: str = "edits",
+        seen: str | None = None,
+        trust: str = "",
+        take: tuple[str, ...] = (),
+        leave: tuple[str, ...] = (),
+        remove_locks: bool = False,
+    ) -> dict[str, Any]:
+        """Resume a feature's run: decide, reconcile, go on. `seen` is the run that the answer was given about.
+
+        `trust` is the yes to a journal that was written elsewhere, `remove_locks` the yes to removing stale locks;
+        `take` and `leave` are tasks whose strays go with them or stay out.
+        """
+        here = self._means.open_here(cwd)
+        self._refuse_live(here, feature)
+        id_, _ = await self._means.arrive(here)
+        here.existing(feature).close()
+        here.writable(feature).close()
+        sid = secrets.token_hex(4)
+        held = self._hold(here, feature, sid)
+        try:
+            found = await asyncio.to_thread(look, here, feature, lock_is_ours=True, known_as=id_)
+            refuse_outdated(found, seen)
+            ensure_approved(here, found, trust)
+            given = _parsed(plan, name).plan if plan is not None else None
+            chosen = answer(found.outlook, choice, instructions, new_plan=given is not None)
+            strays = Answers(tuple(take), tuple(leave))
+            refuse_unanswered(found, chosen, strays)
+            self._refuse_at_work(here, feature, (*take, *leave))
+            refuse_checked_out(found.git.branch, found.elsewhere)
+            work = given if chosen == "restart B" else found.plan
+            if work is None:
+                raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")
+            start = found.analysis.run.start if found.analysis.run is not None else None
+            order = self._order(here, id_, feature, sid, work, mode_of(found), jobs or JOBS, env, permission, "")
+            removed = await asyncio.to_thread(unlocked, found, remove=remove_locks)
+            held.claim()
+            await self._end_agents(order, given_up(found, chosen))
+            tell = self._teller(order)
+            order, warnings = await carry_out(order, found, chosen, instructions, tell, strays, removed)
+            team_name = start.team if start is not None else None
+            stands = ensure_team(order, found.progress, team_name or feature)
+            self._drive(order, found.git, here, held)
+        except BaseException:
+            held.release()
+            raise
+        shown = {**told(found), "resumes": found.analysis.sid, "sid": sid, "team": stands, "choice": chosen}
+        return {**shown, "warnings": [*found.outlook.warnings, *warnings]}
+
+    async def state(self, *, cwd: str, feature: str) -> dict[str, Any]:
+        """How a feature's run stands."""
+        here = self._means.open_here(cwd)
+        live = self._live.get((here.repository.root, feature))
+        if live is None:
+            raise NoOpenRun(f"no run of {feature} is under way here", f"see `rekindle analyze {feature}`")
+        return view(live.runner, is_over=live.task.done(), now=self._means.supervisor.engine.clock())
+
+    async def stop(self, *, cwd: str, feature: str) -> dict[str, Any]:
+        """End a feature's run: user_cancelled."""
+        here = self._means.open_here(cwd)
+        live = self._live.get((here.repository.root, feature))
+        if live is None or live.task.done():
+            raise NoOpenRun(f"no run of {feature} is under way here", "`rekindle` shows what is")
+        live.runner.cancel()
+        await asyncio.wait([live.task])
+        return view(live.runner, is_over=True, now=self._means.supervisor.engine.clock())
+
+    def _run_of(self, session: Session) -> str | None:
+        return self._runs.get((session.repository or "", session.feature or ""))
+
+    def _refuse_live(self, here: Here, feature: str) -> None:
+        live = self._live.get((here.repository.root, feature))
+        if live is not None and not live.task.done():
+            raise OwnedError(f"{feature} is being run already", f"watch it: rekindle follow {feature}")
+
+    def _refuse_at_work(self, here: Here, feature: str, tasks: Collection[str]) -> None:
+        """What an agent has done is taken or left when it has finished: its worktree is its own until then."""
+        for session in self._means.supervisor.engine.sessions():
+            ours = session.repository == here.repository.root and session.feature == feature
+            if ours and session.task in tasks and session.is_up and session.turn is not None:
+                raise OwnedError(f"the agent of task {session.task} is at work", "resume without --take and --leave")
+
+    async def _refuse_begun(self, here: Here, git: GitFeature, feature: str, *, lock_is_ours: bool = False) -> None:
+        """A feature is begun once: first without its lock, so that a refusal leaves nothing behind, then under it."""
+        self._refuse_live(here, feature)
+        refuse_open_run(here, feature, lock_is_ours=lock_is_ours)
+        refuse_leftovers(feature, await asyncio.to_thread(git.observe, {}))
+
+    async def _end_agents(self, order: Order, tasks: Collection[str]) -> None:
+        """Agents may have outlived the daemon: those of tasks that start over or are left out are not needed again."""
+        supervisor = self._means.supervisor
+        for session in supervisor.engine.sessions():
+            ours = session.repository == order.repository and session.feature == order.feature
+            if ours and session.task in tasks and session.attempts and session.state not in TERMINAL:
+                await end_agent(supervisor, session.id, by=f"feature {order.feature}", to="cancelled")
+
+    def _check_agents(self, plan: Plan) -> None:
+        """Every agent that a plan file names must be there. In a journal it is a role that the default can play."""
+        for task in plan.tasks:
+            for agent in (task.agent, task.reviewer):
+                if agent and agent not in self._means.kinds:
+                    there = ", ".join(self._means.kinds)
+                    raise UsageError(f"task {task.id!r} wants an agent {agent!r}", f"there are: {there}")
+
+    def _order(
+        self,
+        here: Here,
+        repository_id: str,
+        feature: str,
+        sid: str,
+        plan: Plan,
+        mode: Mode,
+        jobs: int,
+        env: dict[str, str],
+        permission: str,
+        base: str,
+    ) -> Order:
+        if jobs < 1:
+            raise UsageError(f"{jobs} jobs at once are none", "give at least 1")
+        agent = self._means.default_agent
+        root = here.repository.root
+        return Order(root, feature, sid, plan, mode, jobs, env, agent, permission, base, repository_id)
+
+    def _hold(self, here: Here, feature: str, sid: str) -> run_owner.Held:
+        folder = os.fspath(here.folder(feature))
+        os.makedirs(folder, exist_ok=True)
+        held = run_owner.hold(folder, sid)
+        if held is None:
+            raise OwnedError(f"another process holds {feature}", "`rekindle` shows which")
+        return held
+
+    def _teller(self, order: Order) -> Tell:
+        async def tell(type_: str, data: dict[str, Any], key: str) -> None:
+            await self._append(order, type_, data, f"{order.sid}-{key}")
+
+        return tell
+
+    async def _append(self, order: Order, type_: str, data: dict[str, Any], event_id: str) -> None:
+        await self._means.journals.append(
+            cwd=order.repository, feature=order.feature, type=type_, data=data, sid=order.sid, event_id=event_id
+        )
+
+    def _drive(self, order: Order, git: GitFeature, here: Here, held: run_owner.Held) -> None:
+        """Begin to drive a run, which from then on holds the feature. What raises here has not begun it."""
+
+        async def append(type_: str, data: dict[str, Any], event_id: str) -> None:
+            await self._append(order, type_, data, event_id)
+
+        async def flush() -> None:
+            await self._means.outbox.flush(order.repository, order.feature, _FLUSH_SECONDS)
+
+        means = self._means
+        tools = Tools(git, means.supervisor, append, flush, means.begin, commands.run, means.said, means.kinds)
+        runner = FeatureRunner(order, tools, here.existing(order.feature).proven)
+
+        async def drive() -> None:
+            try:
+                await runner.drive()
+            except Exception:
+                log.exception("%s: its run could not go on; it can be resumed", order.feature)
+            finally:
+                self._runs.pop((order.repository, order.feature), None)
+                held.release()
+
+        git.keep_untracked()
+        self._runs[order.repository, order.feature] = order.sid
+        self._live[order.repository, order.feature] = _Live(runner, asyncio.ensure_future(drive()))
+
+
+def _parsed(text: str, name: str) -> PlanFile:
+    try:
+        return parse(text.encode("utf-8", "surrogateescape"), name)
+    except BadPlan as error:
+        raise UsageError(error.message, error.hint, code="bad_plan") from error
+
+
+def _mode(given: str | None) -> Mode | None:
+    found = next((mode for mode in MODES if mode == given), None)
+    if found is None and given is not None:
+        raise UsageError(f"{given!r} is not a mode", f"it is one of: {', '.join(MODES)}")
+    return found

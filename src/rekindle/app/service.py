@@ -1,0 +1,327 @@
+"""What can be asked of the daemon, as methods with plain values. The socket (and later HTTP) stand on top of this."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.base.terminal import typeable
+from rekindle.app import session_view
+from rekindle.core.session import facts as f
+from rekindle.core.session.limits import reached
+from rekindle.core.session.prompt_ids import why_not_id
+from rekindle.core.session.standing import (
+    has_come_by_itself,
+    has_come_up,
+    is_proved,
+    is_sent,
+    rests,
+    who_has_it,
+    why_skipped,
+    works,
+)
+from rekindle.core.session.starting import has_failed_to_start, has_stalled
+from rekindle.core.session.state import TERMINAL, Session, State
+from rekindle.ports.errors import OwnedError, RekindleError, UsageError
+from rekindle.ports.store import Store
+from rekindle.runtime.supervisor import Supervisor
+
+#: So long a prompt to a dead session may take to be delivered before its sender is told that it still waits.
+DELIVERY_SECONDS = 90.0
+#: So long it may take to find out how an agent has ended that is not there any more.
+SETTLE_SECONDS = 20.0
+#: So long an answer waits for the proof that an agent which works again is in the same conversation.
+PROOF_SECONDS = 6.0
+#: How often it is looked whether what is waited for can come at all.
+_LOOK_SECONDS = 1.0
+POLICIES = ("ask", "continue", "never")
+PERMISSIONS = ("edits", "ask", "deny", "all")
+
+
+Ending = Literal["asleep", "cancelled", "completed"]
+
+
+class Service:
+    """The daemon's operations. Raises RekindleError."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        store: Store,
+        kinds: Mapping[str, AgentKind],
+        *,
+        change_environment: Callable[[Session, dict[str, str]], None],
+        stopped_keeper: Callable[[str, int], int | None] = lambda _session, _attempt: None,
+    ) -> None:
+        self._stopped_keeper = stopped_keeper
+        self._change_environment = change_environment
+        self._kinds = kinds
+        self._supervisor = supervisor
+        self._engine = supervisor.engine
+        self._store = store
+        self._changed: dict[str, asyncio.Event] = {}
+        self._resuming: set[str] = set()
+        self._engine.listeners.append(self._notify)
+
+    async def send(self, session: str, text: str, prompt_id: str) -> dict[str, Any]:
+        """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s.
+
+        The id is the sender's own, so that asking again is harmless: the prompt is the same one.
+        """
+        found = self.find(session)
+        text = typeable(text) if found.terminal else text
+        if not text.strip():
+            raise UsageError("there is nothing to send", "give some text")
+        if found.state in TERMINAL:
+            again = f"bring it back first: rekindle resume {found.id}"
+            hint = "begin a new one with `rekindle run`" if found.state is State.COMPLETED else again
+            raise UsageError(f"session {found.id} is {found.state.lower()}", hint)
+        prompt = prompt_of(text, prompt_id, self._engine.clock())
+        facts: list[f.AnyFact] = [prompt]
+        known = next((one for one in found.prompts if one.id == prompt.prompt), None)
+        if known is not None and text not in known.text:  # as it was sent it may have the history in front of it
+            raise UsageError(f"another prompt of session {found.id} has the id {prompt_id}", "use a new id")
+        if not found.is_up and known is None:
+            facts.append(f.ResumeAsked(at=self._engine.clock(), by="a prompt"))
+        # A task of its own: the sender may go away, the prompt does not.
+        work = asyncio.ensure_future(self._supervisor.record(found.id, *facts))
+        await asyncio.shield(work)
+        await self.until(
+            found.id,
+            lambda now: (
+                is_sent(now, prompt.prompt) or self._has_settled(now) or works(now) or self._stopped(now) is not None
+            ),
+            DELIVERY_SECONDS,
+        )
+        now = self._engine.session(found.id)
+        newest = now.attempt
+        is_new = newest is not None and found.attempt is not None and newest.number > found.attempt.number
+        woken = is_new and not has_failed_to_start(now)
+        delivered = is_sent(now, prompt.prompt)
+        stopped = None if delivered else self._stopped(now)
+        about = {"prompt": prompt.prompt, "delivered": delivered, "woken": woken, "stopped_keeper": stopped}
+        return {**self.shown(now), **about}
+
+    async def resume(
+        self,
+        session: str,
+        *,
+        by: str,
+        kill: bool = False,
+        limits: dict[str, Any] | None = None,
+        native: bool | None = None,
+        agent: str | None = None,
+        model: str | None = None,
+        env: dict[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Bring an agent back. One that has come back by itself is there; another one's is refused, with who has it.
+
+        With `agent` another one goes on with the session, told its history; `model` and `env` are then the new one's.
+        """
+        found = self.find(session)
+        handover = self._handover(agent, model, env or {}) if agent not in (None, found.agent) else None
+        wanted = limits_of(limits, found.limits)
+        over = reached(wanted, found.usage)
+        if over is not None:
+            raise UsageError(f"session {found.id} has reached its limit: {over}", "give a higher one: see --help")
+        if found.state is State.COMPLETED:
+            raise UsageError(f"session {found.id} is completed", "begin a new one with `rekindle run`")
+        if found.is_up and not self._supervisor.is_alive(found.id):
+            await self.until(found.id, lambda now: not now.is_up, SETTLE_SECONDS)  # it has just died
+        elif found.is_up and kill:
+            await self._end(found, "asleep", by)
+        found = self._engine.session(found.id)
+        if has_come_by_itself(found) and handover is None and native is None and not limits:
+            return await self._brought_back(found.id, by_itself=True)
+        if found.is_up or found.id in self._resuming or found.resume_asked is not None:
+            raise OwnedError(
+                f"session {found.id} has an agent: {who_has_it(found)}",
+                f"watch it: rekindle attach {found.id}; or end it first: rekindle resume --kill {found.id}",
+            )
+        if handover is not None:
+            native = self._kinds[handover.agent].native
+            try:
+                self._change_environment(found, env or {})
+            except OSError as error:
+                raise RekindleError(f"its environment could not be kept ({error.strerror})", "make room") from error
+        asked = f.ResumeAsked(at=self._engine.clock(), by=by, limits=wanted, native=native, handover=handover)
+        self._resuming.add(found.id)
+        work = asyncio.ensure_future(self._supervisor.record(found.id, asked))
+        work.add_done_callback(lambda _: self._resuming.discard(found.id))
+        await asyncio.shield(work)
+        return await self._brought_back(found.id, by_itself=False)
+
+    async def _brought_back(self, session: str, *, by_itself: bool) -> dict[str, Any]:
+        """What has become of a start, once it has become something."""
+        clock = self._engine.clock
+        await self.until(session, lambda now: has_come_up(now, clock()) or now.load_at is not None, DELIVERY_SECONDS)
+        await self.until(session, is_proved, PROOF_SECONDS)
+        return {**self.shown(self._engine.session(session)), "by_itself": by_itself}
+
+    async def resume_all(self, *, by: str, kill: bool = False, apart: Sequence[str] = ()) -> dict[str, Any]:
+        """Bring back every agent that ended without being asked to, but for those that work in a folder of `apart`."""
+        resumed: list[str] = []
+        skipped: list[dict[str, str]] = []
+        failed: list[dict[str, str]] = []
+        for session in self._engine.sessions():
+            alive = self._supervisor.is_alive(session.id)
+            taken = session.feature is not None and any(_is_inside(session.worktree, folder) for folder in apart)
+            reason = why_skipped(session, alive=alive, kill=kill, of_a_run=taken)
+            if reason is not None:
+                skipped.append({"id": session.id, "reason": reason})
+                continue
+            try:
+                told = await self.resume(session.id, by=by, kill=kill)
+            except OwnedError as error:
+                skipped.append({"id": session.id, "reason": error.message})
+            except RekindleError as error:
+                failed.append({"id": session.id, "reason": error.message})
+            else:
+                if told["is_back"]:
+                    resumed.append(session.id)
+                else:
+                    failed.append({"id": session.id, "reason": told["why"] or told["status"]})
+        return {"resumed": resumed, "skipped": skipped, "failed": failed}
+
+    async def stop(self, session: str, *, to: Ending, by: str) -> dict[str, Any]:
+        """End a session's agent and its whole tree."""
+        found = self.find(session)
+        await self._end(found, to, by)
+        return self.shown(self._engine.session(found.id))
+
+    async def stop_all(self, *, to: Ending, by: str) -> dict[str, Any]:
+        """End every agent."""
+        live = [session for session in self._engine.sessions() if session.is_up]
+        await asyncio.gather(*(self._end(session, to, by) for session in live))
+        return {"stopped": [session.id for session in live]}
+
+    async def cancel(self, session: str) -> dict[str, Any]:
+        """End the turn that is running, and nothing else."""
+        found = self.find(session)
+        turn = found.turn
+        if turn is None or not found.is_up:
+            raise UsageError(f"session {found.id} has no turn running", "see `rekindle ps`")
+        await self._supervisor.record(found.id, f.CancelAsked(at=self._engine.clock(), prompt=turn.id))
+        return self.shown(self._engine.session(found.id))
+
+    def list_sessions(self) -> dict[str, Any]:
+        """All sessions in short."""
+        return {"sessions": [self.shown(session) for session in self._engine.sessions()]}
+
+    def show(self, session: str) -> dict[str, Any]:
+        """One session with everything."""
+        found = self.find(session)
+        return {**self.shown(found), "session": msgspec.to_builtins(found)}
+
+    async def wait(self, session: str, seconds: float) -> dict[str, Any]:
+        """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone."""
+        found = self.find(session)
+        rested = await self.until(found.id, self._has_settled, seconds)
+        return {**self.shown(self._engine.session(found.id)), "rested": rested}
+
+    def _has_settled(self, session: Session) -> bool:
+        """Whether nobody should wait for it any longer."""
+        return rests(session) or has_stalled(session, self._engine.clock())
+
+    def feed(self, after: int, limit: int) -> dict[str, Any]:
+        """Facts behind a sequence number, of all sessions."""
+        facts = self._store.facts(after=after, limit=limit)
+        return {"facts": [{"seq": one.seq, "session": one.session, **msgspec.to_builtins(one.fact)} for one in facts]}
+
+    async def next_fact(self) -> None:
+        """Wait until anything changes."""
+        event = self._changed.setdefault("*", asyncio.Event())
+        event.clear()
+        await event.wait()
+
+    def find(self, prefix: str) -> Session:
+        """The session that an id, or the beginning of one, means."""
+        return session_view.find(self._engine.sessions(), prefix)
+
+    def shown(self, session: Session) -> dict[str, Any]:
+        """A session as every answer shows it."""
+        alive = self._supervisor.is_followed(session.id)
+        seen = 0.0 if session.is_up and not alive and self._supervisor.is_alive(session.id) else None
+        return session_view.shown(session, self._engine.clock(), alive=alive, seen_seconds_ago=seen)
+
+    async def until(self, session: str, done: Callable[[Session], bool], seconds: float) -> bool:
+        """Wait until a session is as wanted; False if the time is over first."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        event = self._changed.setdefault(session, asyncio.Event())
+        while not done(self._engine.session(session)):
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                return False
+            event.clear()
+            if done(self._engine.session(session)):
+                return True
+            try:
+                await asyncio.wait_for(event.wait(), min(left, _LOOK_SECONDS))
+            except TimeoutError:
+                continue  # what is waited for may be no change of the session
+        return True
+
+    def _handover(self, agent: str | None, model: str | None, env: dict[str, str]) -> f.Handover:
+        kind = usable(self._kinds, agent or "", [])
+        return f.Handover(kind.name, model or kind.model(env))
+
+    async def _end(self, session: Session, to: Ending, by: str) -> None:
+        await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))
+        await self.until(session.id, lambda now: not now.is_up or self._stopped(now) is not None, 60.0)
+        now = self._engine.session(session.id)
+        if now.is_up and (pid := self._stopped(now)) is not None:
+            raise RekindleError(
+                f"session {now.id}: its keeper (pid {pid}) is stopped and does not answer; its agent is ended when it "
+                "goes on",
+                f"let it go on: kill -CONT {pid}",
+                code="keeper_stopped",
+            )
+
+    def _stopped(self, session: Session) -> int | None:
+        attempt = session.attempt
+        return self._stopped_keeper(session.id, attempt.number) if attempt is not None and session.is_up else None
+
+    def _notify(self, session: Session) -> None:
+        for name in (session.id, "*"):
+            event = self._changed.get(name)
+            if event is not None:
+                event.set()
+
+
+def usable(kinds: Mapping[str, AgentKind], agent: str, arguments: list[str]) -> AgentKind:
+    """The kind of agent that is asked for, if it can be run with these arguments. Raises UsageError."""
+    if agent not in kinds:
+        raise UsageError(f"there is no agent {agent!r}", f"there are: {', '.join(kinds)}")
+    kind = kinds[agent]
+    if kind.obstacle:
+        raise UsageError(f"rekindle does not run {kind.title}: {kind.obstacle}", "see `rekindle agent list`")
+    refused = kind.refused(tuple(arguments))
+    if refused is not None:
+        raise UsageError(f"{refused} can't be passed to {kind.title}", "leave it out: rekindle sets it")
+    return kind
+
+
+def prompt_of(text: str, given: str, at: float) -> f.PromptQueued:
+    """A prompt under the id that its sender gave it before the first try."""
+    if (problem := why_not_id(given)) is not None:
+        raise UsageError(f"{given!r} cannot be the id of a prompt: it {problem}", "use letters, digits and dashes")
+    return f.PromptQueued(at=at, prompt=given, text=text)
+
+
+def limits_of(given: dict[str, Any] | None, before: f.Limits) -> f.Limits:
+    """Limits as they were asked for; what was not named stays as it was."""
+    if not given:
+        return before
+    try:
+        return msgspec.convert({**msgspec.to_builtins(before), **given}, f.Limits)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"a limit is wrong: {error}", "limits are numbers") from error
+
+
+def _is_inside(path: str | None, folder: str) -> bool:
+    return path is not None and os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep)

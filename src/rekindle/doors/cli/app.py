@@ -1,0 +1,156 @@
+"""The tree of commands. A command's module is imported when it is called, so that no call pays for the others."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from rekindle import __version__
+from rekindle.doors.cli.outcome import report
+
+_COMMANDS = {
+    "status": ("status", "status", "What is interrupted in this repository (the same as no command at all)."),
+    "run": ("run", "run", "Give a prompt to an agent, in a session that survives anything."),
+    "ps": ("ps", "ps", "List sessions: what works, what waits, what was interrupted."),
+    "resume": ("resume", "resume", "Bring an agent back, in the same conversation."),
+    "send": ("sessions", "send", "Say something to a session's agent."),
+    "attach": ("logs", "attach", "Come back to a session: watch it and talk to it."),
+    "capture": ("terminals", "capture", "The screen of an agent that is used in a terminal."),
+    "logs": ("logs", "logs", "The conversation of a session."),
+    "search": ("search", "search", "Find something in all conversations."),
+    "show": ("sessions", "show", "Everything about a session."),
+    "stop": ("sessions", "stop", "End a session's agent with its whole process tree."),
+    "cancel": ("sessions", "cancel", "End a turn, not the session."),
+    "inbox": ("questions", "inbox", "List the questions that agents ask."),
+    "answer": ("questions", "answer", "Answer a question."),
+    "snapshots": ("snapshots", "snapshots", "List the snapshots of a session's work tree."),
+    "restore": ("snapshots", "restore", "Put a snapshot back, here or into a new folder."),
+    "diff": ("snapshots", "diff", "What changed between snapshots, or since the last one."),
+    "vault": ("vault", "vault", "Verify the kept copies of conversations; what a pre-flight changed."),
+    "gc": ("gc", "gc", "Free space taken by redundant copies."),
+    "export": ("export", "export", "Write a session into one file, for another machine."),
+    "import": ("import_", "import_", "Put an exported session in place here."),
+    "serve": ("serve", "serve", "Run the daemon that owns your sessions."),
+    "analyze": ("analyze", "analyze", "What a journal says, and what a resume would do."),
+    "track": ("track", "track", "Append an event to a feature's journal."),
+    "checkpoint": ("track", "checkpoint", "Mark a point that is safe to resume at."),
+    "features": ("features", "features", "List all features that have a journal."),
+    "history": ("history", "history", "What happened, by date."),
+    "follow": ("follow", "follow", "Show a feature's events as they happen."),
+    "abandon": ("abandon", "abandon", "End an interrupted run for good."),
+    "journal": ("journal", "journal", "Verify or repair a journal file."),
+    "hooks": ("hooks", "hooks", "Install the Claude Code hooks of a project, or take them out."),
+    "trust": ("trust", "trust", "Say what this repository may have run: the filters of its git configuration."),
+    "agent": ("agent", "agent", "The agents of this machine: which there are, and whether they would work."),
+    "doctor": ("doctor", "doctor", "Check this machine and this repository."),
+    "completion": ("completion", "completion", "Print the shell completion script."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute, _ = _COMMANDS[cmd_name]
+        loaded = importlib.import_module(f"rekindle.doors.cli.commands.{module}")
+        command: click.Command = getattr(loaded, attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, _, help_) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {near[0]}?", ctx) from error
+
+
+@click.group(
+    cls=_LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="rekindle %(version)s")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def app(ctx: click.Context, as_json: bool) -> None:
+    """Runs coding agents so that nothing that interrupts them loses work or repeats it.
+
+    With no command: what is interrupted in this repository, and what a resume would do.
+    """
+    if as_json and ctx.invoked_subcommand is not None:
+        raise click.UsageError("--json goes behind the command.", ctx)
+    if ctx.invoked_subcommand is not None:
+        _refuse_inside(ctx, ctx.invoked_subcommand)
+    if ctx.invoked_subcommand is None:
+        from rekindle.doors.cli.commands.status import print_status
+
+        print_status(as_json=as_json)
+
+
+def _refuse_inside(ctx: click.Context, command: str) -> None:
+    """What only a person may do is refused inside an agent, also where no daemon is asked.
+
+    Help is for everybody. Inside an agent it is shown from here: in `--output --help` the word is a file's name, and
+    only the command itself could tell, by running.
+    """
+    from rekindle.core.inside import COMMANDS
+
+    if command in COMMANDS or command not in _COMMANDS:
+        return
+    import shlex
+
+    from rekindle.adapters.machine.ancestry import refuse_inside
+    from rekindle.ports.errors import InsideAgent
+
+    try:
+        refuse_inside(f"use `rekindle {command}`", shlex.join(["rekindle", *sys.argv[1:]]))
+    except InsideAgent:
+        if not {"--help", "-h"} & set(sys.argv):
+            raise
+        _print_help(ctx, sys.argv[1:])
+        ctx.exit()
+
+
+def _print_help(ctx: click.Context, words: list[str]) -> None:
+    """Print the help of the command that the words name, however deep it is. Nothing is run."""
+    for word in words:
+        if not isinstance(ctx.command, click.Group):
+            break
+        below = ctx.command.get_command(ctx, word)
+        if below is not None:
+            ctx = click.Context(below, parent=ctx, info_name=word)
+    click.echo(ctx.get_help())
+
+
+def run() -> int:
+    """Parse the command line and run it; click's own complaints become exit status 2."""
+    try:
+        result: Any = app.main(prog_name="rekindle", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.ctx.get_help() if error.ctx else error.format_message(), file=sys.stderr)
+        return 2
+    except click.UsageError as error:
+        where = f"see `{error.ctx.command_path} --help`" if error.ctx else "see `rekindle --help`"
+        as_json = any(word in ("--json", "--jsonl") for word in sys.argv)
+        return report(2, "usage", error.format_message(), where, as_json=as_json)
+    except click.Abort:
+        return 130
+    except click.exceptions.Exit as leave:
+        return leave.exit_code

@@ -1,0 +1,112 @@
+"""`rekindle agent list|check`: which agents there are on this machine, and whether they would work. No daemon."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import click
+import msgspec
+
+from rekindle import __version__
+from rekindle.adapters.machine.agent_programs import Check, check, path_of, version_of
+from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.registry import AGENTS
+from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.outcome import printable
+
+_REMEDIES = {
+    "no account": "log in with the agent's own program, or put its key into the environment",
+    "ended": "start it by hand in an empty folder, and see what it says",
+    "silent": "start it by hand in an empty folder, and see what it waits for",
+}
+
+
+@click.group()
+def agent() -> None:
+    """The agents that rekindle knows."""
+
+
+@agent.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """What is installed, in which version, and what it can do."""
+    with ThreadPoolExecutor(2) as pool:
+        rows = list(pool.map(_row, AGENTS.values()))
+    if as_json:
+        print_json({"agents": rows})
+        return
+    for row in rows:
+        version = (row["version"] or "version unknown") if row["installed"] else "not installed"
+        print(f"{row['name']:10} {version:22} {_resumes(row)}")
+        if row["missing"]:
+            print(f"{'':10} {row['missing']}")
+
+
+@agent.command("check")
+@click.argument("name", metavar="AGENT", type=click.Choice(list(AGENTS)))
+@json_option
+def check_(name: str, as_json: bool) -> int:
+    """Start AGENT in an empty folder, without a prompt: does it answer, what can it do, what is missing?
+
+    Exit status 1 if a session with it could not begin.
+    """
+    kind = AGENTS[name]
+    found = check(kind, os.environ)
+    path = path_of(kind, os.environ)
+    if as_json:
+        told = {"agent": name, "program": path, **msgspec.to_builtins(found)}
+        print_json({**told, "faults": list(kind.faults), "untested": kind.untested})
+    else:
+        _print(kind, path, found)
+    return 0 if found.state == "ready" else 1
+
+
+def _row(kind: AgentKind) -> dict[str, Any]:
+    path = path_of(kind, os.environ)
+    version = __version__ if not kind.program else version_of(kind, path, os.environ) if path is not None else ""
+    return {
+        "name": kind.name,
+        "title": kind.title,
+        "program": path,
+        "installed": path is not None or not kind.program,
+        "version": version,
+        "resumes": kind.resumes,
+        "native": kind.native,
+        "driven": not kind.obstacle,
+        "proof": kind.proof,
+        "record_checked": kind.transcript is not None,
+        "compacts": kind.compact is not None,
+        "missing": kind.missing if path is None and kind.program else "",
+    }
+
+
+def _resumes(row: dict[str, Any]) -> str:
+    if not row["driven"]:
+        return "not driven"
+    native = f"resumes with {row['resumes']}" if row["native"] else "is told its history"
+    return native + ("; its record is checked and mended" if row["record_checked"] else "")
+
+
+def _print(kind: AgentKind, path: str | None, found: Check) -> None:
+    print(f"{kind.title}: {found.state}" + (f" ({printable(found.problem)})" if found.problem else ""))
+    if path is not None:
+        print(f"  program   {printable(path)}" + (f", version {printable(found.version)}" if found.version else ""))
+    if found.state == "ready" or found.can_load or found.auth_methods:
+        can = [word for word, able in _abilities(found) if able]
+        print(f"  it can    {', '.join(can) or 'neither load, resume nor list conversations'}")
+    if found.auth_methods:
+        print(f"  accounts  {printable(', '.join(found.auth_methods))}")
+    if found.old_node:
+        print(f"  Node      {printable(found.old_node)}: put a newer one first on the PATH")
+    if found.state in _REMEDIES:
+        print(f"  to do     {_REMEDIES[found.state]}")
+    for fault in kind.faults:
+        print(f"  fault     {fault}")
+    if kind.untested:
+        print(f"  untested  {kind.untested}")
+
+
+def _abilities(found: Check) -> list[tuple[str, bool]]:
+    return [("load", found.can_load), ("resume", found.can_resume), ("list", found.can_list)]

@@ -1,0 +1,173 @@
+"""`rekindle analyze`: the analysis of one journal, as an object or as a screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from rekindle.adapters.journal_file.read import read_state
+from rekindle.adapters.journal_file.snapshot import SnapshotCache
+from rekindle.core.journal.analysis import Analysis, analyse, tasks_phrase
+from rekindle.core.journal.document import document
+from rekindle.core.journal.fold import JournalState
+from rekindle.core.journal.lineage import status_of
+from rekindle.core.journal.run import Issue
+from rekindle.doors.cli.options import complete_features, json_option, print_json
+from rekindle.doors.cli.outcome import printable
+from rekindle.doors.cli.status import quoted
+from rekindle.ports.errors import NoSuchFeature
+from rekindle.settings import load
+from rekindle.wiring import journal_path
+
+
+@click.command()
+@click.argument("what", shell_complete=complete_features)
+@json_option
+def analyze(what: str, as_json: bool) -> None:
+    """What the journal of WHAT says, and what a resume would do. Reads only.
+
+    WHAT is a feature's name or the path of an events.jsonl. For a name, a run that a live process holds does not count
+    as interrupted; for a path nobody is asked.
+    """
+    path, here = journal_path(os.environ, what)
+    if here is None:
+        analysis, owner = analyse(_read(path)), None
+    else:
+        analysis, owner = here.analysis(what)
+    if as_json:
+        held = None if owner is None else {"sid": owner.sid, "pid": owner.pid, "state": owner.verdict}
+        print_json({**document(analysis), "owner": held})
+        return
+    if owner is not None:
+        print(f"Run {printable(owner.sid)} is {owner.verdict}: pid {owner.pid} holds it.\n")
+    for line in screen(analysis, what):
+        print(line)
+
+
+def _read(path: Path) -> JournalState:
+    try:
+        return read_state(path, SnapshotCache(Path(load(os.environ, None).cache_dir, "journals")), follow=True)
+    except OSError as error:
+        raise NoSuchFeature(f"{path}: cannot be read ({error.strerror})", "give the path of an events.jsonl") from error
+
+
+def screen(analysis: Analysis, what: str) -> Iterator[str]:
+    """The analysis as a person reads it before deciding."""
+    title = f'Resume analysis for feature "{printable(analysis.feature or what)}"'
+    yield title
+    yield "=" * len(title)
+    if analysis.run is None:
+        yield "The journal holds no run."
+        yield from _journal_notes(analysis)
+        return
+    run = analysis.run
+    command = run.start.command if run.start is not None and run.start.command else "of unknown command"
+    if analysis.is_interrupted:
+        yield f"Run {printable(run.sid)} ({printable(command)}) never ended: interrupted after {run.events} events."
+    else:
+        end = (
+            f"ended: {printable(run.end_reason or 'no reason given')}"
+            if run.ended
+            else "not ended, and not interrupted"
+        )
+        yield f"Run {printable(run.sid)} ({printable(command)}) {end}. Nothing is interrupted."
+    if run.first_ts:
+        yield f"From {printable(run.first_ts)} to {printable(run.last_ts or run.first_ts)}."
+    if len(analysis.lineage) > 1:
+        yield f"Continues {' <- '.join(printable(sid) for sid in reversed(analysis.lineage[:-1]))}."
+    yield from _state(analysis)
+    yield from _decision(analysis, what)
+    yield from _journal_notes(analysis)
+
+
+def _state(analysis: Analysis) -> Iterator[str]:
+    state = analysis.state
+    yield ""
+    if state.checkpoint is not None:
+        label, seq = printable(str(state.checkpoint.label)), state.checkpoint.seq
+        yield f'Last checkpoint: "{label}"' + (f" (seq {seq})" if seq is not None else "")
+    else:
+        yield "No checkpoint: the run was cut during its early work."
+    if state.tasks:
+        yield "Tasks:"
+        for name, task in state.tasks.items():
+            more = [printable(text) for text in (task.summary, task.agent and f"agent {task.agent}") if text]
+            if task.error:
+                more.append(f"error: {printable(task.error)}")
+            if task.attempts:
+                more.append(f"attempts: {task.attempts}")
+            qa = state.qa.get(name)
+            if qa is not None:
+                more.append(f"QA round {qa.round or '?'} {qa.result}")
+            yield f"  #{printable(name):<4} {status_of(task):<12} {'; '.join(more)}".rstrip()
+    if state.active_agents:
+        yield "Agents at work when it was cut:"
+        for name in state.active_agents:
+            yield f"  - {printable(name)}"
+    yield from _issues("Issues after the checkpoint" if state.checkpoint else "Issues", state.issues)
+    yield from _issues("Settled issues", state.resolved_issues)
+    yield from _issues("Warnings", state.warnings)
+    if state.claims:
+        yield "Claimed by agents, and not counted:"
+        for claim in state.claims:
+            about = f" task #{printable(claim.task)}" if claim.task else ""
+            yield f"  - {printable(claim.type)}{about}"
+
+
+def _issues(title: str, issues: list[Issue]) -> Iterator[str]:
+    if not issues:
+        return
+    yield f"{title}:"
+    for number, issue in enumerate(issues, start=1):
+        task = f" task #{printable(issue.task)}" if issue.task else ""
+        place = f" {printable(issue.place)}:" if issue.place else ""
+        yield f"  {number}. [{issue.type}]{task}{place} {printable(issue.message)}".rstrip()
+
+
+def _decision(analysis: Analysis, what: str) -> Iterator[str]:
+    decision = analysis.decision
+    if decision.case == "none":
+        return
+    yield ""
+    if decision.case == "A":
+        yield f"Nothing stands in the way: a resume goes on at {printable(str(decision.next_step or 'the next step'))}."
+        if decision.restart_tasks:
+            yield f"It starts {printable(tasks_phrase(decision.restart_tasks))} again."
+    else:
+        yield "A resume has to ask:"
+        for option in decision.options:
+            yield f"  {option.key}. {option.title}: {printable(option.effect)}"
+    others = analysis.interrupted[1:]
+    if others:
+        yield f"Older runs that never ended: {', '.join(map(printable, others))}."
+    if "/" not in what:
+        yield f"To end it for good instead: rekindle abandon {quoted(what)}"
+
+
+def _journal_notes(analysis: Analysis) -> Iterator[str]:
+    journal, gaps = analysis.journal, analysis.state.gaps
+    notes = []
+    if journal.malformed:
+        notes.append(f"unreadable lines: {_some(journal.malformed)}")
+    if journal.unknown_version:
+        notes.append(f"lines of an unknown version, not used: {_some(journal.unknown_version)}")
+    if journal.duplicates:
+        notes.append(f"lines overridden by later ones: {journal.duplicates}")
+    if journal.strays:
+        notes.append(f"sids that are no run: {', '.join(map(printable, journal.strays[:5]))}")
+    missing = sum(gap.missing_count for gap in gaps)
+    if missing:
+        notes.append(f"events missing from the sequence: {missing}")
+    if notes:
+        yield ""
+        yield "About the journal itself:"
+        for note in notes:
+            yield f"  {note}"
+
+
+def _some(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:10]))
+    return shown if len(numbers) <= 10 else f"{shown} and {len(numbers) - 10} more"

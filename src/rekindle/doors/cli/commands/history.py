@@ -1,0 +1,53 @@
+"""`rekindle history`: the runs of all features, by date."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import click
+
+from rekindle.core.journal.overview import RunLine, by_date, run_lines, sentences
+from rekindle.doors.cli.options import feature_option, json_option, print_json, workspace
+from rekindle.doors.cli.outcome import printable
+from rekindle.ports.errors import JournalError
+
+
+@click.command()
+@feature_option
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N dates.")
+@click.option("--markdown", is_flag=True, help="Print Markdown, for a file or a message.")
+@json_option
+def history(feature: str | None, limit: int | None, markdown: bool, as_json: bool) -> None:
+    """What happened in this repository's features, newest date first (dates are UTC)."""
+    here = workspace()
+    if feature is not None:
+        names = [here.existing(feature).path.parent.name]
+    else:
+        names = [item.name for item in here.scan().features() if item.size]
+    lines: list[RunLine] = []
+    for name in names:
+        try:
+            analysis, _ = here.analysis(name)
+        except JournalError as error:
+            print(f"rekindle: {printable(error.message)}", file=sys.stderr)
+            continue
+        lines.extend(run_lines(name, analysis))
+    dates = dict(list(by_date(lines).items())[:limit])
+    if as_json:
+        print_json({"dates": {date: [dataclasses.asdict(line) for line in runs] for date, runs in dates.items()}})
+        return
+    if not dates:
+        print("Nothing has happened yet.")
+    for date, runs in dates.items():
+        print(f"## {printable(date)}\n" if markdown else printable(date))
+        for run in runs:
+            first, *rest = (printable(sentence) for sentence in sentences(run))
+            print(f"- {_escaped(first)}" if markdown else f"  {first}")
+            for sentence in rest:
+                print(f"  - {_escaped(sentence)}" if markdown else f"      {sentence}")
+        print()
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in text)

@@ -1,0 +1,88 @@
+"""`rekindle journal verify|repair`: the file itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from rekindle.adapters.journal_file.ledger import Ledger
+from rekindle.adapters.journal_file.repair import Verdict
+from rekindle.adapters.journal_file.repair import repair as repair_file
+from rekindle.adapters.journal_file.repair import verify as verify_file
+from rekindle.doors.cli.options import complete_features, json_option, print_json
+from rekindle.doors.cli.outcome import printable
+from rekindle.settings import load
+from rekindle.wiring import journal_path
+
+
+@click.group()
+def journal() -> None:
+    """Verify or repair a journal file."""
+
+
+@journal.command()
+@click.argument("what", shell_complete=complete_features)
+@json_option
+def verify(what: str, as_json: bool) -> int:
+    """Look at every line of WHAT (a feature or a path) by the rules that `rekindle analyze` reads it by.
+
+    Exit status 1 if a line is damaged or breaks a rule; each is named.
+    """
+    path, _ = journal_path(os.environ, what)
+    verdict = verify_file(path, Ledger(load(os.environ, None).state_dir, str(path)))
+    if as_json:
+        print_json(_object(path, verdict))
+    else:
+        _print(path, verdict)
+    return 0 if verdict.is_sound else 1
+
+
+@journal.command()
+@click.argument("what", shell_complete=complete_features)
+@json_option
+def repair(what: str, as_json: bool) -> None:
+    """Take unreadable lines out of WHAT (a feature or a path). The damaged original is kept beside it."""
+    path, _ = journal_path(os.environ, what)
+    verdict, kept = repair_file(path)
+    if as_json:
+        print_json({**_object(path, verdict), "original": str(kept) if kept else None})
+    elif kept is None:
+        print(f"{path}: {verdict.events} events, nothing to repair.")
+    else:
+        _print(path, verdict)
+        print(f"Repaired. The damaged original is {kept}")
+
+
+def _object(path: Path, verdict: Verdict) -> dict[str, object]:
+    return {
+        "path": str(path),
+        "lines": verdict.lines,
+        "events": verdict.events,
+        "whole": verdict.is_sound,
+        "damaged": [{"line": line, "offset": offset, "problem": what} for line, offset, what in verdict.damaged],
+        "unknown_version": list(verdict.unknown_version),
+        "problems": [{"line": one.line, "rule": one.rule, "problem": one.problem} for one in verdict.problems],
+        "torn_tail": verdict.torn_tail,
+        "byte_order_mark": verdict.byte_order_mark,
+    }
+
+
+def _print(path: Path, verdict: Verdict) -> None:
+    if verdict.is_sound:
+        print(f"{path}: {verdict.events} events, whole.")
+    for line, offset, what in verdict.damaged[:50]:
+        print(f"{path}:{line}: (byte {offset}) {what}")
+    if len(verdict.damaged) > 50:
+        print(f"… and {len(verdict.damaged) - 50} more damaged lines")
+    for one in verdict.problems[:50]:
+        print(f"{path}:{one.line}: {printable(one.problem)} ({one.rule})")
+    if len(verdict.problems) > 50:
+        print(f"… and {len(verdict.problems) - 50} more problems")
+    if verdict.torn_tail:
+        print(f"{path}: the last line has no newline (a writer was cut off, or is at it); the next append closes it")
+    if verdict.byte_order_mark:
+        print(f"{path}: begins with a byte order mark (it is ignored)")
+    if verdict.unknown_version:
+        print(f"{path}: {len(verdict.unknown_version)} lines of an unknown version, not used")

@@ -1,0 +1,73 @@
+"""`rekindle logs` and `rekindle attach`: the conversation, from the spools, with or without a daemon."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import click
+
+from rekindle.adapters.session_folder.conversation import Conversation, is_in_terminal
+from rekindle.doors.cli.attached import Attached
+from rekindle.doors.cli.commands.ps import sessions
+from rekindle.doors.cli.live import LiveView
+from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
+from rekindle.doors.cli.terminals import enter
+from rekindle.doors.cli.watching import watch
+from rekindle.doors.socket.client import DaemonClient
+from rekindle.ports.errors import UsageError
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@click.option("--follow", "-f", is_flag=True, help="Go on as the agent speaks, until Ctrl-C.")
+@click.option("--jsonl", is_flag=True, help="Print one JSON object per entry.")
+@json_option
+def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
+    """The conversation of SESSION, over all its attempts."""
+    name = named(session)
+    conversation = Conversation(os.path.join(places().sessions, name))
+    if as_json:
+        entries = [{"attempt": one.attempt, "kind": one.kind, "text": one.text} for one in conversation.poll()]
+        print_json({"id": name, "entries": entries})
+        return
+    view = LiveView()
+    while True:
+        found = conversation.poll()
+        if jsonl:
+            for entry in found:
+                print_json({"attempt": entry.attempt, "kind": entry.kind, "text": entry.text})
+        else:
+            view.show(found)
+        if not follow:
+            view.rest()
+            return
+        sys.stdout.flush()
+        time.sleep(0.15)
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+def attach(session: str) -> int:
+    """Come back to SESSION: see what its agent does, talk to it a line at a time, answer it. Ctrl-C leaves it.
+
+    An agent that is used in a terminal is shown in it; Ctrl-b d leaves it.
+    """
+    name = named(session)
+    if is_in_terminal(os.path.join(places().sessions, name)):
+        return enter(places(), name)
+    if not sys.stdin.isatty():
+        client = DaemonClient(places())
+        return watch(client, name, put_to_sleep=False, known=client.ask("show", session=name))
+    return Attached(name).converse()
+
+
+def named(prefix: str) -> str:
+    """The session that an id, or the beginning of one, means."""
+    known = [row["id"] for row in sessions(places()) if row["id"].startswith(prefix)] if prefix else []
+    if prefix in known or len(known) == 1:
+        return prefix if prefix in known else str(known[0])
+    if not known:
+        raise UsageError(f"there is no session {prefix!r}", "`rekindle ps --all` lists them", code="no_such_session")
+    raise UsageError(f"{prefix!r} can mean: {', '.join(known[:5])}", "give more of the id", code="no_such_session")

@@ -1,0 +1,172 @@
+"""rekindle resume: sessions by asking the daemon here, features by `rekindle.doors.cli.features`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from rekindle.agents.registry import AGENTS
+from rekindle.app.service import PERMISSIONS
+from rekindle.doors.cli.commands.ps import sessions, shown_without_a_start
+from rekindle.doors.cli.explain import explain
+from rekindle.doors.cli.fork import fork
+from rekindle.doors.cli.limits import limit_options
+from rekindle.doors.cli.moved import follow_moved, tell_moved, warn_of
+from rekindle.doors.cli.options import complete_resumable, json_option, places, print_json, who
+from rekindle.doors.cli.outcome import printable
+from rekindle.doors.cli.receipts import print_receipt
+from rekindle.doors.cli.watching import read_so_far, watch
+from rekindle.doors.socket.client import DaemonClient
+from rekindle.ports.errors import RekindleError, UsageError
+
+
+@click.command()
+@click.argument("what", required=False, shell_complete=complete_resumable)
+@click.option("--all", "every", is_flag=True, help="Every feature that needs no answer, and every session that died.")
+@click.option("--kill", is_flag=True, help="End a live agent first.")
+@click.option("--explain", "only_explain", is_flag=True, help="Print evidence, decision and reasons, and do nothing.")
+@click.option("--follow", "-f", is_flag=True, help="Show what the agent then does.")
+@click.option("--at", metavar="N|ID", help="From an earlier answer, as a copy (a new session); `list` lists them.")
+@click.option("--prompt", default="", metavar="TEXT", help="What the copy is told first (with --at).")
+@click.option("--agent", type=click.Choice(list(AGENTS)), help="Hand over: another agent goes on, told the history.")
+@click.option("--model", help="With --agent: the model that it uses.")
+@click.option(
+    "--native/--told", default=None, help="Load the agent's own record, or begin anew and tell it the history."
+)
+@limit_options
+@click.option("--choose", type=click.Choice(["A", "B", "C"]), help="The answer to what the resume of a feature asks.")
+@click.option("--instructions", default="", metavar="TEXT", help="Own words on how a feature goes on (answer C).")
+@click.option("--take", multiple=True, metavar="TASK", help="Take the work of a task that is not on its branch.")
+@click.option("--leave", multiple=True, metavar="TASK", help="Leave that work out; it is kept.")
+@click.option(
+    "--plan", "plan_file", type=click.Path(), metavar="FILE", help="A new plan for a feature that starts over."
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel.")
+@click.option("--permission", type=click.Choice(PERMISSIONS), default="edits", help="For new sessions of a feature.")
+@click.option("--detach", "-d", is_flag=True, help="Do not wait for the end of a feature's run.")
+@click.option("--trust", default="", metavar="ID", help="Yes to a journal from elsewhere, as --explain has shown it.")
+@click.option("--remove-locks", is_flag=True, help="Yes to removing locks that a killed git left in a feature's way.")
+@json_option
+def resume(
+    what: str | None,
+    every: bool,
+    kill: bool,
+    only_explain: bool,
+    follow: bool,
+    at: str | None,
+    prompt: str,
+    agent: str | None,
+    model: str | None,
+    native: bool | None,
+    limits: dict[str, float | int],
+    choose: str | None,
+    instructions: str,
+    take: tuple[str, ...],
+    leave: tuple[str, ...],
+    plan_file: str | None,
+    jobs: int | None,
+    permission: str,
+    detach: bool,
+    trust: str,
+    remove_locks: bool,
+    as_json: bool,
+) -> int:
+    """Resume WHAT: a feature, to its end, or a session, in the same conversation if that can be; say what was proved.
+
+    Without WHAT: the only one that is interrupted. A feature's questions are answered with --choose, --take, --leave.
+    """
+    from rekindle.doors.cli import features
+
+    session = what
+    client = DaemonClient(places())
+    if every and what is not None:
+        raise UsageError("--all and a name do not go together", "give one of them")
+    refusal = None if only_explain else follow_moved()
+    if refusal is not None and what is None and not every:
+        raise refusal
+    feature = features.meant(what, every=every)
+    if feature is not None:
+        if refusal is not None:
+            raise refusal
+        asked = features.Resume(
+            choose, instructions, plan_file, jobs, permission, detach, trust, take, leave, remove_locks
+        )
+        return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
+    warn_of(refusal)
+    if only_explain:
+        tell_moved()
+    if choose or instructions or plan_file or jobs or trust or take or leave or remove_locks:
+        flags = "--choose, --instructions, --take, --leave, --plan, --jobs, --trust and --remove-locks"
+        raise UsageError(f"{flags} are for features", "name the feature")
+    if (every and (agent or native is not None)) or (model and not agent):
+        raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
+    if every and only_explain:
+        each = [explain(shown_without_a_start(places(), one["id"]), places().sessions) for one in _interrupted_ones()]
+        print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
+        return 0
+    if every:
+        apart = features.resume_all(as_json=as_json)
+        told = client.ask("resume_all", by=who(), kill=kill, apart=apart)
+        if as_json:
+            print_json(told)
+        else:
+            _print_resumed(client, told)
+        return 1 if told["failed"] else 0
+    chosen = session if session is not None else _only_interrupted()
+    if at is not None:
+        return fork(client, chosen, at, prompt, as_json=as_json)
+    if only_explain:
+        shown = explain(shown_without_a_start(places(), chosen), places().sessions)
+        print_json(shown) if as_json else print("\n".join(shown["text"]))
+        return 0
+    before = read_so_far(client.ask("show", session=chosen)["id"]) if follow else None
+    told = client.ask(
+        "resume",
+        session=chosen,
+        by=who(),
+        kill=kill,
+        limits=limits,
+        native=native,
+        agent=agent,
+        model=model,
+        env=dict(os.environ) if agent is not None else None,
+    )
+    if as_json:
+        print_json(told)
+    elif not told["is_back"]:
+        raise RekindleError(f"{told['id']} did not come back: {told['why'] or told['status']}", told["next"])
+    else:
+        if told["by_itself"]:
+            print(f"{told['id']}: it has come back by itself.")
+        print_receipt(told)
+    if follow and told["is_back"]:
+        return watch(client, told["id"], put_to_sleep=False, known=told, conversation=before)
+    return 0 if told["is_back"] else 1
+
+
+def _only_interrupted() -> str:
+    found = _interrupted_ones()
+    if len(found) == 1:
+        return str(found[0]["id"])
+    if not found:
+        raise UsageError("no session is interrupted", "`rekindle ps --all` lists all sessions")
+    names = ", ".join(f"{one['id']} ({one['status']})" for one in found[:5])
+    raise UsageError(f"{len(found)} sessions can be resumed: {names}", "name one, or use --all")
+
+
+def _interrupted_ones() -> list[dict[str, Any]]:
+    """Looked up without starting a daemon: that would bring some of them back."""
+    return [one for one in sessions(places()) if one["status"] in ("interrupted", "dead", "queued")]
+
+
+def _print_resumed(client: DaemonClient, told: dict[str, Any]) -> None:
+    for name in told["resumed"]:
+        print_receipt(client.ask("show", session=name))
+    for one in told["skipped"]:
+        print(f"{one['id']}: skipped, {printable(one['reason'])}")
+    for one in told["failed"]:
+        print(f"{one['id']}: did not come back: {printable(one['reason'])}")
+    if not told["resumed"]:
+        print("Nothing was brought back.")

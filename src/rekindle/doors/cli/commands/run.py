@@ -1,0 +1,140 @@
+"""rekindle run."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+
+import click
+
+from rekindle.adapters.git import repository
+from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.app.service import PERMISSIONS, POLICIES
+from rekindle.core.feature.plan_file import MODES
+from rekindle.doors.cli.limits import limit_options
+from rekindle.doors.cli.moved import follow_moved, warn_of
+from rekindle.doors.cli.options import json_option, places, print_json
+from rekindle.doors.cli.watching import watch
+from rekindle.doors.socket.client import DaemonClient
+from rekindle.ports.errors import UsageError
+from rekindle.settings import load
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.argument("prompt", required=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--agent", default=DEFAULT, show_default=True, type=click.Choice(list(AGENTS)), help="Which agent.")
+@click.option("--detach", "-d", is_flag=True, help="Print the session's id and leave it working.")
+@click.option("--cwd", type=click.Path(), default=".", help="The folder that the agent works in.")
+@click.option(
+    "--worktree",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value="",
+    help="Work in a git worktree of its own, on the branch rekindle/NAME (by default the session's id).",
+)
+@click.option("--task", metavar="ID", help="The task of the feature that it works on.")
+@click.option("--title", default="", help="A name for lists; by default the prompt's first line.")
+@click.option(
+    "--policy",
+    type=click.Choice(POLICIES),
+    default="ask",
+    show_default=True,
+    help="When it dies: ask waits for `resume`, continue brings it back (3 times), never forbids that.",
+)
+@click.option(
+    "--permission",
+    type=click.Choice(PERMISSIONS),
+    default="edits",
+    show_default=True,
+    help="How its requests for permission are answered.",
+)
+@click.option("--model", help="The model that the agent uses, in all attempts.")
+@limit_options
+@click.option("--one-shot", is_flag=True, help="End the agent after each turn; the next prompt brings it back.")
+@click.option("--terminal", is_flag=True, help="Use the agent as an interactive program, in a terminal (needs tmux).")
+@click.option("--plan", "plan_file", type=click.Path(), metavar="FILE", help="Run a whole feature by this plan.")
+@click.option("--mode", type=click.Choice(MODES), help="How strictly a plan's work is checked (the plan says it too).")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel.")
+@json_option
+def run(
+    prompt: str | None,
+    arguments: tuple[str, ...],
+    agent: str,
+    detach: bool,
+    cwd: str,
+    worktree: str | None,
+    task: str | None,
+    title: str,
+    policy: str,
+    permission: str,
+    model: str | None,
+    limits: dict[str, float | int],
+    one_shot: bool,
+    terminal: bool,
+    plan_file: str | None,
+    mode: str | None,
+    jobs: int | None,
+    as_json: bool,
+) -> int:
+    """Give PROMPT (- reads standard input) to an agent in a new session, and show what it does.
+
+    The agent lives on if this command, the terminal or the daemon dies. Behind -- come arguments for the agent itself.
+    With --plan FILE there is no prompt: the tasks of the plan are given to agents, checked and merged.
+    """
+    warn_of(follow_moved(cwd))
+    if plan_file is not None:
+        from rekindle.doors.cli.features import run_plan
+
+        if prompt is not None:
+            raise UsageError("a plan and a prompt do not go together", "give one of them")
+        return run_plan(cwd, plan_file, mode, jobs, permission, detach=detach, as_json=as_json)
+    if mode is not None or jobs is not None:
+        raise UsageError("--mode and --jobs are for plans", "give a plan with --plan FILE")
+    if arguments and "--" not in sys.argv:
+        raise UsageError(
+            f"unexpected argument {arguments[0]!r}", "put the prompt in quotes; arguments for the agent go behind --"
+        )
+    if prompt is None:
+        taken = f": {worktree!r} was taken for the name of the worktree" if worktree else ""
+        raise UsageError(
+            f"there is no prompt{taken}",
+            "say what it shall do (or give a plan); write --worktree=NAME, or --worktree at the end",
+        )
+    text = sys.stdin.read() if prompt == "-" else prompt
+    if not text.strip():
+        raise UsageError("the prompt is empty", "say what the agent shall do")
+    folder = os.path.realpath(cwd)
+    repo = repository.find(folder) if os.path.isdir(folder) else None
+    client = DaemonClient(places())
+    session = client.ask(
+        "run",
+        session=secrets.token_hex(5),
+        prompt_id=secrets.token_hex(4),
+        agent=agent,
+        cwd=folder,
+        prompt=text,
+        env=dict(os.environ),
+        title=title,
+        policy=policy,
+        permission=permission,
+        feature=repo.feature if repo is not None else None,
+        task=task,
+        arguments=list(arguments),
+        model=model,
+        limits=limits,
+        one_shot=one_shot,
+        terminal=terminal,
+        worktree=worktree,
+        worktrees_dir=load(os.environ, repo.root if repo is not None else None).worktrees_dir,
+    )
+    if terminal and sys.stdin.isatty() and not (detach or as_json):
+        from rekindle.doors.cli.terminals import enter
+
+        return enter(places(), session["id"])
+    if detach or as_json or terminal:
+        print_json(session) if as_json else print(session["id"])
+        return 0
+    print(f"Session {session['id']}; rekindle attach {session['id']} comes back to it.", file=sys.stderr)
+    return watch(client, session["id"], put_to_sleep=True)

@@ -1,0 +1,131 @@
+"""The commands about one session that ask the daemon: send, stop, cancel, show."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+
+import click
+
+from rekindle.doors.cli.options import complete_resumable, complete_sessions, json_option, places, print_json, who
+from rekindle.doors.cli.outcome import printable
+from rekindle.doors.cli.receipts import print_woken, receipt_lines
+from rekindle.doors.cli.watching import read_so_far, watch
+from rekindle.doors.socket.client import DaemonClient
+from rekindle.ports.errors import RekindleError, UsageError
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@click.argument("text")
+@click.option("--follow", "-f", is_flag=True, help="Show what the agent does about it.")
+@json_option
+def send(session: str, text: str, follow: bool, as_json: bool) -> int:
+    """Say TEXT (- reads standard input) to the agent of SESSION. It is delivered once, in its turn.
+
+    A session without an agent gets one first, in the same conversation if that can be; what was proved is printed.
+    """
+    client = DaemonClient(places())
+    said = sys.stdin.read() if text == "-" else text
+    before = read_so_far(client.ask("show", session=session)["id"]) if follow else None
+    told = client.ask("send", session=session, text=said, prompt_id=secrets.token_hex(4))
+    if told["woken"] and not as_json:
+        print_woken(told)
+    if as_json:
+        print_json(told)
+    elif told["delivered"]:
+        print(f"{told['id']}: delivered.")
+    elif told["stopped_keeper"]:
+        pid = told["stopped_keeper"]
+        print(f"{told['id']}: queued; its keeper (pid {pid}) is stopped and does not answer.")
+        print(f"It is delivered when the keeper goes on: kill -CONT {pid}")
+    elif told["status"] == "working":
+        print(f"{told['id']}: queued; it is delivered when the agent has finished its turn.")
+    else:
+        why = f" ({printable(told['why'])})" if told["why"] else ""
+        print(f"{told['id']}: not delivered yet; it stays in the queue{why}.")
+    on_its_way = told["delivered"] or (told["status"] == "working" and not told["stopped_keeper"])
+    if follow and on_its_way:
+        return watch(client, told["id"], put_to_sleep=False, known=told, conversation=before)
+    return 0 if on_its_way else 1
+
+
+@click.command()
+@click.argument("session", metavar="[WHAT]", required=False, shell_complete=complete_resumable)
+@click.option("--all", "every", is_flag=True, help="Every live agent.")
+@click.option("--sleep", "to", flag_value="asleep", help="Only end the process; a prompt wakes the session.")
+@click.option("--completed", "to", flag_value="completed", help="The session is finished.")
+@json_option
+def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> None:
+    """End WHAT: the agent of a session with its whole process tree, or a feature's run. Conversations are kept."""
+    from rekindle.doors.cli import features
+
+    client = DaemonClient(places())
+    feature = features.meant(session, every=True) if session is not None else None
+    if feature is not None:
+        told = client.ask("feature_stop", start=False, cwd=os.getcwd(), feature=feature)
+        print_json(told) if as_json else print(f"{feature}: {told['reason']}; go on with: rekindle resume {feature}")
+        return
+    if every == (session is not None):
+        raise UsageError("give a session, or --all", "`rekindle ps` lists them")
+    if every:
+        told = client.ask("stop_all", to=to or "cancelled", by=who())
+        print_json(told) if as_json else print(f"Stopped: {', '.join(told['stopped']) or 'nothing was running'}.")
+        return
+    told = client.ask("stop", session=session, to=to or "cancelled", by=who())
+    if told["is_running"]:
+        raise RekindleError(f"{told['id']}: its agent has not ended yet", "see `rekindle ps`, and try again")
+    print_json(told) if as_json else print(f"{told['id']}: {told['status']}.")
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@json_option
+def cancel(session: str, as_json: bool) -> None:
+    """End the turn that the agent of SESSION is in. The agent stays."""
+    told = DaemonClient(places()).ask("cancel", session=session)
+    print_json(told) if as_json else print(f"{told['id']}: asked to end its turn.")
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@json_option
+def show(session: str, as_json: bool) -> None:
+    """Everything about SESSION: its state, attempts, prompts and receipts."""
+    told = DaemonClient(places()).ask("show", session=session)
+    if as_json:
+        print_json(told)
+        return
+    print(f"session   {told['id']}  ({told['agent']})")
+    print(f"title     {printable(told['title'])}")
+    print(
+        f"state     {told['state']}, {told['status']}" + (f": {printable(told['message'])}" if told["message"] else "")
+    )
+    if told["needs_you"] and told["next"]:
+        print(f"next      {told['next']}")
+    print(f"folder    {printable(told['cwd'])}")
+    if told["branch"]:
+        print(f"worktree  {printable(told['worktree'])} on {printable(told['branch'])}")
+    if told["pid"]:
+        print(f"agent     pid {told['pid']}")
+    if told["model"]:
+        print(f"model     {printable(told['model'])}")
+    if told["usage"]["tokens"]:
+        cost = told["usage"]["cost"]
+        print(f"used      {told['usage']['tokens']} tokens" + (f", ${cost:.4f}" if cost is not None else ""))
+    for line in told["session"]["imported"]:
+        print(f"archive   {printable(line)}")
+    for attempt in told["session"]["attempts"]:
+        end = f", {printable(attempt['how_ended'])}" if attempt["how_ended"] else ""
+        print(f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{end}")
+        for line in receipt_lines(attempt["receipt"]):
+            print(f"          {line}")
+    for prompt in told["session"]["prompts"]:
+        state = prompt["outcome"] if prompt["state"] == "failed" else prompt["state"]
+        print(f"prompt    {prompt['id']} [{printable(state)}] {printable(prompt['text'])[:80]}")
+    for notice in told["notices"]:
+        print(f"note      {printable(notice)}")
+    if told["asks"]:
+        offered = ", ".join(printable(one["id"]) for one in told["asks"]["options"])
+        print(f"asks      {told['asks']['id']} {printable(told['asks']['title'])}: {offered}")

@@ -1,0 +1,81 @@
+"""`rekindle trust`: what a repository may have run, after a person has seen it and said yes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from rekindle.adapters.git import approvals
+from rekindle.adapters.git.config import Policy
+from rekindle.adapters.git.git import Git
+from rekindle.core.git_trust import Definition
+from rekindle.doors.cli.options import json_option, print_json, workspace
+from rekindle.doors.cli.outcome import printable
+from rekindle.ports.errors import QuestionError
+
+
+@click.group()
+def trust() -> None:
+    """Say what this repository may have run."""
+
+
+@trust.command()
+@click.option("--yes", is_flag=True, help="Approve them without a question.")
+@click.option("--forget", is_flag=True, help="Take an earlier yes back.")
+@json_option
+def filters(yes: bool, forget: bool, as_json: bool) -> int:
+    """Show the filters and merge drivers of this repository's own git configuration, and ask whether they may run.
+
+    A yes is remembered for this repository and for exactly these definitions. Without it, files that need such a
+    filter are neither committed nor snapshotted. Filters of your global and system configuration always run.
+    """
+    if yes and forget:
+        raise click.UsageError("--yes and --forget exclude each other.")
+    found = Git(str(workspace().repository.root)).policy()
+    if found.common is not None and forget:
+        approvals.forget(found.common)
+        found = Git(str(workspace().repository.root)).policy()
+    elif found.common is not None and found.withheld and _is_approved(found, yes=yes, may_ask=not as_json):
+        approvals.approve(found.common, list(found.defined))
+        found = Git(str(workspace().repository.root)).policy()
+    if as_json:
+        print_json({"repository": found.common, "filters": [_row(found, one) for one in found.defined]})
+    else:
+        _print(found)
+    return 0
+
+
+def _is_approved(found: Policy, *, yes: bool, may_ask: bool) -> bool:
+    """Whether a person says yes to what they see."""
+    if not yes and not may_ask:
+        return False
+    if yes:
+        return True
+    _print(found)
+    if not sys.stdin.isatty():
+        raise QuestionError(
+            "nobody is there to say whether these may run", "approve them with `rekindle trust filters --yes`"
+        )
+    return click.confirm("May they run in this repository?", default=False)
+
+
+def _row(found: Policy, one: Definition) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "name": one.name,
+        "commands": dict(one.commands),
+        "approved": one not in found.withheld,
+        "fingerprint": one.fingerprint,
+    }
+
+
+def _print(found: Policy) -> None:
+    if not found.defined:
+        print("The git configuration of this repository defines no filters and no merge drivers of its own.")
+    for one in found.defined:
+        state = "not approved" if one in found.withheld else "approved"
+        print(f"{'filter' if one.kind == 'filter' else 'merge driver'} {printable(one.name)} ({state})")
+        for variable, command in one.commands:
+            print(f"  {variable:8} {printable(command)}")

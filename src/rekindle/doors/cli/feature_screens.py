@@ -1,0 +1,180 @@
+"""What a person reads about a feature's resume: what was found, what is asked, what was decided, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rekindle.doors.cli.outcome import printable
+from rekindle.doors.cli.status import quoted
+
+Told = dict[str, Any]
+_NOTHING_ASKED = "  no input needed"
+
+
+def onward(told: Told) -> Iterator[str]:
+    """Nothing is asked: case A."""
+    checkpoint = told["checkpoint"] or {}
+    yield f'Resume of feature "{printable(told["feature"])}":'
+    yield f'  checkpoint "{printable(str(checkpoint.get("label")))}" found'
+    yield "  no errors, blockers or failures after it"
+    yield f"  next step: {printable(str(told['next_step'] or 'the next planned one'))}"
+    if not any(row["state"] == "asked" for row in told["strays"]):
+        yield _NOTHING_ASKED
+
+
+def question(told: Told) -> Iterator[str]:
+    """Somebody has to decide: cases B and C."""
+    title = f'Resume analysis for feature "{printable(told["feature"])}":'
+    yield title
+    yield "=" * len(title)
+    yield ""
+    if told["case"] == "B":
+        checkpoint = told["checkpoint"]
+        yield f'Last checkpoint: "{printable(str(checkpoint["label"]))}" (seq {checkpoint["seq"]})'
+        yield ""
+        yield "Issues found after the checkpoint:"
+        for number, issue in enumerate(told["issues"], start=1):
+            yield f"  {number}. {_issue(issue)}"
+    else:
+        yield "No checkpoint found: the run was cut early."
+        yield ""
+        yield "State of the run:"
+        begun = [row for row in told["tasks"] if row["action"] not in ("not begun", "done")]
+        done = [row for row in told["tasks"] if row["action"] == "done"]
+        yield f"  - plan: {'yes' if told.get('has_plan', True) else 'no'}"
+        yield f"  - tasks begun: {len(begun)}" + (f" ({', '.join(row['name'] for row in begun)})" if begun else "")
+        yield f"  - tasks merged: {len(done)}"
+        yield ""
+        if told.get("has_plan", True):
+            yield "Recommended: start over with the plan of the interrupted run (A)."
+        else:
+            yield "Recommended: start over. The journal has no plan; give one: --choose B --plan FILE"
+    if told["active_agents"]:
+        yield ""
+        yield "Agents at work when it was cut:"
+        yield from (f"  - {printable(name)}" for name in told["active_agents"])
+    yield ""
+    yield "Options:"
+    affected = ", ".join(map(printable, told["affected"]))
+    for option in told["options"]:
+        yield f"  {option['key']}. {option['title']}: {printable(option['effect'])}"
+    if affected:
+        yield f"  (affected: {affected})"
+    yield ""
+
+
+def _issue(issue: Told) -> str:
+    about = [f"task {printable(issue['task'])}"] if issue["task"] else []
+    about += [printable(issue["place"])] if issue["place"] else []
+    where = f"{', '.join(about)}: " if about else ""
+    tried = f" (attempts: {issue['attempts']})" if issue["attempts"] else ""
+    return f"[{issue['type']}] {where}{printable(issue['message'])}{tried}"
+
+
+def foreign(told: Told, permission: str) -> Iterator[str]:
+    """A journal that nobody here wrote: all that it would have run and said."""
+    yield f'The journal of "{printable(told["feature"])}" was not written by your rekindle on this machine.'
+    yield f"A resume would give its agents the permission {permission}, and run and say this:"
+    yield from _orders(told["orders"])
+    yield ""
+
+
+def _orders(given: Told | None) -> Iterator[str]:
+    if given is None:
+        yield "  nothing: it has no plan"
+        return
+    yield f"  mode {given['mode']}"
+    for title in ("lint", "checks"):
+        yield from (f"  behind each wave ({title}): {printable(command)}" for command in given[title])
+    for task in given["tasks"]:
+        yield f"  task {printable(task['id'])}, agent {printable(task['agent'])}, branch {printable(task['branch'])}"
+        for title, text in (("prompt", task["prompt"]), ("added by a person", task["instructions"])):
+            yield from (f"    {title}: {printable(line)}" for line in text.splitlines())
+        yield from (f"    issue to mend: {printable(issue)}" for issue in task["issues"])
+        yield from (f"    about the file: {printable(file)}" for file in task["files"])
+        yield from (f"    check: {printable(command)}" for command in task["checks"])
+        if task["reviewer"]:
+            yield f"    reviewer {printable(task['reviewer'])}: {printable(task['review'])}"
+
+
+def strays(told: Told, task: str = "") -> Iterator[str]:
+    """Work that is not on its task's branch: of one task, or of all."""
+    rows = [row for row in told["strays"] if task in ("", row["task"])]
+    for name in dict.fromkeys(row["task"] for row in rows):
+        yield f"Work of task {printable(name)} that is not on its branch:"
+        yield from (f"  {_stray(row)}" for row in rows if row["task"] == name)
+
+
+def _stray(row: Told) -> str:
+    commit = f"{row['commit'][:10]} " if row["commit"] else ""
+    out = ", left out" if row.get("state") == "left out" else ""
+    return f"{commit}{printable(row['subject'])} ({printable(row['where'])}{out})"
+
+
+def explanation(told: Told) -> Iterator[str]:
+    """All that a resume would do: `--explain`."""
+    yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: case {told["case"]}'
+    yield f"  its work comes together on {printable(told['branch'])}"
+    if told["case"] == "A":
+        yield from (f"  {line.strip()}" for line in list(onward(told))[1:] if line != _NOTHING_ASKED)
+    else:
+        for issue in told["issues"]:
+            yield f"  {_issue(issue)}"
+        for option in told["options"]:
+            yield f"  {option['key']}. {option['title']}: {printable(option['effect'])}"
+    for title, key in (("Tasks", "tasks"), ("Branches", "branches"), ("Worktrees", "worktrees")):
+        if told[key]:
+            yield f"{title}:"
+            width = max(len(printable(row["name"])) for row in told[key])
+            for row in told[key]:
+                yield f"  {printable(row['name']):<{width}}  {row['action']}: {row['why']}"
+    yield from strays(told)
+    if any(row["state"] == "asked" for row in told["strays"]):
+        yield f"  a resume asks about it: rekindle resume {quoted(told['feature'])} --take TASK, or --leave TASK"
+    yield "What it would run and say:"
+    yield from _orders(told["orders"])
+    if told["unapproved"] is not None:
+        yield "Its journal was not written by your rekindle on this machine: a resume asks first. To say yes:"
+        yield f"  rekindle resume {quoted(told['feature'])} --trust {told['unapproved'][:12]}"
+    for lock in told["locks"]:
+        yield f"A lock is in the way: {printable(lock)}"
+    yield f"Team: {told['team']}"
+    for warning in told["warnings"]:
+        yield f"Warning: {printable(warning)}"
+
+
+def decided(told: Told) -> Iterator[str]:
+    """What a resume has done before agents start."""
+    yield f"Run {told['sid']} goes on with run {printable(str(told['resumes']))} (team: {told['team']})."
+    for title, key in (("task", "tasks"), ("branch", "branches"), ("worktree", "worktrees")):
+        for row in told[key]:
+            if row["action"] not in ("nothing", "not begun", "done", "go on"):
+                yield f"  {title} {printable(row['name'])}: {row['action']} ({row['why']})"
+    for name in told["lost"]:
+        yield f"  task {printable(name)}: started over, nothing of its work was left"
+    for warning in told["warnings"]:
+        yield f"  warning: {printable(warning)}"
+
+
+def ended(told: Told) -> Iterator[str]:
+    """How a run ended, with the receipts of everything that was brought back in it."""
+    receipts = [(task["id"], receipt) for task in told["tasks"] for receipt in task["receipts"]]
+    if receipts:
+        yield "Receipts:"
+    for task, receipt in receipts:
+        place = f"session {receipt['session']}, attempt {receipt['attempt']}"
+        yield f"  task {printable(task)}, {place}: {receipt['kind']} ({printable(receipt['reason'])})"
+        for line in (*receipt["unknown"], *receipt["repeated"]):
+            yield f"    - {printable(line)}"
+    for task in told["tasks"]:
+        for row in task["left_out"]:
+            yield f"Left out of task {printable(task['id'])}: {_stray(row)}"
+    name = printable(told["feature"])
+    merged = sum(task["state"] == "merged" for task in told["tasks"])
+    if told["reason"] == "completed":
+        yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into {printable(told['branch'])}."
+        return
+    yield f"{name}: {told['reason']}" + (f": {printable(told['message'])}" if told["message"] else "")
+    if told["reason"] == "error":
+        yield f"  go on with: rekindle resume {quoted(told['feature'])}"

@@ -1,0 +1,265 @@
+"""A feature's run on the terminal: begin it, watch it, resume it; the questions, and their answers by flag."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+
+from rekindle.agents.registry import DEFAULT
+from rekindle.app.feature_resume import SHORTEST_YES, check_yes, explain
+from rekindle.core.feature.naming import branch_word
+from rekindle.core.names import why_not
+from rekindle.doors.cli import feature_screens
+from rekindle.doors.cli.feature_progress import Board
+from rekindle.doors.cli.moved import moved
+from rekindle.doors.cli.options import places, print_json, workspace
+from rekindle.doors.cli.outcome import INTERRUPTED, printable
+from rekindle.doors.cli.status import quoted
+from rekindle.doors.socket.client import DaemonClient, NoDaemon
+from rekindle.ports.errors import NoRepository, QuestionError, RekindleError, UsageError
+
+_PAUSE = 0.15
+_LONGEST_PLAN = 1 << 20
+
+
+@dataclass(frozen=True)
+class Resume:
+    """The flags of a resume."""
+
+    choice: str | None = None
+    instructions: str = ""
+    plan_file: str | None = None
+    jobs: int | None = None
+    permission: str = "edits"
+    detach: bool = False
+    trust: str = ""
+    take: tuple[str, ...] = ()
+    leave: tuple[str, ...] = ()
+    remove_locks: bool = False
+
+
+def run_plan(
+    cwd: str, plan_file: str, mode: str | None, jobs: int | None, permission: str, *, detach: bool, as_json: bool
+) -> int:
+    """Run a plan to its end, or leave it working."""
+    client = _client()
+    folder = os.path.realpath(cwd)
+    begun = client.ask(
+        "feature_begin",
+        cwd=folder,
+        plan=_read(plan_file),
+        name=plan_file,
+        env=dict(os.environ),
+        mode=mode,
+        jobs=jobs,
+        permission=permission,
+    )
+    if detach:
+        print_json(begun) if as_json else print(f"{begun['feature']}: run {begun['sid']} is under way.")
+        return 0
+    if not as_json:
+        about = f"{begun['tasks']} tasks in {begun['waves']} waves"
+        print(f"Feature {printable(begun['feature'])}, run {begun['sid']}: {about}.", file=sys.stderr)
+    return watch(client, folder, begun["feature"], as_json=as_json)
+
+
+def meant(what: str | None, *, every: bool) -> str | None:
+    """The feature that WHAT means, or the only interrupted one; None if a session is meant."""
+    try:
+        here = workspace()
+        if what is not None:
+            is_name = why_not(what) is None
+            return what if is_name and here.journal(what).path.exists() else None
+        if every:
+            return None
+        found = interrupted(here)
+    except NoRepository:
+        return None
+    if len(found) > 1:
+        names = ", ".join(found)
+        raise UsageError(f"{len(found)} features are interrupted: {names}", "name one, or use --all")
+    return found[0] if found else None
+
+
+def interrupted(here: Any) -> list[str]:
+    """The features of this repository that nobody is at and that never ended."""
+    names = [item.name for item in here.scan().features() if item.tail is not None and not item.error]
+    return [name for name in names if here.analysis(name)[0].is_interrupted]
+
+
+def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) -> int:
+    """Resume one feature; with `only_explain`, only say what would be done."""
+    cwd = os.getcwd()
+    if only_explain and (found := moved()) is not None:  # what git says of its worktrees is not true yet
+        about = {"before": found.before, "now": found.now, "next": found.next}
+        print_json({"feature": feature, "moved": about}) if as_json else print(printable(found.next))
+        return 0
+    here = workspace()
+    if len(asked.trust) >= SHORTEST_YES and not only_explain and here.admit(feature, asked.trust):
+        asked = replace(asked, trust="")  # what that run orders is asked about next
+    told = explain(here, feature, os.environ.get("HOME", ""), DEFAULT)
+    if only_explain:
+        print_json(told) if as_json else _print(feature_screens.explanation(told))
+        return 0
+    trust = _yes_to_orders(told, asked, as_json=as_json)
+    choice, instructions = asked.choice, asked.instructions
+    asks = told["case"] in ("B", "C") and choice is None and not instructions
+    if not as_json:
+        _print(feature_screens.question(told) if told["case"] in ("B", "C") else feature_screens.onward(told))
+    if asks and sys.stdin.isatty() and not as_json:
+        choice = click.prompt("Your choice", type=click.Choice(["A", "B", "C"], case_sensitive=False)).upper()
+    if choice == "C" and not instructions and told["case"] in ("B", "C") and sys.stdin.isatty() and not as_json:
+        instructions = click.prompt("How shall it go on")
+    take, leave = _strays_answered(told, asked, choice, instructions, as_json=as_json)
+    remove_locks = asked.remove_locks or _yes_to_removal(told, as_json=as_json)
+    client = _client()
+    begun = client.ask(
+        "feature_resume",
+        cwd=cwd,
+        feature=feature,
+        env=dict(os.environ),
+        choice=choice,
+        instructions=instructions,
+        plan=_read(asked.plan_file) if asked.plan_file else None,
+        name=asked.plan_file or "",
+        jobs=asked.jobs,
+        permission=asked.permission,
+        seen=told["run"],
+        trust=trust,
+        take=take,
+        leave=leave,
+        remove_locks=remove_locks,
+    )
+    if not as_json:
+        _print(feature_screens.decided(begun))
+    if asked.detach:
+        print_json(begun) if as_json else print(f"{feature}: run {begun['sid']} is under way.")
+        return 0
+    return watch(client, cwd, feature, as_json=as_json)
+
+
+def _yes_to_orders(told: dict[str, Any], asked: Resume, *, as_json: bool) -> str:
+    """The yes to a journal that was written elsewhere, after every command and prompt of it was shown."""
+    found = told["unapproved"]
+    if found is None:
+        return ""
+    if not as_json:
+        _print(feature_screens.foreign(told, asked.permission))
+    if not asked.trust and not as_json and sys.stdin.isatty():
+        if not click.confirm("Run all of this?", default=False):
+            raise QuestionError(
+                "nothing was run", f"to look again: rekindle resume {quoted(told['feature'])} --explain"
+            )
+        return str(found)
+    check_yes(told["feature"], found, asked.trust)
+    return asked.trust
+
+
+def _strays_answered(
+    told: dict[str, Any], asked: Resume, choice: str | None, instructions: str, *, as_json: bool
+) -> tuple[list[str], list[str]]:
+    """The tasks whose work elsewhere is taken, and those whose is left: by flag, or by an answer on the terminal."""
+    take, leave = list(asked.take), list(asked.leave)
+    moot = told["affected"] if choice in ("A", "B") else []
+    names = dict.fromkeys(row["task"] for row in told["strays"] if row["state"] == "asked")
+    if instructions or as_json or not sys.stdin.isatty() or (told["case"] == "C" and choice in ("A", "B")):
+        return take, leave
+    for name in (one for one in names if one not in (*take, *leave, *moot)):
+        _print(feature_screens.strays(told, name))
+        typed = click.prompt("Take it or leave it", type=click.Choice(["take", "leave"], case_sensitive=False))
+        (take if typed.lower() == "take" else leave).append(name)
+    return take, leave
+
+
+def _yes_to_removal(told: dict[str, Any], *, as_json: bool) -> bool:
+    """The yes to removing locks that a killed git has left, where somebody can be asked."""
+    if not told["locks"] or as_json or not sys.stdin.isatty():
+        return False
+    print("A killed git has left locks behind:")
+    _print(f"  {printable(lock)}" for lock in told["locks"])
+    return click.confirm("Remove them?", default=False)
+
+
+def resume_all(*, as_json: bool) -> list[str]:
+    """Resume every interrupted feature here that asks nothing; name the others, with what a person has to do.
+
+    Returns the folders of their worktrees: whoever works there comes back with its feature, or not at all.
+    """
+    try:
+        here = workspace()
+    except NoRepository:
+        return []
+    client = _client()
+    say = (lambda text: print(text, file=sys.stderr)) if as_json else print
+    found = interrupted(here)
+    for feature in found:
+        try:
+            told = explain(here, feature, "", DEFAULT)
+            if told["unapproved"] is not None:
+                why = "its journal was not written by your rekindle on this machine"
+                say(f"{printable(feature)}: skipped, {why}; see what it would run: rekindle resume {quoted(feature)}")
+                continue
+            if told["case"] in ("B", "C"):
+                say(f"{printable(feature)}: skipped, it asks (case {told['case']}): rekindle resume {quoted(feature)}")
+                continue
+            if any(row["state"] == "asked" for row in told["strays"]):
+                why = "it asks about work that is not on its task's branch"
+                say(f"{printable(feature)}: skipped, {why}: rekindle resume {quoted(feature)}")
+                continue
+            begun = client.ask("feature_resume", cwd=os.getcwd(), feature=feature, env=dict(os.environ))
+            say(f"{printable(feature)}: run {begun['sid']} goes on with run {told['run']}.")
+        except NoDaemon:
+            raise
+        except RekindleError as error:  # what is the matter with one holds up no other
+            say(f"{printable(feature)}: skipped, {printable(error.message)} ({printable(error.hint)})")
+    return [os.path.join(here.worktrees.top(here.repository), branch_word(feature)) for feature in found]
+
+
+def watch(client: DaemonClient, cwd: str, feature: str, *, as_json: bool) -> int:
+    """Show a run until it ends. Ctrl-C leaves it working."""
+    board = Board(sys.stdout.isatty() and not as_json, quiet=as_json)
+    told: dict[str, Any] = {}
+    try:
+        with board:
+            while not told.get("over"):
+                told = client.ask("feature_state", start=False, cwd=cwd, feature=feature)
+                board.show(told)
+                if not told["over"]:
+                    time.sleep(_PAUSE)
+    except KeyboardInterrupt:
+        print(f"It goes on without you: rekindle follow {quoted(feature)}", file=sys.stderr)
+        return INTERRUPTED
+    except NoDaemon:
+        raise RekindleError(
+            f"the daemon is gone, and the run of {feature} with it", f"go on with it: rekindle resume {quoted(feature)}"
+        ) from None
+    if as_json:
+        print_json(told)
+    else:
+        _print(feature_screens.ended(told))
+    return 0 if told["reason"] == "completed" else 1
+
+
+def _client() -> DaemonClient:
+    return DaemonClient(places())
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_LONGEST_PLAN + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})", "give the path of a plan") from error
+    if len(content) > _LONGEST_PLAN:
+        raise UsageError(f"{path}: is too long for a plan", f"a plan has at most {_LONGEST_PLAN} bytes")
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _print(lines: Any) -> None:
+    for line in lines:
+        print(line)

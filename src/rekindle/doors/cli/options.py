@@ -1,0 +1,88 @@
+"""Options that several commands share, and how a command prints its result."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from rekindle.ports.errors import RekindleError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rekindle.places import Places
+    from rekindle.wiring import Workspace
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def workspace() -> Workspace:
+    """The workspace around the current folder."""
+    from rekindle.wiring import open_workspace
+
+    return open_workspace(os.environ)
+
+
+def complete_features(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of features, for the shell."""
+    try:
+        found = workspace().scan().features()
+    except RekindleError:
+        return []
+    return [CompletionItem(item.name) for item in found if item.name.startswith(incomplete)]
+
+
+def complete_sessions(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of sessions, for the shell."""
+    from rekindle.doors.cli.commands.ps import sessions
+
+    try:
+        found = sessions(places())
+    except RekindleError:
+        return []
+    return [CompletionItem(row["id"], help=row["title"]) for row in found if row["id"].startswith(incomplete)]
+
+
+def complete_resumable(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of features and ids of sessions, for the shell."""
+    return complete_features(ctx, param, incomplete) + complete_sessions(ctx, param, incomplete)
+
+
+def feature_option(function: Decorated) -> Decorated:
+    """`--feature`: the feature, where the branch does not say it."""
+    return click.option(
+        "--feature",
+        metavar="NAME",
+        shell_complete=complete_features,
+        help="The feature; by default the one that the branch names.",
+    )(function)
+
+
+def json_option(function: Decorated) -> Decorated:
+    """`--json`: one JSON object on standard output, and nothing else there."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(function)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object. ASCII only, because text from a journal may hold half a surrogate pair."""
+    print(json.dumps(value))
+
+
+def places() -> Places:
+    """Where the user's store is."""
+    from rekindle.places import Places
+    from rekindle.settings import load
+
+    return Places(load(os.environ, None))
+
+
+def who() -> str:
+    """Who asks, for the record: the same words for as long as this command runs."""
+    try:
+        return f"pid {os.getpid()} on {os.ttyname(0)}"
+    except OSError:
+        return f"pid {os.getpid()}"

@@ -1,0 +1,254 @@
+"""`rekindle` with no arguments: what is interrupted here, and what a resume would do.
+
+It runs as often as `git status`, so it imports nothing that it does not need: no option parser, no typing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rekindle import files
+from rekindle.adapters.git import repository
+from rekindle.adapters.journal_file import run_owner
+from rekindle.adapters.journal_file.summaries import analysed, summaries
+from rekindle.doors.cli.outcome import printable
+from rekindle.ports.errors import NoRepository
+from rekindle.settings import Settings, load
+
+#: The words for sessions that a list may leave out; see rekindle.core.session.listing.
+OVER = ("completed", "cancelled")
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    Summary = dict[str, Any]
+
+
+def show_status() -> None:
+    """Print the status of the repository around the current folder, and of the user's sessions."""
+    import time
+
+    here = os.getcwd()
+    repo = repository.find(here)
+    settings = load(os.environ, repo.root if repo is not None else None)
+    found, unasked = known_sessions(settings)
+    if unasked:
+        print(f"rekindle: {unasked}", file=sys.stderr)
+    if repo is None and not found:
+        raise NoRepository(f"{here} is not in a git repository", "run `git init`, or go to the project's folder")
+    if repo is not None:
+        status = collect(repo, settings, found)
+        for line in lines(status, time.time()):
+            print(line)
+        found = [one for one in found if not _comes_with_its_feature(one, status["features"], repo.root)]
+    for line in session_lines(found, time.time()):
+        print(line)
+
+
+def _comes_with_its_feature(session: dict[str, Any], features: dict[str, Summary], root: str) -> bool:
+    """Whether a session is an interrupted feature's own: it is brought back with that."""
+    known = features.get(session["feature"] or "")
+    return bool(known and known.get("interrupted_sids")) and session["cwd"].startswith(root + os.sep)
+
+
+def known_sessions(settings: Settings) -> tuple[list[dict[str, Any]], str]:
+    """The user's sessions, none while there is no store; and a sentence about a daemon that does not answer."""
+    if not os.path.exists(os.path.join(settings.state_dir, "store.db")):
+        return [], ""
+    from rekindle.doors.cli.offline import listed
+    from rekindle.places import Places
+
+    return listed(Places(settings))
+
+
+def session_lines(sessions: list[dict[str, Any]], now: float) -> Iterator[str]:
+    """The sessions that somebody has to know of. None that is not over is missing: it has a line, or is counted."""
+    needy = [one for one in sessions if one["needs_you"]]
+    cut = [one for one in sessions if one["status"] in ("interrupted", "dead", "queued") and not one["needs_you"]]
+    paused = [one for one in sessions if one["why"] and one["status"] not in OVER and one not in [*needy, *cut]]
+    named = [*needy, *cut, *paused]
+    alive = [one for one in sessions if one["is_running"] and one not in named]
+    asleep = [one for one in sessions if one["status"] == "asleep" and one not in named]
+    for title, some in (
+        ("Sessions that need you (in any folder):", needy),
+        ("Sessions without their agent (in any folder):", cut),
+        ("Sessions that are paused (in any folder):", paused),
+    ):
+        if some:
+            yield ""
+            yield title
+        for one in some:
+            yield f"  {one['id']}  {one['status']:<12} {one['agent']:<10} {printable(one['title'])[:60]}"
+            for line in needs(one, now):
+                yield f"              {line}"
+    if any(one["needs_resume"] for one in [*needy, *cut]):
+        yield "      next: rekindle resume --all   (or one of them: rekindle resume ID)"
+    if asleep:
+        yield ""
+        yield f"{_count(len(asleep), 'session')} asleep (rekindle ps lists them)."
+    if alive:
+        yield ""
+        yield f"{_count(len(alive), 'session')} with a live agent (rekindle ps lists them)."
+
+
+def needs(session: dict[str, Any], now: float) -> Iterator[str]:
+    """What there is to say about a session in a list: why it stands where it stands, and what to type."""
+    until = session.get("waits_until")
+    when = f"; continues by itself in {duration(until - now)}" if until is not None and until > now else ""
+    if session["why"] or when:
+        yield f"{printable(session['why'])[:300]}{when}".removeprefix("; ")
+    if session["needs_you"] and session["next"]:
+        yield f"next: {session['next']}"
+
+
+def duration(seconds: float) -> str:
+    """A span of time in its largest units."""
+    minutes, left = divmod(max(1, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes, "min"), (left if not hours else 0, "s")]
+    return " ".join(f"{number} {unit}" for number, unit in parts if number)
+
+
+def collect(
+    repo: repository.Repository, settings: Settings, sessions: list[dict[str, Any]], unasked: str = ""
+) -> dict[str, Any]:
+    """The status as data: every feature with its summary and who holds it, and the user's sessions."""
+    progress = repo.progress_folder(settings.progress_dir)
+    features = {}
+    for name, found in summaries(progress, settings.cache_dir).items():
+        folder = os.path.join(progress, name)
+        holder = run_owner.owner(folder) if found.get("interrupted_sids") else None
+        if holder is not None and holder.sid in found["interrupted_sids"]:
+            found = analysed(os.path.join(folder, files.EVENTS), settings.cache_dir, holder.sid)
+            found["owner"] = {"sid": holder.sid, "pid": holder.pid, "state": holder.verdict}
+        if found.get("interrupted_sids"):
+            from rekindle.adapters.journal_file.ledger import Ledger
+
+            found["is_foreign"] = Ledger(settings.state_dir, os.path.join(folder, files.EVENTS)).is_empty
+        features[name] = found
+    return {
+        "branch": repo.branch,
+        "feature": repo.feature,
+        "progress": progress,
+        "features": features,
+        "sessions": sessions,
+        **({"unasked": unasked} if unasked else {}),
+    }
+
+
+def lines(status: dict[str, Any], now: float) -> Iterator[str]:
+    """The status as a person reads it."""
+    bold = _style("1") if sys.stdout.isatty() else str
+    red = _style("31") if sys.stdout.isatty() else str
+    features: dict[str, Summary] = status["features"]
+    branch = status["branch"]
+    if branch:
+        about = f" (feature {status['feature']})" if status["feature"] else ""
+        yield f"On branch {printable(branch)}{about}"
+    else:
+        yield "No branch is checked out here"
+    unreadable = {name: found["error"] for name, found in features.items() if "error" in found}
+    interrupted = {name: found for name, found in features.items() if found.get("interrupted_sids")}
+    running = {name: found for name, found in features.items() if "owner" in found}
+    if not features:
+        yield ""
+        yield "No feature has a journal yet."
+        yield "  (on a branch feature/NAME, start one: rekindle track session.start)"
+        return
+    if interrupted:
+        yield ""
+        yield bold("Interrupted:")
+        for name, found in interrupted.items():
+            yield f"  {red(printable(name))}"
+            for line in _details(found, now):
+                yield f"      {line}"
+            if found["is_foreign"]:
+                yield "      your rekindle did not write this journal here: resuming shows what it would run, and asks"
+                yield f"      next: rekindle resume {quoted(name)} --explain"
+                continue
+            yield f"      next: rekindle resume {quoted(name)}   (first look: rekindle analyze {quoted(name)})"
+    if running:
+        yield ""
+        yield bold("Running:")
+        for name, found in running.items():
+            owner = found["owner"]
+            held = f"held by pid {owner['pid']}" if owner["state"] == "alive" else "held on another host"
+            yield f"  {printable(name)}  run {printable(owner['sid'])}, {held}"
+    if unreadable:
+        yield ""
+        yield bold("Unreadable:")
+        for name, problem in unreadable.items():
+            yield f"  {red(printable(name))}  {printable(problem)}"
+    done = [name for name in features if name not in {*interrupted, *running, *unreadable}]
+    if done:
+        yield ""
+        yield f"{len(done)} feature{'s' if len(done) > 1 else ''} with nothing to resume (rekindle features lists all)."
+    if not interrupted:
+        yield ""
+        yield "No feature is interrupted."
+
+
+def _details(found: Summary, now: float) -> Iterator[str]:
+    when = ago(found["last_ts"], now)
+    yield f"run {printable(str(found['sid']))} never ended; last event {when}"
+    tasks = found["tasks"]
+    if tasks:
+        said = ", ".join(f"{number} {word.lower().replace('_', ' ')}" for word, number in tasks.items())
+        agents = found["active_agents"]
+        work = f"; at work: {', '.join(map(printable, agents))}" if agents else ""
+        yield f"tasks: {said}{work}"
+    restart = found["restart_tasks"]
+    again = (
+        f" and restarts task{'s' if len(restart) > 1 else ''} {', '.join(map(printable, restart))}" if restart else ""
+    )
+    match found["case"]:
+        case "A":
+            step = printable(str(found["next_step"] or "the step after the checkpoint"))
+            label = printable(found["checkpoint"] or "")
+            asks = "" if found["is_foreign"] else "; no input needed"
+            yield f'resuming continues at {step} (checkpoint "{label}"){again}{asks}'
+        case "B":
+            yield f"{_count(found['issues'], 'issue')} after the checkpoint: resuming asks how to continue"
+        case _:
+            yield "no checkpoint was reached: resuming asks whether to start over"
+    older = len(found["interrupted_sids"]) - 1
+    if older:
+        yield f"{_count(older, 'older run')} of it never ended either"
+    if found["malformed"]:
+        yield f"{_count(found['malformed'], 'line')} of its journal could not be read"
+
+
+def ago(ts: str | None, now: float) -> str:
+    """A journal's time as a distance from now."""
+    if ts is None:
+        return "at an unknown time"
+    from datetime import datetime
+
+    try:
+        seconds = now - datetime.fromisoformat(ts).timestamp()
+    except (ValueError, OverflowError):
+        return f"at {printable(ts)}"
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{_count(int(seconds // size), unit)} ago"
+    return "less than a minute ago" if seconds >= 0 else f"at {printable(ts)} (in the future)"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
+def quoted(name: str) -> str:
+    """A name as it has to be typed in a shell."""
+    if name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        return name
+    import shlex
+
+    return shlex.quote(printable(name))
+
+
+def _style(code: str) -> Callable[[str], str]:
+    return lambda text: f"\x1b[{code}m{text}\x1b[0m"

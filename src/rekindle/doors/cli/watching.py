@@ -1,0 +1,95 @@
+"""Watching a session from a terminal: what it does, its questions, and what becomes of it when the watcher leaves."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from rekindle.adapters.session_folder.conversation import Conversation
+from rekindle.doors.cli import questions
+from rekindle.doors.cli.live import LiveView, follow_until
+from rekindle.doors.cli.options import places, who
+from rekindle.doors.cli.outcome import INTERRUPTED, printable
+from rekindle.doors.cli.receipts import Receipts
+from rekindle.doors.socket.client import DaemonClient
+
+
+def read_so_far(session: str) -> Conversation:
+    """A session's conversation with everything read that is there by now: what follows is news."""
+    conversation = Conversation(os.path.join(places().sessions, session))
+    conversation.poll()
+    return conversation
+
+
+def watch(
+    client: DaemonClient,
+    session: str,
+    *,
+    put_to_sleep: bool,
+    known: dict[str, Any] | None = None,
+    conversation: Conversation | None = None,
+) -> int:
+    """Show a session until it comes to rest; Ctrl-C leaves it running or stops it.
+
+    An agent that comes back meanwhile shows its receipt; `known` is the session as it was shown already.
+    `conversation` is what the watcher has read of it; by default nothing.
+    """
+    view = LiveView()
+    receipts = Receipts(known)
+
+    def rested() -> dict[str, Any] | None:
+        told = client.ask("wait", session=session, seconds=0.2)
+        if news := receipts.news(told):
+            view.rest()
+            print("\n".join(news), flush=True)
+        return told if told["rested"] else None
+
+    if conversation is None:
+        conversation = Conversation(os.path.join(places().sessions, session))
+    try:
+        while True:
+            told = follow_until(conversation, rested, view)
+            if told["asks"] is None:
+                break
+            _put_question(client, told["asks"])
+    except click.Abort:  # at a question: nobody is left to be asked anything
+        print(f"\nStill running, and waiting for an answer: rekindle attach {session}", file=sys.stderr)
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        view.rest()
+        return _interrupted(client, session)
+    if told["status"] in ("interrupted", "failed"):
+        print(f"rekindle: {told['status']}: {printable(told['why'])}", file=sys.stderr)
+        print(f"Bring it back with: rekindle resume {session}", file=sys.stderr)
+        return 1
+    if told["message"]:
+        print(f"rekindle: {printable(told['message'])}", file=sys.stderr)
+    if told["state"] == "FAILED" or told["message"]:
+        return 1
+    if put_to_sleep:
+        client.ask("stop", session=session, to="asleep", by=who())
+    return 0
+
+
+def _put_question(client: DaemonClient, question: dict[str, Any]) -> None:
+    """Let a person answer this question. Where somebody else was first that is said, and the next look tells more."""
+    if not questions.can_ask():
+        raise questions.unasked(question)
+    too_late = questions.answer(client, question["id"], questions.ask(question))
+    if too_late is not None:
+        print(f"rekindle: {printable(too_late)}", file=sys.stderr)
+
+
+def _interrupted(client: DaemonClient, session: str) -> int:
+    if sys.stdin.isatty():
+        click.echo("\n  l. leave it working   s. stop it")
+        if click.prompt("Your choice", type=click.Choice(["l", "s"]), default="l") == "s":
+            client.close()
+            client.ask("stop", session=session, to="cancelled", by=who())
+            print(f"{session}: stopped.", file=sys.stderr)
+            return INTERRUPTED
+    print(f"Still running. Come back with: rekindle attach {session}", file=sys.stderr)
+    return INTERRUPTED

@@ -1,0 +1,1 @@
+"""The daemon's socket: one line of JSON in, one line of JSON out."""

@@ -1,0 +1,245 @@
+"""The daemon's client: one request, one answer, blocking. Starts the daemon if there is none. Light imports only."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+
+from rekindle import files
+from rekindle.adapters.machine import process_identity
+from rekindle.places import Places
+from rekindle.ports.errors import OwnedError, QuestionError, RekindleError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_START_SECONDS = 30.0
+#: How often it is checked, while an answer is awaited, whether the daemon can answer at all.
+_LOOK_SECONDS = 1.0
+LONGEST_REQUEST = 4 << 20
+#: Asking these again, after the daemon died over the question, changes nothing: what they make has an id from us.
+_SAFE_TO_REPEAT = (
+    *("ping", "list", "show", "wait", "feed", "questions"),
+    *("run", "fork", "send", "answer", "cancel", "stop", "stop_all"),
+)
+
+
+class NoDaemon(RekindleError):
+    """Nobody serves this store."""
+
+    code = "no_daemon"
+
+
+class DaemonSilent(RekindleError):
+    """The daemon is there and does not answer, because somebody has stopped its process."""
+
+    code = "daemon_stopped"
+
+    def __init__(self, pid: int, *, asked: bool) -> None:
+        heard = "what was asked may still be done when it goes on" if asked else "nothing was asked of it"
+        super().__init__(
+            f"the daemon (pid {pid}) is stopped and does not answer; {heard}. Agents go on in their keepers",
+            f"let it go on: kill -CONT {pid}"
+            + ("   (then look at `rekindle ps` before you ask again)" if asked else ""),
+        )
+
+
+class DaemonClient:
+    """A connection to the daemon of one store."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._socket: socket.socket | None = None
+        self._buffer = b""
+
+    def ask(self, op: str, *, start: bool = True, **values: Any) -> dict[str, Any]:
+        """Ask the daemon, and wait for its answer as long as that takes. `start`: begin one if there is none."""
+        request = json.dumps({"op": op, **values}).encode() + b"\n"
+        if len(request) > LONGEST_REQUEST:
+            raise UsageError(
+                f"the request is too long ({len(request)} bytes of {LONGEST_REQUEST})", "put it into a file"
+            )
+        answer = self._exchange(request, start=start)
+        if answer is None and op in _SAFE_TO_REPEAT:
+            answer = self._exchange(request, start=start)
+        if answer is None:
+            raise NoDaemon(
+                "the daemon went away while it was asked; it may have heard",
+                f"see `rekindle ps` before you ask again, and {self._places.daemon_log}",
+            )
+        if answer.get("ok") is not True:
+            raise _error(answer.get("error") or {})
+        return {key: value for key, value in answer.items() if key not in ("ok", "re")}
+
+    def follow(self, after: int) -> Iterator[dict[str, Any]]:
+        """Facts as they happen, behind a sequence number."""
+        self._connect(start=True)
+        self._send(json.dumps({"op": "follow_feed", "after": after}).encode() + b"\n")
+        self._line()
+        while (fact := self._line()) is not None:
+            yield fact
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _connect(self, *, start: bool) -> None:
+        if self._socket is not None:
+            return
+        if (pid := stopped_daemon(self._places)) is not None:
+            raise DaemonSilent(pid, asked=False)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(self._places.socket)
+        except OSError:
+            connection.close()
+            if not start:
+                raise NoDaemon("no daemon is running", "`rekindle serve` starts one") from None
+            start_daemon(self._places)
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                connection.connect(self._places.socket)
+            except OSError as error:
+                connection.close()
+                raise NoDaemon(
+                    f"the daemon does not answer ({error.strerror})", f"see {self._places.daemon_log}"
+                ) from error
+        if not _is_ours(connection):
+            connection.close()
+            raise NoDaemon(
+                f"{self._places.socket} belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of yours"
+            )
+        connection.settimeout(_LOOK_SECONDS)
+        self._socket, self._buffer = connection, b""
+
+    def _exchange(self, request: bytes, *, start: bool) -> dict[str, Any] | None:
+        self._connect(start=start)
+        try:
+            self._send(request)
+            return self._line()
+        except NoDaemon:
+            self.close()
+            return None
+
+    def _send(self, request: bytes) -> None:
+        assert self._socket is not None
+        rest = memoryview(request)
+        try:
+            while rest:
+                try:
+                    rest = rest[self._socket.send(rest) :]
+                except TimeoutError:
+                    self._refuse_to_wait()
+        except OSError as error:
+            raise NoDaemon("the daemon went away", f"see {self._places.daemon_log}") from error
+
+    def _line(self) -> dict[str, Any] | None:
+        assert self._socket is not None
+        while b"\n" not in self._buffer:
+            try:
+                data = self._socket.recv(1 << 16)
+            except TimeoutError:
+                self._refuse_to_wait()
+                continue
+            except OSError:
+                data = b""
+            if not data:
+                self.close()
+                return None
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _refuse_to_wait(self) -> None:
+        """An answer may take its time, but one that cannot come is not waited for."""
+        if (pid := stopped_daemon(self._places)) is not None:
+            self.close()
+            raise DaemonSilent(pid, asked=True)
+
+
+def stopped_daemon(places: Places) -> int | None:
+    """The pid of the daemon of this store, if somebody has stopped it (SIGSTOP)."""
+    try:
+        pid = int(files.read(places.daemon_lock))
+    except (OSError, ValueError):
+        return None
+    return pid if process_identity.is_stopped(pid) and is_served(places) else None
+
+
+def is_served(places: Places) -> bool:
+    """Whether a daemon holds the store."""
+    return files.is_locked(places.daemon_lock)
+
+
+def start_daemon(places: Places) -> None:
+    """Start the daemon and wait until it listens."""
+    import select
+    import subprocess
+    import time
+
+    from rekindle.adapters.machine import ancestry
+
+    ancestry.refuse_inside("start the daemon, which would end with it", "rekindle serve")
+    places.make()
+    listens, says = os.pipe()
+    log = os.open(places.daemon_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rekindle.doors.cli.entry", "serve", "--on-demand"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            env={**os.environ, "REKINDLE_READY_FD": str(says)},
+            pass_fds=(says,),
+            start_new_session=True,
+        )
+        os.close(says)
+        says = -1
+        ready, _, _ = select.select([listens], [], [], _START_SECONDS)
+        word = os.read(listens, 200) if ready else b""
+    finally:
+        os.close(listens)
+        os.close(log)
+        if says >= 0:
+            os.close(says)
+    if word:
+        return
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:  # somebody else may have been quicker: wait for theirs
+        if _answers(places.socket):
+            return
+        if process.poll() not in (None, OwnedError.exit_status):
+            break
+        time.sleep(0.05)
+    raise NoDaemon("the daemon did not start", f"see {places.daemon_log}")
+
+
+def _answers(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        try:
+            connection.connect(path)
+        except OSError:
+            return False
+    return True
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    """Whether the one who listens is this user: we are about to tell our environment."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(credentials[4:8], sys.byteorder) == os.getuid()
+
+
+def _error(shown: dict[str, Any]) -> RekindleError:
+    kinds: dict[int, type[RekindleError]] = {2: UsageError, 3: QuestionError, 4: OwnedError}
+    kind = kinds.get(int(shown.get("exit") or 1), RekindleError)
+    details = shown.get("details")
+    told, hint, code = str(shown.get("message")), str(shown.get("hint") or ""), str(shown.get("code"))
+    return kind(told, hint, code=code, details=details if isinstance(details, dict) else {})

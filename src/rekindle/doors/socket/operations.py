@@ -1,0 +1,64 @@
+"""The one table of what the daemon can be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from rekindle.app.beginnings import Beginnings
+from rekindle.app.features import Features
+from rekindle.app.journals import JournalWriters
+from rekindle.app.questions import Questions
+from rekindle.app.relocation import Relocations
+from rekindle.app.service import Service
+from rekindle.ports.errors import UsageError
+
+#: A sequence number in the store is no higher.
+MOST_FACTS = 2**63 - 1
+Operation = Callable[..., Awaitable[dict[str, Any]]]
+
+
+def operations(
+    service: Service,
+    beginnings: Beginnings,
+    questions: Questions,
+    journals: JournalWriters,
+    features: Features,
+    relocations: Relocations,
+) -> dict[str, Operation]:
+    """Every operation by its name on the wire, but for those that are the server's own."""
+
+    async def list_() -> dict[str, Any]:
+        return service.list_sessions()
+
+    async def show(session: str) -> dict[str, Any]:
+        return service.show(session)
+
+    async def feed(after: int = 0, limit: int = 1000) -> dict[str, Any]:
+        if not 0 <= after <= MOST_FACTS or limit < 0:
+            raise UsageError("a place in the feed is a number from 0 on", "give the `seq` of the last fact you know")
+        return service.feed(after, min(limit, 10_000))
+
+    return {
+        "run": beginnings.run,
+        "adopt": beginnings.adopt,
+        "fork": beginnings.fork,
+        "send": service.send,
+        "resume": service.resume,
+        "resume_all": service.resume_all,
+        "stop": service.stop,
+        "stop_all": service.stop_all,
+        "cancel": service.cancel,
+        "questions": questions.open,
+        "answer": questions.answer,
+        "wait": service.wait,
+        "list": list_,
+        "show": show,
+        "feed": feed,
+        "journal_append": journals.append,
+        "feature_begin": features.begin,
+        "feature_resume": features.resume,
+        "feature_state": features.state,
+        "feature_stop": features.stop,
+        "repository_seen": relocations.seen,
+    }

@@ -1,0 +1,189 @@
+"""The daemon's socket: one JSON object per line, any number of clients. Bad input gets an answer and harms nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import inspect
+import json
+import logging
+import os
+import socket
+import struct
+import typing
+from typing import Any
+
+import msgspec
+
+from rekindle.adapters.machine import ancestry
+from rekindle.adapters.machine.process_identity import start_time
+from rekindle.app.service import Service
+from rekindle.core import inside
+from rekindle.doors.socket.operations import MOST_FACTS, Operation
+from rekindle.ports.errors import RekindleError, UsageError
+
+log = logging.getLogger(__name__)
+_LONGEST = 4 << 20
+Answer = dict[str, Any]
+
+
+class Server:
+    """Serves one Service on a unix socket in a folder of this user alone."""
+
+    def __init__(self, service: Service, operations: dict[str, Operation], path: str) -> None:
+        self._service = service
+        self._path = path
+        self._server: asyncio.Server | None = None
+        self.stopping = asyncio.Event()
+        self.clients = 0
+        self._operations: dict[str, Operation] = {"ping": self._ping, **operations, "shutdown": self._shutdown}
+
+    async def open(self) -> None:
+        """Begin to listen. A socket that a dead daemon left is replaced; its lock was free."""
+        if self._server is not None:
+            self._server.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path)
+        self._server = await asyncio.start_unix_server(self._client, self._path, limit=_LONGEST)
+        os.chmod(self._path, 0o600)
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            self._server.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path)
+
+    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.clients += 1
+        try:
+            peer = _peer(writer)
+            if peer is None:
+                return
+            while True:
+                try:
+                    line = await reader.readline()
+                except ValueError:
+                    writer.write(_encoded(None, _failed(UsageError("a line is too long", "send less at once"))))
+                    return
+                if not line:
+                    return
+                request, answer = await self._handle(line, peer)
+                writer.write(_encoded(request, answer))
+                await writer.drain()
+                if request is not None and request.get("op") == "follow_feed":
+                    await self._stream(request, reader, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            return
+        finally:
+            self.clients -= 1
+            writer.close()
+
+    async def _handle(self, line: bytes, peer: Peer) -> tuple[dict[str, Any] | None, Answer]:
+        request: dict[str, Any] | None = None
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict):
+                request = None
+                raise UsageError("a request is a JSON object", 'for example {"op": "ping"}')
+            op = str(request.get("op"))
+            if op != "follow_feed" and op not in self._operations:
+                raise UsageError(
+                    f"there is no operation {request.get('op')!r}", f"there are: {', '.join(self._operations)}"
+                )
+            is_inside = peer.is_inside()
+            if is_inside and not inside.may_ask(op, request.get("type")):
+                raise ancestry.refusal(f"ask the daemon for `{op}`")
+            if op == "follow_feed":
+                return request, {"ok": True}
+            operation = self._operations[op]
+            values = {key: value for key, value in request.items() if key not in ("op", "seq")}
+            checked = _checked(operation, values)
+            if is_inside and op == "journal_append":
+                checked["by_agent"] = True
+            answer = await operation(**checked)
+            if is_inside and op == "list":
+                answer = {"sessions": [inside.harmless(one) for one in answer["sessions"]]}
+            return request, {"ok": True, **answer}
+        except RekindleError as error:
+            return request, _failed(error)
+        except (msgspec.ValidationError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            return request, _failed(UsageError(f"bad request: {error}", "see docs/daemon.md"))
+        except Exception as error:
+            log.exception("an operation failed")
+            return request, _failed(
+                RekindleError(f"{type(error).__name__}: {error}", "see the daemon's log", code="internal")
+            )
+
+    async def _stream(
+        self, request: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        given = request.get("after")
+        after = max(0, min(given, MOST_FACTS)) if isinstance(given, int) else 0
+        while not reader.at_eof():
+            facts = self._service.feed(after, 500)["facts"]
+            for fact in facts:
+                writer.write(json.dumps(fact).encode() + b"\n")
+                after = fact["seq"]
+            await writer.drain()
+            if not facts:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._service.next_fact(), 5.0)
+
+    async def _ping(self) -> Answer:
+        return {"pid": os.getpid()}
+
+    async def _shutdown(self) -> Answer:
+        self.stopping.set()
+        return {"pid": os.getpid()}
+
+
+@functools.cache
+def _shape(operation: Operation) -> type[msgspec.Struct]:
+    """What an operation takes, as a type that requests are held against."""
+    hints = typing.get_type_hints(operation)
+    fields: list[Any] = []
+    for name, parameter in inspect.signature(operation).parameters.items():
+        required = parameter.default is inspect.Parameter.empty
+        fields.append((name, hints[name]) if required else (name, hints[name], parameter.default))
+    return msgspec.defstruct("Request", fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _checked(operation: Operation, values: dict[str, Any]) -> dict[str, Any]:
+    return msgspec.structs.asdict(msgspec.convert(values, _shape(operation)))
+
+
+def _failed(error: RekindleError) -> Answer:
+    shown: Answer = {"code": error.code, "message": error.message, "hint": error.hint, "exit": error.exit_status}
+    shown["details"] = error.details
+    return {"ok": False, "error": shown}
+
+
+def _encoded(request: dict[str, Any] | None, answer: Answer) -> bytes:
+    seq = request.get("seq") if request is not None else None
+    return json.dumps({"re": seq, **answer}).encode() + b"\n"
+
+
+class Peer:
+    """The process that connected. Whoever hands its connection on does not change who that was."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._started = start_time(pid)
+        self._standing: inside.Standing | None = None
+
+    def is_inside(self) -> bool:
+        """Whether it lives inside an agent. One that is gone, or was when it was first looked at, may have been."""
+        if self._standing is None:
+            known = self._started is not None
+            self._standing = ancestry.standing_of(self._pid, self._started, daemon=os.getpid()) if known else "unknown"
+        return self._standing != "outside"
+
+
+def _peer(writer: asyncio.StreamWriter) -> Peer | None:
+    """Who has connected; None: another user."""
+    connection: socket.socket = writer.get_extra_info("socket")
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid, uid, _ = struct.unpack("3i", credentials)
+    return Peer(pid) if uid == os.getuid() else None
