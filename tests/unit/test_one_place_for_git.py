@@ -14,10 +14,11 @@ PLACE = "adapters/git/process.py"
 STARTERS = {
     PLACE,
     "adapters/machine/agent_programs.py",
+    "adapters/machine/command_launcher.py",
     "adapters/machine/commands.py",
     "doors/socket/client.py",
-    "cli/commands/doctor.py",
-    "cli/terminals.py",
+    "doors/cli/commands/doctor.py",
+    "doors/cli/terminals.py",
     "keeper/agent.py",
     "keeper/launch.py",
     "scripted/commands.py",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -61,6 +63,46 @@ def test_what_is_cut_short_is_ended(tmp_path: Path) -> None:
     assert not is_running(pid_in(tmp_path))
 
 
-def test_what_cannot_be_started_has_failed() -> None:
-    done = asyncio.run(run(["/no/such/program"], "/", ENVIRONMENT, 5))
-    assert not done.passed and "cannot be started" in done.output
+@pytest.mark.parametrize(
+    ("words", "cwd", "reason"),
+    [
+        (["/no/such/program"], "/", "[Errno 2] No such file or directory: '/no/such/program'"),
+        (["no-such-program"], "/", "[Errno 2] No such file or directory: 'no-such-program'"),
+        (["/etc"], "/", "[Errno 13] Permission denied: '/etc'"),
+        (["sh", "-c", "nul\0byte"], "/", "embedded null byte"),
+        (["true"], "/no/such/folder", "[Errno 2] No such file or directory: '/no/such/folder'"),
+    ],
+)
+def test_what_cannot_be_started_has_failed(words: list[str], cwd: str, reason: str) -> None:
+    done = asyncio.run(run(words, cwd, ENVIRONMENT, 30))
+    assert not done.passed and done.output == f"cannot be started: {reason}"
+
+
+def test_a_command_gets_its_environment_and_nothing_else() -> None:
+    odd = {"PATH": os.environ["PATH"], "ODD": "\udcff caf\u00e9", "PYTHONPATH": "/nowhere"}
+    done = asyncio.run(run(["env"], "/", odd, 30))
+    seen = dict(line.split("=", 1) for line in done.output.splitlines())
+    assert seen == {**odd, "ODD": "\ufffd caf\u00e9", "PWD": "/", "REKINDLE_CHECK": "1"}
+
+
+def test_a_command_leads_its_session_reads_nothing_and_ignores_no_signal() -> None:
+    script = 'echo $$ $(ps -o sid= -o pgid= -p $$); wc -c; grep SigIgn /proc/self/status; ls /proc/$$/fd | tr "\\n" " "'
+    done = asyncio.run(run(["sh", "-c", script], "/", ENVIRONMENT, 30))
+    ids, read, ignored, files = done.output.splitlines()
+    assert len(set(ids.split())) == 1
+    assert read == "0"
+    assert int(ignored.split()[1], 16) == 0
+    assert files.split() == ["0", "1", "2"]
+
+
+def test_a_command_dies_with_the_daemon_that_wanted_it(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys; from rekindle.adapters.machine.commands import run;"
+        "asyncio.run(run(sys.argv[1:], '/', {'PATH': '/usr/bin:/bin'}, 60))"
+    )
+    daemon = subprocess.Popen([sys.executable, "-c", code, *shell("exec sleep 50", tmp_path)])
+    command = pid_in(tmp_path)
+    assert is_running(command)
+    daemon.kill()
+    daemon.wait()
+    until(lambda: not is_running(command), "the end of the command")

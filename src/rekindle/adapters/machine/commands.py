@@ -9,60 +9,73 @@ import asyncio
 import contextlib
 import os
 import signal
-from asyncio.subprocess import DEVNULL, STDOUT
+import sys
+from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import Mapping, Sequence
 
-from rekindle.keeper import kernel
+from rekindle.adapters.machine import command_launcher
 from rekindle.ports.feature import CommandDone
 
 #: So much of a command's output is looked at, from its end.
 _MOST = 1 << 16
 #: So long the last words of a command are waited for when it has left a process behind that holds its output open.
 _LAST_WORDS_SECONDS = 1.0
+_LAUNCHER = os.path.abspath(command_launcher.__file__)
+#: What the interpreter of the launcher may need to load itself. The command gets an environment of its own.
+_INTERPRETER_NEEDS = ("LD_LIBRARY_PATH",)
 
 
 async def run(words: Sequence[str], cwd: str, env: Mapping[str, str], seconds: float) -> CommandDone:
     """Run a command to its end. One that cannot be started, or takes too long, has failed."""
-    parent = os.getpid()
-
-    def die_with_us() -> None:
-        with contextlib.suppress(OSError):
-            kernel.die_with_parent(signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    heard, said = os.pipe()
+    tail, obstacle = bytearray(), bytearray()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *words,
-            cwd=cwd,
-            env={**env, "PWD": cwd, "REKINDLE_CHECK": "1"},  # what it runs may be an agent's work
-            stdin=DEVNULL,
-            stdout=said,
-            stderr=STDOUT,
-            start_new_session=True,
-            preexec_fn=die_with_us,
-        )
+        process, output, report = await _start(cwd)
     except (OSError, ValueError) as error:
-        os.close(heard)
         return CommandDone(False, f"cannot be started: {error}")
-    finally:
-        os.close(said)
-    tail = bytearray()
-    reading = asyncio.ensure_future(_read(heard, tail))
+    reading = [asyncio.ensure_future(_read(output, tail)), asyncio.ensure_future(_read(report, obstacle))]
+    told = {**env, "PWD": cwd, "REKINDLE_CHECK": "1"}  # what it runs may be an agent's work
     try:
-        await asyncio.wait_for(process.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await process.communicate(command_launcher.order(os.getpid(), list(words), told))
     except TimeoutError:
         return CommandDone(False, f"took longer than {seconds:g} s")
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await asyncio.wait([reading], timeout=_LAST_WORDS_SECONDS)
-        reading.cancel()
-        await asyncio.wait([reading, asyncio.ensure_future(process.wait())])
+        await asyncio.wait(reading, timeout=_LAST_WORDS_SECONDS)
+        for one in reading:
+            one.cancel()
+        await asyncio.wait([*reading, asyncio.ensure_future(process.wait())])
+    if obstacle:
+        return CommandDone(False, f"cannot be started: {obstacle.decode('utf-8', 'replace')}")
     text = tail.decode("utf-8", "replace").strip()
     ended = "" if process.returncode == 0 else f"exit status {process.returncode}"
     return CommandDone(process.returncode == 0, "\n".join(part for part in (text, ended) if part))
+
+
+async def _start(cwd: str) -> tuple[Process, int, int]:
+    """The launcher, which becomes the command; the pipe of its output and the pipe of what keeps it from starting."""
+    heard, said = os.pipe()
+    known, reported = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", "-X", "utf8", _LAUNCHER, str(reported)),
+            cwd=cwd,
+            env={name: os.environ[name] for name in _INTERPRETER_NEEDS if name in os.environ},
+            stdin=PIPE,
+            stdout=said,
+            stderr=STDOUT,
+            pass_fds=(reported,),
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(heard)
+        os.close(known)
+        raise
+    finally:
+        os.close(said)
+        os.close(reported)
+    return process, heard, known
 
 
 async def _read(pipe: int, tail: bytearray) -> None:
