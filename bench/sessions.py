@@ -165,7 +165,7 @@ def _daemon(stage: Stage, home: str | None = None) -> Iterator[str]:
     places = Places(load(environment, None))
     read, write = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "rekindle.doors.cli.entry", "serve"],
+        [sys.executable, "-m", "rekindle.entry", "serve"],
         env={**environment, "REKINDLE_READY_FD": str(write)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.tmux import Terminals
-from rekindle.adapters.machine import daemon_log
+from rekindle.adapters.machine import ancestry, daemon_log
 from rekindle.adapters.session_folder.conversation import said
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.snapshots.tree_snapshots import TreeSnapshots
@@ -28,6 +28,7 @@ from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.store import SqlStore
 from rekindle.adapters.vault.records import VaultRecords
 from rekindle.adapters.workplace.workplace import LocalWorkplace
+from rekindle.adapters.workspace.git_workspace import open_workspace
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.features import Features, Means
@@ -50,7 +51,6 @@ from rekindle.runtime.terminals import listen
 from rekindle.runtime.time_machine import TimeMachine
 from rekindle.runtime.watchdog import watch
 from rekindle.settings import load
-from rekindle.wiring import open_workspace
 
 log = logging.getLogger("rekindle.daemon")
 #: A daemon that was started on demand leaves when nobody has needed it for so long.
@@ -181,7 +181,7 @@ async def _serve_with(
     )
     parts.push_async_callback(features.close)
     offered = operations(service, beginnings, Questions(supervisor), journals, features, relocations)
-    server = Server(service, offered, places.socket)
+    server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -1,149 +1,44 @@
-"""The composition root: puts settings, repository and adapters together for the commands."""
+"""The composition root of the command line: each use case with its adapters, put together when it is asked for.
+
+Everything is imported where it is used, so that no command pays for the others.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Mapping
-from pathlib import Path
+from rekindle.doors.cli.use_cases import UseCases
 
-from rekindle import settings as settings_
-from rekindle.adapters.feature_git.git_feature import Worktrees
-from rekindle.adapters.git import exclude, repository
-from rekindle.adapters.journal_file import run_owner
-from rekindle.adapters.journal_file.journal import FileJournal
-from rekindle.adapters.journal_file.ledger import Ledger
-from rekindle.adapters.journal_file.scan import FeatureScan
-from rekindle.adapters.journal_file.snapshot import SnapshotCache
-from rekindle.core.journal.analysis import Analysis, analyse
-from rekindle.core.names import why_not
-from rekindle.files import EVENTS
-from rekindle.ports.errors import BadName, ForeignRepository, NoFeature, NoRepository, NoSuchFeature
-from rekindle.ports.journal import Sync
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rekindle.places import Places
+    from rekindle.ports.ancestry import Ancestry
+    from rekindle.ports.daemon import Daemon
 
 
-class Workspace:
-    """A repository with its journals, as the commands use it."""
+class Wired(UseCases):
+    """The use cases on this machine, for the user with this environment."""
 
-    def __init__(
-        self, repo: repository.Repository, settings: settings_.Settings, environment: Mapping[str, str]
-    ) -> None:
-        self.repository = repo
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self.settings = settings
-        self.progress = repo.progress_folder(settings.progress_dir)
-        self._snapshots = SnapshotCache(Path(settings.cache_dir, "journals"))
 
-    @property
-    def worktrees(self) -> Worktrees:
-        """Where and how the tasks of features have their worktrees."""
-        return Worktrees(self.settings.worktrees_dir, self.settings.feature_worktrees == "one")
+    def _places(self) -> Places:
+        from rekindle.places import Places
+        from rekindle.settings import load
 
-    @property
-    def state_dir(self) -> str:
-        """The user's own state folder."""
-        return self.settings.state_dir
+        return Places(load(self._environment, None))
 
-    def feature(self, given: str | None) -> str:
-        """The feature that is meant: the one given, else the one that the branch names."""
-        given = given if given is not None else self._environment.get("REKINDLE_FEATURE") or None
-        if given is not None:
-            return checked_name(given, "feature")
-        found = self.repository.feature
-        if found is None:
-            branch = self.repository.branch
-            where = (
-                f"the branch {branch} names no feature" if branch else "HEAD is detached, so no branch names a feature"
-            )
-            raise NoFeature(where, "give one with --feature NAME, or work on feature/NAME or work/NAME/TASK")
-        return found
+    def daemon(self) -> Daemon:
+        from rekindle.adapters.daemon_socket.client import DaemonClient
 
-    def folder(self, feature: str) -> Path:
-        """The feature's folder, which need not exist."""
-        found = Path(self.progress, checked_name(feature, "feature"))
-        if found.is_symlink():
-            raise ForeignRepository(f"{found} is a symbolic link, and may lead anywhere", "make it a plain folder")
-        return found
+        return DaemonClient(self._places())
 
-    def journal(self, feature: str, sync: Sync | None = None) -> FileJournal:
-        """The feature's journal, which need not exist."""
-        chosen = sync or (Sync(self.settings.journal_sync) if self.settings.journal_sync else None)
-        root, path = Path(self.repository.root), self.folder(feature) / EVENTS
-        ledger = Ledger(self.settings.state_dir, str(path))
-        return FileJournal(path, feature, sync=chosen, snapshots=self._snapshots, root=root, ledger=ledger)
+    def ancestry(self) -> Ancestry:
+        from rekindle.adapters.machine import ancestry
 
-    def existing(self, feature: str) -> FileJournal:
-        """The feature's journal; NoSuchFeature with the nearest names where there is none."""
-        journal = self.journal(feature)
-        if not journal.path.exists():
-            import difflib
+        return ancestry
 
-            names = [item.name for item in self.scan().features()]
-            near = difflib.get_close_matches(feature, names, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else "`rekindle features` lists those that there are"
-            raise NoSuchFeature(f"there is no journal of a feature {feature!r} in {self.progress}", hint)
-        return journal
+    def serve(self, *, on_demand: bool) -> int:
+        from rekindle.daemon import serve
 
-    def writable(self, feature: str, sync: Sync | None = None) -> FileJournal:
-        """The feature's journal for writing: never one that git tracks."""
-        exclude.keep_untracked(self.repository, self.progress)
-        return self.journal(feature, sync)
-
-    def unapproved(self, feature: str, lineage: Collection[str]) -> str | None:
-        """A fingerprint of what decides about a resume of these runs and that nobody here has ordered, or None."""
-        return self.existing(feature).unapproved(lineage)
-
-    def approve(self, feature: str, fingerprint: str) -> None:
-        """Remember the user's yes to it."""
-        self.existing(feature).approve(fingerprint)
-
-    def admit(self, feature: str, yes: str) -> bool:
-        """Let a run of the feature count that nobody here began, after the user's yes; False if it means none."""
-        return self.existing(feature).admit(yes)
-
-    def owner(self, feature: str) -> run_owner.Owner | None:
-        """Who holds the feature's run."""
-        return run_owner.owner(str(self.folder(feature)))
-
-    def analysis(self, feature: str, *, lock_is_ours: bool = False) -> tuple[Analysis, run_owner.Owner | None]:
-        """The feature's analysis, with what the process table knows."""
-        state = self.existing(feature).proven()
-        holder = run_owner.owner(str(self.folder(feature)), lock_is_ours=lock_is_ours)
-        if holder is not None and (holder.sid not in state.sids or state.sids[holder.sid].ended):
-            holder = None  # a record that its run has outlived
-        return analyse(state, owned=frozenset({holder.sid} if holder is not None else ())), holder
-
-    def scan(self) -> FeatureScan:
-        """All features at a glance."""
-        return FeatureScan(self.progress, Path(self.settings.cache_dir, "journals"))
-
-
-def journal_path(environment: Mapping[str, str], what: str) -> tuple[Path, Workspace | None]:
-    """What a person means by WHAT: a path (it has a slash, or ends in .jsonl), else a feature here."""
-    if "/" not in what and not what.endswith(".jsonl"):
-        here = open_workspace(environment)
-        return here.existing(what).path, here
-    path = Path(what, EVENTS) if os.path.isdir(what) else Path(what)
-    if "\0" in what or not path.exists():
-        raise NoSuchFeature(f"{what}: there is no such journal", "give a feature's name or a journal's path")
-    return path, None
-
-
-def open_workspace(environment: Mapping[str, str], start: str | None = None) -> Workspace:
-    """The workspace around a folder (by default the current one)."""
-    where = start or os.getcwd()
-    repo = repository.find(where)
-    if repo is None:
-        raise NoRepository(f"{where} is not in a git repository", "run `git init`, or go to the project's folder")
-    return Workspace(repo, settings_.load(environment, repo.root), environment)
-
-
-def checked_name(name: str, what: str) -> str:
-    """The name, if it can be one."""
-    problem = why_not(name)
-    if problem is not None:
-        shown = name if len(name) <= 40 else name[:40] + "…"
-        raise BadName(
-            f"the {what} name {shown!r} {problem}",
-            "use letters, digits, dashes and dots, at most 100 characters, no slashes",
-        )
-    return name
+        return serve(self._environment, on_demand=on_demand)

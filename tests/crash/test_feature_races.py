@@ -14,6 +14,7 @@ import pytest
 
 from rekindle.adapters.feature_git.git_feature import GitFeature
 from rekindle.adapters.journal_file import run_owner
+from rekindle.adapters.workspace.git_workspace import Workspace, open_workspace
 from rekindle.app.features import Features, Means
 from rekindle.app.journals import JournalWriters
 from rekindle.app.relocation import Relocations
@@ -24,7 +25,6 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.feature_runner import FeatureRunner
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
-from rekindle.wiring import Workspace, open_workspace
 from tests.fakes.keepers import FakeKeepers, FakeWorld
 from tests.fakes.records import FakeRecords
 from tests.fakes.store import FakeStore

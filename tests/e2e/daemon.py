@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rekindle.adapters.daemon_socket.client import is_served
 from rekindle.adapters.keepers.keeper_process import stamp
-from rekindle.doors.socket.client import is_served
 from rekindle.keeper import launch
 from rekindle.places import Places
 from rekindle.settings import load

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rekindle.doors.socket.client import is_served
+from rekindle.adapters.daemon_socket.client import is_served
 from rekindle.keeper import launch
 from tests.e2e.daemon import BIN, Machine, until
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.doors.socket.client import DaemonClient
+from rekindle.adapters.daemon_socket.client import DaemonClient
 from rekindle.ports.errors import RekindleError
 from tests.e2e.daemon import BIN, Machine, is_running, until
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.doors.socket.client import is_served
+from rekindle.adapters.daemon_socket.client import is_served
 from tests.e2e.daemon import Machine, until
 
 

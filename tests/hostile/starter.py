@@ -77,7 +77,8 @@ def serve() -> None:
         importlib.import_module(f"{commands.__name__}.{found.name}")
     for name in (
         "rekindle.doors.cli.app",
-        "rekindle.doors.cli.entry",
+        "rekindle.entry",
+        "rekindle.wiring",
         "rekindle.doors.cli.status",
         "rekindle.hooks.client",
     ):
@@ -116,7 +117,7 @@ def _become(order: dict[str, Any]) -> None:
         sys.argv = order["argv"]
         if order["argv"][0] == "rekindle-hook":
             importlib.import_module("rekindle.hooks.client").main()
-        importlib.import_module("rekindle.doors.cli.entry").main()
+        importlib.import_module("rekindle.entry").main()
     except SystemExit as leave:
         status = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     except BaseException:

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import os
 
-from rekindle.core.inside import ALLOWED, MARKS, Ancestor, Standing, standing
-from rekindle.ports.errors import InsideAgent
+from rekindle.adapters.machine.process_identity import start_time
+from rekindle.core.inside import MARKS, Ancestor, Standing, standing
+from rekindle.ports.ancestry import refusal
 
 _TRIES = 20
 _LONGEST = 500
 _MARKS = tuple(f"{name}=".encode() for name in MARKS)
+
+
+def began(pid: int) -> int | None:
+    """When a process began, which tells it from a later one with its number; None if it is gone."""
+    return start_time(pid)
 
 
 def line(pid: int, started: int | None = None) -> list[Ancestor] | None:
@@ -44,11 +50,6 @@ def refuse_inside(what: str, again: str) -> None:
     """Raise InsideAgent if this process lives inside an agent. `what` it cannot do, `again` what a person types."""
     if is_inside():
         raise refusal(what, f"ask the person to run it: {again}")
-
-
-def refusal(what: str, hint: str = "ask the person to do it in a terminal of their own") -> InsideAgent:
-    """What is said to whoever asks from inside an agent."""
-    return InsideAgent(f"this runs inside an agent, and an agent cannot {what}", f"{hint}; {ALLOWED}")
 
 
 def _walk(pid: int) -> list[Ancestor] | None:

@@ -115,11 +115,11 @@ def _refuse_inside(ctx: click.Context, command: str) -> None:
         return
     import shlex
 
-    from rekindle.adapters.machine.ancestry import refuse_inside
+    from rekindle.doors.cli.use_cases import use_cases
     from rekindle.ports.errors import InsideAgent
 
     try:
-        refuse_inside(f"use `rekindle {command}`", shlex.join(["rekindle", *sys.argv[1:]]))
+        use_cases().ancestry().refuse_inside(f"use `rekindle {command}`", shlex.join(["rekindle", *sys.argv[1:]]))
     except InsideAgent:
         if not {"--help", "-h"} & set(sys.argv):
             raise

@@ -18,10 +18,10 @@ import click
 from rekindle.adapters.session_folder.conversation import Conversation
 from rekindle.doors.cli import questions
 from rekindle.doors.cli.live import LiveView
-from rekindle.doors.cli.options import places
+from rekindle.doors.cli.options import daemon, places
 from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.receipts import print_woken
-from rekindle.doors.socket.client import DaemonClient
+from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import RekindleError
 
 _PAUSE = 0.1
@@ -35,7 +35,7 @@ class Attached:
         self._session = session
         self._conversation = Conversation(os.path.join(places().sessions, session))
         self._view = LiveView()
-        self._asked = DaemonClient(places())
+        self._asked = daemon()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._has_sent = False
@@ -99,7 +99,7 @@ class Attached:
             option = questions.option_typed(question, line) if question is not None else None
             if option is not None or not is_open:
                 self._shown, self._replaced = None, False
-        client = DaemonClient(places())
+        client = daemon()
         try:
             if question is not None and option is not None:
                 self._answer(client, question, option, replaced=replaced)
@@ -116,7 +116,7 @@ class Attached:
         finally:
             client.close()
 
-    def _answer(self, client: DaemonClient, question: dict[str, Any], option: str, *, replaced: bool) -> None:
+    def _answer(self, client: Daemon, question: dict[str, Any], option: str, *, replaced: bool) -> None:
         if replaced:
             told: str | None = "the question before this one was answered elsewhere, so your line was not used"
         else:

@@ -17,10 +17,10 @@ from rekindle.core.names import why_not
 from rekindle.doors.cli import feature_screens
 from rekindle.doors.cli.feature_progress import Board
 from rekindle.doors.cli.moved import moved
-from rekindle.doors.cli.options import places, print_json, workspace
+from rekindle.doors.cli.options import daemon, print_json, workspace
 from rekindle.doors.cli.outcome import INTERRUPTED, printable
 from rekindle.doors.cli.status import quoted
-from rekindle.doors.socket.client import DaemonClient, NoDaemon
+from rekindle.ports.daemon import Daemon, NoDaemon
 from rekindle.ports.errors import NoRepository, QuestionError, RekindleError, UsageError
 
 _PAUSE = 0.15
@@ -220,7 +220,7 @@ def resume_all(*, as_json: bool) -> list[str]:
     return [os.path.join(here.worktrees.top(here.repository), branch_word(feature)) for feature in found]
 
 
-def watch(client: DaemonClient, cwd: str, feature: str, *, as_json: bool) -> int:
+def watch(client: Daemon, cwd: str, feature: str, *, as_json: bool) -> int:
     """Show a run until it ends. Ctrl-C leaves it working."""
     board = Board(sys.stdout.isatty() and not as_json, quiet=as_json)
     told: dict[str, Any] = {}
@@ -245,8 +245,8 @@ def watch(client: DaemonClient, cwd: str, feature: str, *, as_json: bool) -> int
     return 0 if told["reason"] == "completed" else 1
 
 
-def _client() -> DaemonClient:
-    return DaemonClient(places())
+def _client() -> Daemon:
+    return daemon()
 
 
 def _read(path: str) -> str:

@@ -12,11 +12,11 @@ from rekindle.agents.base.places import record_place
 from rekindle.agents.registry import AGENTS
 from rekindle.doors.cli.options import places, print_json
 from rekindle.doors.cli.outcome import printable
-from rekindle.doors.socket.client import DaemonClient
+from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import UsageError
 
 
-def fork(client: DaemonClient, session: str, at: str, prompt: str, *, as_json: bool) -> int:
+def fork(client: Daemon, session: str, at: str, prompt: str, *, as_json: bool) -> int:
     """List the points of a session's conversation, or begin a copy of it behind one of them."""
     told = client.ask("show", session=session)
     points = _points(told)

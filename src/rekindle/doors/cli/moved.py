@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import click
 
 from rekindle.adapters.git import identity, repository
-from rekindle.doors.cli.options import places
+from rekindle.doors.cli.options import daemon
 from rekindle.doors.cli.outcome import printable
-from rekindle.doors.socket.client import DaemonClient
 from rekindle.ports.errors import OwnedError, RekindleError
 
 
@@ -60,7 +59,7 @@ def follow_moved(cwd: str | None = None) -> OwnedError | None:
     if found is None:
         return None
     try:
-        told = DaemonClient(places()).ask("repository_seen", cwd=found.now)
+        told = daemon().ask("repository_seen", cwd=found.now)
     except OwnedError as refusal:
         return refusal
     if told["moved"]:

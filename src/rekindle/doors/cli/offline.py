@@ -15,8 +15,9 @@ from rekindle import files
 from rekindle.adapters.machine import ancestry
 from rekindle.adapters.sql_store import quick
 from rekindle.core.inside import harmless
-from rekindle.doors.socket.client import DaemonClient, DaemonSilent, NoDaemon, is_served
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.places import Places
+from rekindle.ports.daemon import DaemonSilent, NoDaemon
 from rekindle.ports.errors import RekindleError
 
 
@@ -25,9 +26,10 @@ def listed(places: Places) -> tuple[list[dict[str, Any]], str]:
 
     Also a sentence about a daemon that runs and does not answer; empty otherwise.
     """
-    if is_served(places):
+    daemon = use_cases().daemon()
+    if daemon.is_served():
         try:
-            return list(DaemonClient(places).ask("list", start=False)["sessions"]), ""
+            return list(daemon.ask("list", start=False)["sessions"]), ""
         except NoDaemon:
             return offline(places), ""  # it is about to come or to go
         except DaemonSilent as error:

@@ -10,19 +10,26 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import RekindleError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rekindle.adapters.workspace.git_workspace import Workspace
     from rekindle.places import Places
-    from rekindle.wiring import Workspace
+    from rekindle.ports.daemon import Daemon
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
+def daemon() -> Daemon:
+    """A new line to the user's daemon."""
+    return use_cases().daemon()
+
+
 def workspace() -> Workspace:
     """The workspace around the current folder."""
-    from rekindle.wiring import open_workspace
+    from rekindle.adapters.workspace.git_workspace import open_workspace
 
     return open_workspace(os.environ)
 

@@ -9,7 +9,7 @@ import click
 
 from rekindle.doors.cli.options import who
 from rekindle.doors.cli.outcome import printable
-from rekindle.doors.socket.client import DaemonClient
+from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import QuestionError, RekindleError, UsageError
 
 #: The daemon's word that an answer came too late for the question that it names.
@@ -71,7 +71,7 @@ def option_typed(question: dict[str, Any], typed: str) -> str | None:
     return next((str(one["id"]) for one in options if (one["kind"] == kind if kind else one["id"] == typed)), None)
 
 
-def answer(client: DaemonClient, question: str, option: str) -> str | None:
+def answer(client: Daemon, question: str, option: str) -> str | None:
     """Give an answer to this question and no other. Returns why it came too late, if it did."""
     try:
         client.ask("answer", question=question, option=option, by=who())

@@ -14,7 +14,7 @@ from rekindle.doors.cli.live import LiveView, follow_until
 from rekindle.doors.cli.options import places, who
 from rekindle.doors.cli.outcome import INTERRUPTED, printable
 from rekindle.doors.cli.receipts import Receipts
-from rekindle.doors.socket.client import DaemonClient
+from rekindle.ports.daemon import Daemon
 
 
 def read_so_far(session: str) -> Conversation:
@@ -25,7 +25,7 @@ def read_so_far(session: str) -> Conversation:
 
 
 def watch(
-    client: DaemonClient,
+    client: Daemon,
     session: str,
     *,
     put_to_sleep: bool,
@@ -74,7 +74,7 @@ def watch(
     return 0
 
 
-def _put_question(client: DaemonClient, question: dict[str, Any]) -> None:
+def _put_question(client: Daemon, question: dict[str, Any]) -> None:
     """Let a person answer this question. Where somebody else was first that is said, and the next look tells more."""
     if not questions.can_ask():
         raise questions.unasked(question)
@@ -83,7 +83,7 @@ def _put_question(client: DaemonClient, question: dict[str, Any]) -> None:
         print(f"rekindle: {printable(too_late)}", file=sys.stderr)
 
 
-def _interrupted(client: DaemonClient, session: str) -> int:
+def _interrupted(client: Daemon, session: str) -> int:
     if sys.stdin.isatty():
         click.echo("\n  l. leave it working   s. stop it")
         if click.prompt("Your choice", type=click.Choice(["l", "s"]), default="l") == "s":

@@ -16,11 +16,10 @@ from typing import Any
 
 import msgspec
 
-from rekindle.adapters.machine import ancestry
-from rekindle.adapters.machine.process_identity import start_time
 from rekindle.app.service import Service
 from rekindle.core import inside
 from rekindle.doors.socket.operations import MOST_FACTS, Operation
+from rekindle.ports.ancestry import Ancestry, refusal
 from rekindle.ports.errors import RekindleError, UsageError
 
 log = logging.getLogger(__name__)
@@ -31,8 +30,9 @@ Answer = dict[str, Any]
 class Server:
     """Serves one Service on a unix socket in a folder of this user alone."""
 
-    def __init__(self, service: Service, operations: dict[str, Operation], path: str) -> None:
+    def __init__(self, service: Service, operations: dict[str, Operation], path: str, ancestry: Ancestry) -> None:
         self._service = service
+        self._ancestry = ancestry
         self._path = path
         self._server: asyncio.Server | None = None
         self.stopping = asyncio.Event()
@@ -58,7 +58,7 @@ class Server:
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.clients += 1
         try:
-            peer = _peer(writer)
+            peer = _peer(writer, self._ancestry)
             if peer is None:
                 return
             while True:
@@ -94,7 +94,7 @@ class Server:
                 )
             is_inside = peer.is_inside()
             if is_inside and not inside.may_ask(op, request.get("type")):
-                raise ancestry.refusal(f"ask the daemon for `{op}`")
+                raise refusal(f"ask the daemon for `{op}`")
             if op == "follow_feed":
                 return request, {"ok": True}
             operation = self._operations[op]
@@ -168,22 +168,25 @@ def _encoded(request: dict[str, Any] | None, answer: Answer) -> bytes:
 class Peer:
     """The process that connected. Whoever hands its connection on does not change who that was."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, ancestry: Ancestry) -> None:
         self._pid = pid
-        self._started = start_time(pid)
+        self._ancestry = ancestry
+        self._started = ancestry.began(pid)
         self._standing: inside.Standing | None = None
 
     def is_inside(self) -> bool:
         """Whether it lives inside an agent. One that is gone, or was when it was first looked at, may have been."""
         if self._standing is None:
             known = self._started is not None
-            self._standing = ancestry.standing_of(self._pid, self._started, daemon=os.getpid()) if known else "unknown"
+            self._standing = (
+                self._ancestry.standing_of(self._pid, self._started, daemon=os.getpid()) if known else "unknown"
+            )
         return self._standing != "outside"
 
 
-def _peer(writer: asyncio.StreamWriter) -> Peer | None:
+def _peer(writer: asyncio.StreamWriter, ancestry: Ancestry) -> Peer | None:
     """Who has connected; None: another user."""
     connection: socket.socket = writer.get_extra_info("socket")
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     pid, uid, _ = struct.unpack("3i", credentials)
-    return Peer(pid) if uid == os.getuid() else None
+    return Peer(pid, ancestry) if uid == os.getuid() else None

@@ -10,6 +10,7 @@ import click
 
 from rekindle.adapters.journal_file.read import read_state
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
+from rekindle.adapters.workspace.git_workspace import journal_path
 from rekindle.core.journal.analysis import Analysis, analyse, tasks_phrase
 from rekindle.core.journal.document import document
 from rekindle.core.journal.fold import JournalState
@@ -20,7 +21,6 @@ from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.status import quoted
 from rekindle.ports.errors import NoSuchFeature
 from rekindle.settings import load
-from rekindle.wiring import journal_path
 
 
 @click.command()

@@ -21,19 +21,18 @@ from rekindle.adapters.feature_git.orphans import orphans
 from rekindle.adapters.git import exclude, process, withheld
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.journal_file.repair import verify
+from rekindle.adapters.workspace.git_workspace import Workspace
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.journal.analysis import analyse
 from rekindle.doors.cli.offline import offline
-from rekindle.doors.cli.options import json_option, places, print_json, workspace
+from rekindle.doors.cli.options import daemon, json_option, places, print_json, workspace
 from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.status import quoted
-from rekindle.doors.socket.client import DaemonClient, is_served
 from rekindle.files import EVENTS
 from rekindle.hooks import install as installer
 from rekindle.keeper import launch
 from rekindle.places import Places
 from rekindle.ports.errors import RekindleError
-from rekindle.wiring import Workspace
 
 _LARGE = 64 << 20
 
@@ -88,7 +87,7 @@ def _sessions(places: Places) -> Iterator[Finding]:
     if not os.path.exists(places.store):
         return
     yield _locks(places.state)
-    yield _daemon(places)
+    yield _daemon()
     try:
         rows = offline(places)
     except RekindleError as error:
@@ -105,11 +104,11 @@ def _sessions(places: Places) -> Iterator[Finding]:
     yield from _terminals(known, places.terminals)
 
 
-def _daemon(places: Places) -> Finding:
-    if not is_served(places):
+def _daemon() -> Finding:
+    if not daemon().is_served():
         return Finding("ok", "no daemon is running; commands start one when they need it")
     try:
-        DaemonClient(places).ask("ping", start=False)
+        daemon().ask("ping", start=False)
     except RekindleError as error:
         return Finding("bad", error.message, error.hint)
     return Finding("ok", "a daemon is running")

@@ -16,9 +16,8 @@ from rekindle.agents.registry import AGENTS
 from rekindle.core.archive_trust import TRUSTABLE
 from rekindle.core.moving import Manifest
 from rekindle.doors.cli.commands.ps import sessions
-from rekindle.doors.cli.options import json_option, places, print_json
+from rekindle.doors.cli.options import daemon, json_option, places, print_json
 from rekindle.doors.cli.outcome import printable
-from rekindle.doors.socket.client import DaemonClient
 from rekindle.ports.errors import OwnedError, UsageError
 
 #: How what --trust can keep is called where it is shown.
@@ -54,7 +53,7 @@ def import_(file: str, cwd: str, as_new: bool, trusted: tuple[str, ...], as_json
     if not os.path.isdir(folder):
         raise UsageError(f"{folder}: there is no such folder", "give the folder that the agent works in with --cwd")
     known = {row["id"] for row in sessions(here)}
-    client = DaemonClient(here)
+    client = daemon()
 
     def choose(manifest: Manifest) -> Place:
         if manifest.agent not in AGENTS:

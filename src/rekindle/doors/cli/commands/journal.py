@@ -11,10 +11,10 @@ from rekindle.adapters.journal_file.ledger import Ledger
 from rekindle.adapters.journal_file.repair import Verdict
 from rekindle.adapters.journal_file.repair import repair as repair_file
 from rekindle.adapters.journal_file.repair import verify as verify_file
+from rekindle.adapters.workspace.git_workspace import journal_path
 from rekindle.doors.cli.options import complete_features, json_option, print_json
 from rekindle.doors.cli.outcome import printable
 from rekindle.settings import load
-from rekindle.wiring import journal_path
 
 
 @click.group()

@@ -12,10 +12,9 @@ from rekindle.adapters.session_folder.conversation import Conversation, is_in_te
 from rekindle.doors.cli.attached import Attached
 from rekindle.doors.cli.commands.ps import sessions
 from rekindle.doors.cli.live import LiveView
-from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
+from rekindle.doors.cli.options import complete_sessions, daemon, json_option, places, print_json
 from rekindle.doors.cli.terminals import enter
 from rekindle.doors.cli.watching import watch
-from rekindle.doors.socket.client import DaemonClient
 from rekindle.ports.errors import UsageError
 
 
@@ -58,7 +57,7 @@ def attach(session: str) -> int:
     if is_in_terminal(os.path.join(places().sessions, name)):
         return enter(places(), name)
     if not sys.stdin.isatty():
-        client = DaemonClient(places())
+        client = daemon()
         return watch(client, name, put_to_sleep=False, known=client.ask("show", session=name))
     return Attached(name).converse()
 

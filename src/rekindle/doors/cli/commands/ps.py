@@ -9,11 +9,11 @@ import click
 
 from rekindle.doors.cli.moved import tell_moved
 from rekindle.doors.cli.offline import listed, offline_show
-from rekindle.doors.cli.options import json_option, places, print_json
+from rekindle.doors.cli.options import daemon, json_option, places, print_json
 from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.status import OVER, needs
-from rekindle.doors.socket.client import DaemonClient, NoDaemon, is_served
 from rekindle.places import Places
+from rekindle.ports.daemon import NoDaemon
 
 
 @click.command()
@@ -48,9 +48,9 @@ def sessions(places: Places) -> list[dict[str, Any]]:
 
 def shown_without_a_start(places: Places, session: str) -> dict[str, Any]:
     """One session with everything, from the daemon or, while none runs, from the store. Starts nothing."""
-    if is_served(places):
+    if daemon().is_served():
         try:
-            return DaemonClient(places).ask("show", start=False, session=session)
+            return daemon().ask("show", start=False, session=session)
         except NoDaemon:
             pass  # it is about to come or to go
     return offline_show(places, session)

@@ -9,8 +9,8 @@ from click.shell_completion import CompletionItem
 
 from rekindle.core.session.asking import MARK
 from rekindle.doors.cli import questions
-from rekindle.doors.cli.options import json_option, places, print_json, who
-from rekindle.doors.socket.client import DaemonClient
+from rekindle.doors.cli.options import daemon, json_option, print_json, who
+from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import NoSuchQuestion, RekindleError, UsageError
 
 
@@ -18,7 +18,7 @@ from rekindle.ports.errors import NoSuchQuestion, RekindleError, UsageError
 @json_option
 def inbox(as_json: bool) -> None:
     """List the open questions of all agents, oldest first."""
-    found = DaemonClient(places()).ask("questions")["questions"]
+    found = daemon().ask("questions")["questions"]
     if as_json:
         print_json({"questions": found})
         return
@@ -32,7 +32,7 @@ def inbox(as_json: bool) -> None:
 
 
 def _open(start: bool = True) -> list[dict[str, Any]]:
-    return list(DaemonClient(places()).ask("questions", start=start)["questions"])
+    return list(daemon().ask("questions", start=start)["questions"])
 
 
 def _complete_question(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -62,7 +62,7 @@ def answer(question: str, option: str | None, as_json: bool) -> None:
     QUESTION is a question's id, or the beginning of one (`rekindle inbox` lists them). With a session's id, or
     without OPTION, the question is shown on the terminal first; where there is none, the exit status is 3.
     """
-    client = DaemonClient(places())
+    client = daemon()
     if not question.startswith(MARK) or option is None:
         asked = _named(client, question)
         if not questions.can_ask():
@@ -74,7 +74,7 @@ def answer(question: str, option: str | None, as_json: bool) -> None:
     print_json(told) if as_json else print(f"{told['question']}: answered with {told['option']}.")
 
 
-def _numbered(client: DaemonClient, given: str, number: str) -> tuple[str, str]:
+def _numbered(client: Daemon, given: str, number: str) -> tuple[str, str]:
     """A question's id, and the id of the option that it shows under a number. Ids that are numbers come first."""
     found = [one for one in client.ask("questions")["questions"] if one["id"].startswith(given)]
     if len(found) != 1 or any(one["id"].isdigit() for one in found[0]["options"]):
@@ -82,7 +82,7 @@ def _numbered(client: DaemonClient, given: str, number: str) -> tuple[str, str]:
     return found[0]["id"], questions.option_typed(found[0], number) or number
 
 
-def _named(client: DaemonClient, given: str) -> dict[str, Any]:
+def _named(client: Daemon, given: str) -> dict[str, Any]:
     """The open question that is meant by its id, or by the session that asks it: the oldest one."""
     if given.startswith(MARK):
         found = [one for one in client.ask("questions")["questions"] if one["id"].startswith(given)]

@@ -14,11 +14,11 @@ from rekindle.doors.cli.explain import explain
 from rekindle.doors.cli.fork import fork
 from rekindle.doors.cli.limits import limit_options
 from rekindle.doors.cli.moved import follow_moved, tell_moved, warn_of
-from rekindle.doors.cli.options import complete_resumable, json_option, places, print_json, who
+from rekindle.doors.cli.options import complete_resumable, daemon, json_option, places, print_json, who
 from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.receipts import print_receipt
 from rekindle.doors.cli.watching import read_so_far, watch
-from rekindle.doors.socket.client import DaemonClient
+from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import RekindleError, UsageError
 
 
@@ -80,7 +80,7 @@ def resume(
     from rekindle.doors.cli import features
 
     session = what
-    client = DaemonClient(places())
+    client = daemon()
     if every and what is not None:
         raise UsageError("--all and a name do not go together", "give one of them")
     refusal = None if only_explain else follow_moved()
@@ -161,7 +161,7 @@ def _interrupted_ones() -> list[dict[str, Any]]:
     return [one for one in sessions(places()) if one["status"] in ("interrupted", "dead", "queued")]
 
 
-def _print_resumed(client: DaemonClient, told: dict[str, Any]) -> None:
+def _print_resumed(client: Daemon, told: dict[str, Any]) -> None:
     for name in told["resumed"]:
         print_receipt(client.ask("show", session=name))
     for one in told["skipped"]:

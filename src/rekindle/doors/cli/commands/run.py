@@ -14,9 +14,8 @@ from rekindle.app.service import PERMISSIONS, POLICIES
 from rekindle.core.feature.plan_file import MODES
 from rekindle.doors.cli.limits import limit_options
 from rekindle.doors.cli.moved import follow_moved, warn_of
-from rekindle.doors.cli.options import json_option, places, print_json
+from rekindle.doors.cli.options import daemon, json_option, places, print_json
 from rekindle.doors.cli.watching import watch
-from rekindle.doors.socket.client import DaemonClient
 from rekindle.ports.errors import UsageError
 from rekindle.settings import load
 
@@ -107,7 +106,7 @@ def run(
         raise UsageError("the prompt is empty", "say what the agent shall do")
     folder = os.path.realpath(cwd)
     repo = repository.find(folder) if os.path.isdir(folder) else None
-    client = DaemonClient(places())
+    client = daemon()
     session = client.ask(
         "run",
         session=secrets.token_hex(5),

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from rekindle.doors.cli.options import places
-from rekindle.doors.socket.client import DaemonClient, NoDaemon, is_served
+from rekindle.doors.cli.options import daemon, places
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.daemon import NoDaemon
 
 
 @click.command()
@@ -21,10 +22,10 @@ def serve(on_demand: bool, only_stop: bool) -> int:
     """Run the daemon that owns your sessions. There is one per store; other commands start it when they need it."""
     if only_stop:
         try:
-            told = DaemonClient(places()).ask("shutdown", start=False)
+            told = daemon().ask("shutdown", start=False)
         except NoDaemon:
             here = places()
-            if not is_served(here):
+            if not daemon().is_served():
                 print("No daemon is running.")
                 return 0
             pid = int(Path(here.daemon_lock).read_text())  # it holds the lock, so it lives
@@ -32,6 +33,4 @@ def serve(on_demand: bool, only_stop: bool) -> int:
             told = {"pid": pid}
         print(f"The daemon (pid {told['pid']}) is stopping; agents go on in their keepers.")
         return 0
-    from rekindle.daemon import serve as serve_daemon
-
-    return serve_daemon(os.environ, on_demand=on_demand)
+    return use_cases().serve(on_demand=on_demand)

@@ -8,11 +8,17 @@ import sys
 
 import click
 
-from rekindle.doors.cli.options import complete_resumable, complete_sessions, json_option, places, print_json, who
+from rekindle.doors.cli.options import (
+    complete_resumable,
+    complete_sessions,
+    daemon,
+    json_option,
+    print_json,
+    who,
+)
 from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.receipts import print_woken, receipt_lines
 from rekindle.doors.cli.watching import read_so_far, watch
-from rekindle.doors.socket.client import DaemonClient
 from rekindle.ports.errors import RekindleError, UsageError
 
 
@@ -26,7 +32,7 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
 
     A session without an agent gets one first, in the same conversation if that can be; what was proved is printed.
     """
-    client = DaemonClient(places())
+    client = daemon()
     said = sys.stdin.read() if text == "-" else text
     before = read_so_far(client.ask("show", session=session)["id"]) if follow else None
     told = client.ask("send", session=session, text=said, prompt_id=secrets.token_hex(4))
@@ -61,7 +67,7 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> Non
     """End WHAT: the agent of a session with its whole process tree, or a feature's run. Conversations are kept."""
     from rekindle.doors.cli import features
 
-    client = DaemonClient(places())
+    client = daemon()
     feature = features.meant(session, every=True) if session is not None else None
     if feature is not None:
         told = client.ask("feature_stop", start=False, cwd=os.getcwd(), feature=feature)
@@ -84,7 +90,7 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> Non
 @json_option
 def cancel(session: str, as_json: bool) -> None:
     """End the turn that the agent of SESSION is in. The agent stays."""
-    told = DaemonClient(places()).ask("cancel", session=session)
+    told = daemon().ask("cancel", session=session)
     print_json(told) if as_json else print(f"{told['id']}: asked to end its turn.")
 
 
@@ -93,7 +99,7 @@ def cancel(session: str, as_json: bool) -> None:
 @json_option
 def show(session: str, as_json: bool) -> None:
     """Everything about SESSION: its state, attempts, prompts and receipts."""
-    told = DaemonClient(places()).ask("show", session=session)
+    told = daemon().ask("show", session=session)
     if as_json:
         print_json(told)
         return

@@ -13,6 +13,7 @@ import click
 
 from rekindle.adapters.journal_file import run_owner
 from rekindle.adapters.machine.ancestry import is_inside, refuse_inside
+from rekindle.adapters.workspace.git_workspace import Workspace, checked_name
 from rekindle.core.inside import may_track
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.analysis import analyse
@@ -26,7 +27,6 @@ from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.status import quoted
 from rekindle.ports.errors import BadEvent, NoOpenRun, OwnedError
 from rekindle.ports.journal import Appended, NewEvent, Sync
-from rekindle.wiring import Workspace, checked_name
 
 _PANES = ("TMUX_PANE", "ZELLIJ_PANE_ID", "STY", "WEZTERM_PANE", "KITTY_WINDOW_ID")
 

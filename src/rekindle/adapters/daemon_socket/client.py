@@ -1,4 +1,4 @@
-"""The daemon's client: one request, one answer, blocking. Starts the daemon if there is none. Light imports only."""
+"""One request, one answer, blocking. Starts the daemon if there is none. See `rekindle.ports.daemon.Daemon`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 from rekindle import files
 from rekindle.adapters.machine import process_identity
 from rekindle.places import Places
+from rekindle.ports.daemon import DaemonSilent, NoDaemon
 from rekindle.ports.errors import OwnedError, QuestionError, RekindleError, UsageError
 
 TYPE_CHECKING = False
@@ -26,26 +27,6 @@ _SAFE_TO_REPEAT = (
     *("ping", "list", "show", "wait", "feed", "questions"),
     *("run", "fork", "send", "answer", "cancel", "stop", "stop_all"),
 )
-
-
-class NoDaemon(RekindleError):
-    """Nobody serves this store."""
-
-    code = "no_daemon"
-
-
-class DaemonSilent(RekindleError):
-    """The daemon is there and does not answer, because somebody has stopped its process."""
-
-    code = "daemon_stopped"
-
-    def __init__(self, pid: int, *, asked: bool) -> None:
-        heard = "what was asked may still be done when it goes on" if asked else "nothing was asked of it"
-        super().__init__(
-            f"the daemon (pid {pid}) is stopped and does not answer; {heard}. Agents go on in their keepers",
-            f"let it go on: kill -CONT {pid}"
-            + ("   (then look at `rekindle ps` before you ask again)" if asked else ""),
-        )
 
 
 class DaemonClient:
@@ -82,6 +63,10 @@ class DaemonClient:
         self._line()
         while (fact := self._line()) is not None:
             yield fact
+
+    def is_served(self) -> bool:
+        """Whether a daemon holds the store."""
+        return is_served(self._places)
 
     def close(self) -> None:
         """Hang up."""
@@ -192,7 +177,7 @@ def start_daemon(places: Places) -> None:
     log = os.open(places.daemon_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "rekindle.doors.cli.entry", "serve", "--on-demand"],
+            [sys.executable, "-m", "rekindle.entry", "serve", "--on-demand"],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

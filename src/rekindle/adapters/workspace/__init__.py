@@ -1,0 +1,1 @@
+"""A repository with its journals, opened around a folder."""

@@ -1,0 +1,42 @@
+"""What the command line can have done. Whoever starts it gives it the use cases, put together with the world.
+
+Light standard library only: `rekindle` with no arguments comes through here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rekindle.ports.ancestry import Ancestry
+    from rekindle.ports.daemon import Daemon
+
+
+class UseCases(ABC):
+    """Each is put together, and imported, when it is asked for."""
+
+    @abstractmethod
+    def daemon(self) -> Daemon:
+        """A new line to the user's daemon."""
+
+    @abstractmethod
+    def ancestry(self) -> Ancestry:
+        """Who stands above this process."""
+
+    @abstractmethod
+    def serve(self, *, on_demand: bool) -> int:
+        """Be the daemon, until it is told to stop."""
+
+
+_given: list[UseCases] = []
+
+
+def provide(use_cases: UseCases) -> None:
+    """Have the command line use these."""
+    _given[:] = [use_cases]
+
+
+def use_cases() -> UseCases:
+    """Those that were provided."""
+    return _given[0]
