@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from rekindle.agents.acp import messages
-from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.agents.base.observation import CallbackAsked
 from rekindle.core.session.history import Turn
 from rekindle.core.session.state import Session
@@ -38,5 +37,5 @@ class FakeWorkplace:
     async def end_terminals(self, session: Session) -> None:
         pass
 
-    async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
-        return messages.refuse(attempt, asked.request_id, -32601, f"{session.id} has no callbacks")
+    async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> CallbackResult:
+        return CallbackRefused("not_served", f"{session.id} has no callbacks")

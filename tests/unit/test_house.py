@@ -25,3 +25,19 @@ def test_no_python_runs_between_fork_and_exec_of_a_process_with_threads() -> Non
         if isinstance(node, ast.keyword) and node.arg == "preexec_fn"
     }
     assert found == set()
+
+
+def test_outside_their_room_agents_are_known_by_what_all_of_them_answer() -> None:
+    """Who imports one agent's language, or asks which dialect it has, has to be changed for the next agent."""
+    found = set()
+    for name, tree in _modules():
+        if name.startswith("agents/"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rekindle.agents"):
+                room = (node.module or "").split(".")[2:3] or [alias.name for alias in node.names]
+                found |= {f"{name} imports {one}" for one in room if one not in ("base", "registry", "overview")}
+            asks = isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+            if asks and "Dialect" in ast.unparse(node):
+                found.add(f"{name} asks for a dialect")
+    assert found == set()

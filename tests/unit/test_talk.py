@@ -6,8 +6,8 @@ import pytest
 
 from rekindle.agents.acp import messages
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.base.dialect import OpenTool
 from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.base.observation import OpenTool
 from rekindle.agents.base.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.ports.keepers import Ended

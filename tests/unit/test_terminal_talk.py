@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.agents.base.dialect import OpenTool, fold
+from rekindle.agents.base.dialect import Awaited, fold
 from rekindle.agents.base.framing import Framer
+from rekindle.agents.base.observation import OpenTool
 from rekindle.agents.base.terminal import (
     ESCAPE,
     MUTE_SECONDS,
@@ -18,7 +19,7 @@ from rekindle.agents.base.terminal import (
     UNSEEN_SECONDS,
     TerminalDialect,
     in_terminal,
-    turn,
+    judge,
     typeable,
 )
 from rekindle.agents.base.transcript import Record
@@ -52,7 +53,7 @@ def test_a_turn_is_never_over_before_the_record_has_its_prompt_and_no_tool_runs(
     silent: float, recorded: tuple[str, ...], earlier: int, tools: bool
 ) -> None:
     record = Record(prompts=recorded, open_tools=(TOOL,) if tools else ())
-    found = turn(silent=silent, earlier=earlier, text="go on", record=record)
+    found = judge(silent, Awaited("go on", earlier), record)
     taken = recorded.count("go on") > earlier
     assert (found == "over") == (taken and not tools and silent >= QUIET_SECONDS)
     assert (found == "unseen") == (not taken and silent >= UNSEEN_SECONDS)
@@ -60,8 +61,8 @@ def test_a_turn_is_never_over_before_the_record_has_its_prompt_and_no_tool_runs(
 
 @given(silent=st.floats(0, 100))
 def test_without_a_record_silence_is_all_there_is(silent: float) -> None:
-    found = turn(silent=silent, earlier=0, text="x", record=None)
-    assert found == ("over" if silent >= QUIET_SECONDS else "working")
+    found = judge(silent, Awaited("x", 0), None)
+    assert found == ("over" if silent >= QUIET_SECONDS else "nothing")
 
 
 def test_a_prompt_is_escape_escape_text_enter_and_only_the_enter_is_the_prompt() -> None:
@@ -123,6 +124,10 @@ class Stage:
         self.tell(*found)
         return found
 
+    def become_ready(self) -> None:
+        self.now += MUTE_SECONDS
+        assert self.talk.listen(self.session, None).opening
+
     def send(self) -> None:
         self.tell(
             f.Opened(at=self.now, attempt=1, how="new", token="t"),
@@ -147,7 +152,7 @@ def test_a_program_is_ready_when_it_has_fallen_silent(words: tuple[bytes, ...], 
 
 def test_a_turn_begins_with_the_record_and_ends_with_silence() -> None:
     stage = Stage()
-    stage.talk.wire.became_ready()  # type: ignore[attr-defined]
+    stage.become_ready()
     stage.now += 60
     stage.send()
     assert stage.listen(Record()) == []
@@ -162,7 +167,7 @@ def test_a_turn_begins_with_the_record_and_ends_with_silence() -> None:
 
 def test_a_prompt_that_went_into_something_else_is_told_to_a_person() -> None:
     stage = Stage()
-    stage.talk.wire.became_ready()  # type: ignore[attr-defined]
+    stage.become_ready()
     stage.send()
     stage.now += UNSEEN_SECONDS + 1
     [failed] = stage.listen(Record())

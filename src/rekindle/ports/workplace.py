@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.dialect import CallbackResult
 from rekindle.agents.base.observation import CallbackAsked
 from rekindle.core.session.history import Turn
 from rekindle.core.session.state import Session
@@ -49,6 +49,6 @@ class Workplace(Protocol):
         """End the commands that the session's agent has had us run: they do not outlive it."""
         ...
 
-    async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
-        """Do what the agent asks (read or write a file, run a command) and return the answer, however long it takes."""
+    async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> CallbackResult:
+        """Do what the agent asks (read or write a file, run a command) and return the result, however long it takes."""
         ...

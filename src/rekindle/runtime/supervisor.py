@@ -15,11 +15,9 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any
 
-from rekindle.agents.acp.messages import refuse
 from rekindle.agents.base import observation as o
-from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.dialect import CallbackRefused, Outgoing
 from rekindle.agents.base.kind import AgentKind
-from rekindle.agents.base.terminal import TerminalDialect
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.starting import next_look
@@ -364,13 +362,13 @@ class Supervisor:
         talk = self._talks.get(effect.session)
         if talk is None:
             return
-        if isinstance(talk.wire, TerminalDialect):
-            if not talk.is_quiet():  # somebody uses it: Escape would end what they do
-                self._background(effect.session, self._try_again(effect))
-                return
-            for keys in talk.wire.approach(effect.prompt, effect.text):
-                await self._send(talk, effect.session, keys.message)
-                await asyncio.sleep(keys.seconds)
+        typed = talk.wire.approach(effect.prompt, effect.text)
+        if typed and not talk.is_quiet():  # somebody uses it: Escape would end what they do
+            self._background(effect.session, self._try_again(effect))
+            return
+        for keys in typed:
+            await self._send(talk, effect.session, keys.message)
+            await asyncio.sleep(keys.seconds)
         async with self._speaking[effect.session]:  # an answer is not heard before it is known what was said
             number = await self._send(talk, effect.session, talk.wire.say(effect.prompt, effect.text))
             self.engine.record(
@@ -400,11 +398,12 @@ class Supervisor:
         assert task is not None
         self._serving.setdefault(session, set()).add(task)
         try:
-            reply = await self._workplace.serve(self.engine.session(session), talk.attempt, asked)
+            result = await self._workplace.serve(self.engine.session(session), talk.attempt, asked)
         except (RekindleError, OSError, ValueError) as error:
-            reply = refuse(talk.attempt, asked.request_id, -32603, str(error))
+            result = CallbackRefused("failed", str(error))
         finally:
             self._serving.get(session, set()).discard(task)
+        reply = talk.wire.reply(asked, result)
         while reply is not None and self._talks.get(session) is talk:
             try:
                 await self._send(talk, session, reply)

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from rekindle.agents.base import fields
 from rekindle.agents.base import observation as o
 from rekindle.agents.base.booking import Replayed, as_fact
-from rekindle.agents.base.dialect import OpenState, OpenTool, Outgoing, fold
+from rekindle.agents.base.dialect import Awaited, OpenState, Outgoing, fold
 from rekindle.agents.base.framing import Framer, Line
 from rekindle.agents.base.kind import AgentKind
-from rekindle.agents.base.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECONDS, TerminalDialect, is_ready, turn
+from rekindle.agents.base.observation import OpenTool
+from rekindle.agents.base.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECONDS
 from rekindle.agents.base.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import POLICY
@@ -90,8 +91,7 @@ class Talk:
         A prompt that is in the input spool was sent, even if the daemon that sent it did not live to write that down.
         """
         step = Step()
-        if isinstance(self.wire, TerminalDialect):
-            self.wire.showed(data)
+        self.wire.showed(data)
         prompts = deque(record for record in records if self.wire.prompt_in(record.id, record.payload) is not None)
         pairs = [(record.id, record.payload) for record in records]
         for _, seen in fold(self.wire, pairs, self._framer.feed(data)):
@@ -116,8 +116,7 @@ class Talk:
         """Take in what the agent wrote."""
         step = Step()
         self._heard_at = max(self._heard_at, self._clock())
-        if isinstance(self.wire, TerminalDialect):
-            self.wire.showed(data)
+        self.wire.showed(data)
         for framed in self._framer.feed(data):
             if isinstance(framed, Line):
                 seen = self.wire.received(framed.data)
@@ -137,41 +136,37 @@ class Talk:
         return running is not None and (running.state == "sent" or silent >= QUIET_SECONDS)
 
     def listen(self, session: Session, record: Record | None) -> Step:
-        """What the silence of a terminal tells, together with the agent's own record where there is one."""
+        """What the agent's silence tells, together with its own record where there is one."""
         step, now = Step(), self._clock()
         running = session.turn
-        if not isinstance(self.wire, TerminalDialect):
+        if running is not None and (running.attempt != self.attempt or running.state == "cut"):
+            running = None
+        since = max(self._heard_at, running.sent_at) if running is not None else self._heard_at
+        found = self.wire.silence(now - since, self._awaited(session, running), record)
+        if found == "ready":
+            step.opening = True
+        if running is None:
             return step
-        if self.wire.is_opening:
-            if is_ready(reads=self.wire.reads, silent=now - self._heard_at):
-                self.wire.became_ready()
-                step.opening = True
-            return step
-        if running is None or running.attempt != self.attempt or running.state == "cut":
-            return step
-        same = {one.number for one in session.attempts if one.token == self.token}
-        done = [one for one in session.prompts if one.attempt in same and one.state == "done"]
-        found = turn(
-            silent=now - max(self._heard_at, running.sent_at),
-            earlier=sum(mark(one.text) == mark(running.text) for one in done),
-            text=running.text,
-            record=record,
-        )
         if found in ("began", "over") and not self._is_working:
             self._is_working = True
             step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running.id))
         if found in ("over", "unseen"):
             self._is_working = False
         if found == "over":
-            self.wire.turn_ended()
             step.facts.append(f.TurnFinished(at=now, attempt=self.attempt, prompt=running.id, stop_reason="silence"))
         elif found == "unseen":
-            self.wire.turn_ended()
             message = f"it is not in the agent's record after {UNSEEN_SECONDS:g} s of silence: look at the terminal"
             step.facts.append(
                 f.TurnFailed(at=now, attempt=self.attempt, prompt=running.id, error="other", message=message)
             )
         return step
+
+    def _awaited(self, session: Session, running: Prompt | None) -> Awaited | None:
+        if running is None:
+            return None
+        same = {one.number for one in session.attempts if one.token == self.token}
+        done = [one for one in session.prompts if one.attempt in same and one.state == "done"]
+        return Awaited(running.text, sum(mark(one.text) == mark(running.text) for one in done))
 
     def opened(self) -> f.Opened | None:
         """The fact that the conversation is open, once the agent has shown all that it shows of the past."""

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters.callbacks.serving import Callbacks, Refusal
+from rekindle.adapters.callbacks.serving import Callbacks
+from rekindle.agents.base.dialect import CallbackRefused
 from rekindle.core.git_names import is_git_name
 
 
@@ -64,7 +65,7 @@ PATHS = [
 def test_no_file_of_gits_is_written(work: Path, path: str) -> None:
     before = {one: one.read_bytes() for one in work.rglob("*") if one.is_file()}
     answer = _serve(work, "fs/write_text_file", path, content="[core]\n\tfsmonitor = evil\n")
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, CallbackRefused)
     assert "belongs to git" in answer.message
     assert {one: one.read_bytes() for one in work.rglob("*") if one.is_file()} == before
 
@@ -73,7 +74,7 @@ def test_no_file_of_gits_is_written(work: Path, path: str) -> None:
 def test_no_file_of_gits_is_read(work: Path, path: str) -> None:
     """An address in `.git/config` may hold a password."""
     answer = _serve(work, "fs/read_text_file", path)
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, CallbackRefused)
     assert "belongs to git" in answer.message
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from acp import schema
 
-from rekindle.adapters.callbacks.serving import Callbacks, Refusal
+from rekindle.adapters.callbacks.serving import Callbacks
+from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.keeper import kernel
 from rekindle.keeper.launch import end_leftovers, find_leftovers, read_identity
 from rekindle.keeper.processes import descendants, send_signal
@@ -47,7 +48,7 @@ class Place:
         assert isinstance(answer, dict), answer
         return schema.CreateTerminalResponse.model_validate(answer, strict=True).terminal_id
 
-    def ask(self, what: str, terminal: str) -> dict[str, Any] | Refusal | None:
+    def ask(self, what: str, terminal: str) -> CallbackResult | None:
         return self.daemon().serve(f"terminal/{what}", {"sessionId": "s", "terminalId": terminal}, 99)
 
     def output(self, terminal: str) -> dict[str, Any]:
@@ -196,7 +197,7 @@ def test_release_ends_it_and_gives_it_up(place: Place) -> None:
     assert place.ask("release", terminal) == {}
     for what in ("output", "wait_for_exit", "kill"):
         answer = place.ask(what, terminal)
-        assert isinstance(answer, Refusal)
+        assert isinstance(answer, CallbackRefused)
         assert "was released" in answer.message
     until(lambda: not place.daemon().terminals.alive())
 
@@ -211,7 +212,7 @@ def test_end_all_leaves_nothing_running(place: Place) -> None:
 def test_a_stale_daemon_is_refused(place: Place) -> None:
     terminal = place.create("sleep", "600", generation=5)
     answer = place.daemon(4).serve("terminal/kill", {"terminalId": terminal}, 1)
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, CallbackRefused)
     assert "could not be ended" in answer.message
 
 
@@ -283,8 +284,8 @@ def test_an_order_that_cannot_be_carried_out_is_refused(place: Place, params: di
     (place.work / "link").symlink_to("/")
     filled = {key: one.format(work=place.work) if key == "cwd" else one for key, one in params.items()}
     answer = place.daemon().serve("terminal/create", {"command": "true", **filled}, 1)
-    assert isinstance(answer, Refusal)
-    assert answer.code == -32602
+    assert isinstance(answer, CallbackRefused)
+    assert answer.reason == "bad_request"
     assert words in answer.message
     assert place.daemon().terminals.alive() == []
 
@@ -299,5 +300,5 @@ def test_a_command_that_does_not_exist_says_so_in_its_output(place: Place) -> No
 def test_an_unknown_terminal_is_refused(place: Place, terminal: str) -> None:
     for what in ("output", "wait_for_exit", "kill", "release"):
         answer = place.ask(what, terminal)
-        assert isinstance(answer, Refusal)
-        assert answer.code == -32002
+        assert isinstance(answer, CallbackRefused)
+        assert answer.reason == "not_found"

@@ -13,8 +13,9 @@ import pytest
 
 from rekindle.adapters.callbacks import confined
 from rekindle.adapters.callbacks.confined import ConfinedFolder, Outside
-from rekindle.adapters.callbacks.serving import Callbacks, Refusal
+from rekindle.adapters.callbacks.serving import Callbacks
 from rekindle.adapters.callbacks.text_files import MOST_BYTES
+from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 
 
 @pytest.fixture
@@ -31,21 +32,21 @@ def callbacks(work: Path, tmp_path: Path) -> Callbacks:
     return Callbacks(str(tmp_path / "session"), str(work), "stamp", 1, str(tmp_path / "run"), {})
 
 
-def read(callbacks: Callbacks, path: Path | str, **params: Any) -> dict[str, Any] | Refusal:
+def read(callbacks: Callbacks, path: Path | str, **params: Any) -> CallbackResult:
     answer = callbacks.serve("fs/read_text_file", {"sessionId": "s", "path": str(path), **params}, 1)
     assert answer is not None
     return answer
 
 
-def write(callbacks: Callbacks, path: Path | str, content: str = "new") -> dict[str, Any] | Refusal:
+def write(callbacks: Callbacks, path: Path | str, content: str = "new") -> CallbackResult:
     answer = callbacks.serve("fs/write_text_file", {"sessionId": "s", "path": str(path), "content": content}, 1)
     assert answer is not None
     return answer
 
 
-def refused(answer: dict[str, Any] | Refusal, code: int, words: str) -> None:
-    assert isinstance(answer, Refusal)
-    assert answer.code == code
+def refused(answer: CallbackResult, reason: str, words: str) -> None:
+    assert isinstance(answer, CallbackRefused)
+    assert answer.reason == reason
     assert words in answer.message
 
 
@@ -70,15 +71,15 @@ def test_lines_are_read(callbacks: Callbacks, work: Path, params: dict[str, Any]
 
 def test_a_large_file_is_read_in_part_only(callbacks: Callbacks, work: Path) -> None:
     (work / "big").write_text("x" * MOST_BYTES + "\nlast\n")
-    refused(read(callbacks, work / "big"), -32602, "line and limit")
+    refused(read(callbacks, work / "big"), "bad_request", "line and limit")
     assert read(callbacks, work / "big", line=2) == {"content": "last\n"}
     (work / "bells").write_bytes(b"\7" * (MOST_BYTES // 2))
-    refused(read(callbacks, work / "bells"), -32602, "too large for one answer")
+    refused(read(callbacks, work / "bells"), "bad_request", "too large for one answer")
 
 
 def test_bytes_that_are_no_text_are_said(callbacks: Callbacks, work: Path) -> None:
     (work / "b").write_bytes(b"ok\n\xff\xfe")
-    refused(read(callbacks, work / "b"), -32602, "byte 3")
+    refused(read(callbacks, work / "b"), "bad_request", "byte 3")
     assert read(callbacks, work / "b", limit=1) == {"content": "ok\n"}
 
 
@@ -86,13 +87,13 @@ def test_bytes_that_are_no_text_are_said(callbacks: Callbacks, work: Path) -> No
 def test_odd_parameters_are_refused(callbacks: Callbacks, work: Path, params: dict[str, Any]) -> None:
     (work / "a").write_text("x")
     answer = callbacks.serve("fs/read_text_file", {"path": str(work / "a"), **params}, 1)
-    assert isinstance(answer, Refusal)
-    refused(answer, -32602, "must be")
+    assert isinstance(answer, CallbackRefused)
+    refused(answer, "bad_request", "must be")
 
 
 def test_what_is_not_there_is_said(callbacks: Callbacks, work: Path) -> None:
-    refused(read(callbacks, work / "none"), -32002, "does not exist")
-    refused(read(callbacks, work / "no" / "ne"), -32002, "does not exist")
+    refused(read(callbacks, work / "none"), "not_found", "does not exist")
+    refused(read(callbacks, work / "no" / "ne"), "not_found", "does not exist")
 
 
 def test_a_write_replaces_and_keeps_the_mode(callbacks: Callbacks, work: Path) -> None:
@@ -158,16 +159,16 @@ def test_nothing_outside_is_read_or_written(callbacks: Callbacks, work: Path, tm
     paths = [f"{work}/{way}" for way in ways_out(work)]
     made = [one for one in sorted(tmp_path.rglob("*")) if one not in before]
     for path in [*paths, "/etc/passwd", str(tmp_path / "secret")]:
-        refused(read(callbacks, path), -32602, "out of the working folder")
-        refused(write(callbacks, path), -32602, "out of the working folder")
+        refused(read(callbacks, path), "bad_request", "out of the working folder")
+        refused(write(callbacks, path), "bad_request", "out of the working folder")
     assert (tmp_path / "secret").read_text() == "secret"
     assert sorted(tmp_path.rglob("*")) == sorted([*before, *made])
 
 
 @pytest.mark.parametrize("path", ["a.txt", "./a.txt", "~/a.txt", "/w\0x"])
 def test_a_path_that_is_not_absolute_is_refused(callbacks: Callbacks, path: str) -> None:
-    refused(read(callbacks, path), -32602, "no absolute path")
-    refused(write(callbacks, path), -32602, "no absolute path")
+    refused(read(callbacks, path), "bad_request", "no absolute path")
+    refused(write(callbacks, path), "bad_request", "no absolute path")
 
 
 def test_only_regular_files_are_opened(callbacks: Callbacks, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,17 +178,17 @@ def test_only_regular_files_are_opened(callbacks: Callbacks, work: Path, monkeyp
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("door")
         for name in ("pipe", "door"):
-            refused(read(callbacks, work / name), -32602, "no regular file")
-            refused(write(callbacks, work / name), -32602, "no regular file")
+            refused(read(callbacks, work / name), "bad_request", "no regular file")
+            refused(write(callbacks, work / name), "bad_request", "no regular file")
     for path in (work / "folder", work):
-        refused(read(callbacks, path), -32602, "is a folder")
-        refused(write(callbacks, path), -32602, "is a folder")
+        refused(read(callbacks, path), "bad_request", "is a folder")
+        refused(write(callbacks, path), "bad_request", "is a folder")
 
 
 def test_a_device_is_refused(tmp_path: Path) -> None:
     callbacks = Callbacks(str(tmp_path / "session"), "/dev", "stamp", 1, str(tmp_path / "run"), {})
-    refused(read(callbacks, "/dev/zero"), -32602, "no regular file")
-    refused(write(callbacks, "/dev/null"), -32602, "no regular file")
+    refused(read(callbacks, "/dev/zero"), "bad_request", "no regular file")
+    refused(write(callbacks, "/dev/null"), "bad_request", "no regular file")
 
 
 @pytest.mark.parametrize("swapped", ["file", "folder"])
@@ -268,5 +269,5 @@ def test_a_temporary_file_of_a_dead_writer_is_no_obstacle(callbacks: Callbacks, 
 
 def test_a_method_that_is_not_served_is_refused(callbacks: Callbacks) -> None:
     answer = callbacks.serve("fs/delete", {}, 1)
-    assert isinstance(answer, Refusal)
-    assert answer.code == -32601
+    assert isinstance(answer, CallbackRefused)
+    assert answer.reason == "not_served"

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-import msgspec
-
-INVALID_PARAMS: Final = -32602
-METHOD_NOT_FOUND: Final = -32601
-NOT_FOUND: Final = -32002
-INTERNAL: Final = -32603
-
-
-class Refusal(msgspec.Struct, frozen=True):
-    code: int
-    message: str
+from rekindle.agents.base.dialect import CallbackRefused
 
 
 class BadParams(Exception):
     """A parameter is missing or has the wrong type; the message is for the agent."""
 
 
-def invalid(message: str) -> Refusal:
-    return Refusal(INVALID_PARAMS, message)
+def invalid(message: str) -> CallbackRefused:
+    return CallbackRefused("bad_request", message)
 
 
 def text_param(params: dict[str, Any], name: str) -> str:

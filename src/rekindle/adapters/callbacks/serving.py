@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rekindle.adapters.callbacks.confined import ConfinedFolder
-from rekindle.adapters.callbacks.refusal import METHOD_NOT_FOUND, BadParams, Refusal, invalid
+from rekindle.adapters.callbacks.refusal import BadParams, invalid
 from rekindle.adapters.callbacks.terminals import Terminals
 from rekindle.adapters.callbacks.text_files import TextFiles
+from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.agents.base.observation import RequestId
-
-__all__ = ["Callbacks", "Refusal"]
 
 
 class Callbacks:
@@ -35,14 +34,14 @@ class Callbacks:
             session_folder, folder, stamp=stamp, generation=generation, socket_dir=socket_dir, env=env
         )
 
-    def serve(self, method: str, params: dict[str, Any], request_id: RequestId) -> dict[str, Any] | Refusal | None:
+    def serve(self, method: str, params: dict[str, Any], request_id: RequestId) -> CallbackResult | None:
         """The result for the agent, or why not. None: not yet, ask again (`terminal/wait_for_exit` only)."""
         try:
             return self._serve(method, params, request_id)
         except BadParams as error:
             return invalid(str(error))
 
-    def _serve(self, method: str, params: dict[str, Any], request_id: RequestId) -> dict[str, Any] | Refusal | None:
+    def _serve(self, method: str, params: dict[str, Any], request_id: RequestId) -> CallbackResult | None:
         match method:
             case "fs/read_text_file":
                 return self._files.read(params)
@@ -59,4 +58,4 @@ class Callbacks:
             case "terminal/release":
                 return self.terminals.release(params)
             case _:
-                return Refusal(METHOD_NOT_FOUND, f"This client does not serve {method}.")
+                return CallbackRefused("not_served", f"This client does not serve {method}.")

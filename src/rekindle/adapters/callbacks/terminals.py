@@ -26,15 +26,13 @@ import msgspec
 from rekindle import files
 from rekindle.adapters.callbacks.confined import ConfinedFolder, Outside
 from rekindle.adapters.callbacks.refusal import (
-    INTERNAL,
-    NOT_FOUND,
     BadParams,
-    Refusal,
     integer_param,
     invalid,
     text_param,
 )
 from rekindle.agents.base import fields
+from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.agents.base.observation import RequestId
 from rekindle.keeper.client import Client
 from rekindle.keeper.errors import KeeperError, KeeperGone, LockHeld, SpecError
@@ -81,7 +79,7 @@ class Terminals:
         self._env = dict(env)
         self._grace = grace_seconds
 
-    def create(self, params: dict[str, Any], request_id: RequestId) -> dict[str, Any] | Refusal:
+    def create(self, params: dict[str, Any], request_id: RequestId) -> CallbackResult:
         """Start the command, once for a request, however often it is asked."""
         key = f"{self._generation} {fields.key(request_id)}"
         terminal = "term-" + hashlib.blake2b(key.encode(errors="replace"), digest_size=12).hexdigest()
@@ -98,13 +96,13 @@ class Terminals:
         except SpecError as error:
             return invalid(f"The command cannot be run: {error}")
         except (KeeperError, OSError) as error:
-            return Refusal(INTERNAL, f"The terminal could not be started: {error}")
+            return CallbackRefused("failed", f"The terminal could not be started: {error}")
         return refusal or {"terminalId": terminal}
 
-    def output(self, params: dict[str, Any]) -> dict[str, Any] | Refusal:
+    def output(self, params: dict[str, Any]) -> CallbackResult:
         """What the command wrote, the last bytes of it if it is more than the limit."""
         home = self._home_of(params)
-        if isinstance(home, Refusal):
+        if isinstance(home, CallbackRefused):
             return home
         status = _exit_status(home)  # first: what is written before the end must not be missed
         order = _read_order(home)
@@ -113,24 +111,24 @@ class Terminals:
         try:
             text, truncated = _tail(home, limit, ended=status is not None)
         except OSError as error:
-            return Refusal(INTERNAL, f"The output cannot be read: {error}")
+            return CallbackRefused("failed", f"The output cannot be read: {error}")
         answer: dict[str, Any] = {"output": text, "truncated": truncated}
         return answer if status is None else {**answer, "exitStatus": status}
 
-    def wait_for_exit(self, params: dict[str, Any]) -> dict[str, Any] | Refusal | None:
+    def wait_for_exit(self, params: dict[str, Any]) -> CallbackResult | None:
         """The exit status; None while the command runs."""
         home = self._home_of(params)
-        return home if isinstance(home, Refusal) else _exit_status(home)
+        return home if isinstance(home, CallbackRefused) else _exit_status(home)
 
-    def kill(self, params: dict[str, Any]) -> dict[str, Any] | Refusal:
+    def kill(self, params: dict[str, Any]) -> CallbackResult:
         """End the command and all that it started; the terminal can still be read."""
         home = self._home_of(params)
-        return home if isinstance(home, Refusal) else self._end(home, "terminal/kill") or {}
+        return home if isinstance(home, CallbackRefused) else self._end(home, "terminal/kill") or {}
 
-    def release(self, params: dict[str, Any]) -> dict[str, Any] | Refusal:
+    def release(self, params: dict[str, Any]) -> CallbackResult:
         """Kill and give up. Asking again is harmless; any other use is refused from then on."""
         home = self._home_of(params, released=True)
-        if isinstance(home, Refusal):
+        if isinstance(home, CallbackRefused):
             return home
         refusal = self._end(home, "terminal/release")
         if refusal is None:
@@ -168,7 +166,7 @@ class Terminals:
             output_byte_limit=integer_param(params, "outputByteLimit"),
         )
 
-    def _start(self, terminal: str, home: str, order: Order) -> Refusal | None:
+    def _start(self, terminal: str, home: str, order: Order) -> CallbackRefused | None:
         """None when it runs or ran. A start that was cut before its guard had the lock is made again, in a new folder.
 
         If that guard should still come to life, the lock lets one of the two run, so the command runs once.
@@ -178,7 +176,7 @@ class Terminals:
         used = [folder for folder in _incarnations(home) if os.path.exists(Layout(folder).spec)]
         for record in map(read_exit, used):
             if record is not None and record.ended_by is EndedBy.START_FAILED:
-                return Refusal(INTERNAL, f"The terminal could not be started: {record.reason}")
+                return CallbackRefused("failed", f"The terminal could not be started: {record.reason}")
         folder = os.path.join(home, f"keeper-{len(used) + 1}")
         try:
             spawn(self._spec(terminal, home, folder, order), timeout=_START_SECONDS)
@@ -204,16 +202,16 @@ class Terminals:
             background=Background.END,
         )
 
-    def _home_of(self, params: dict[str, Any], *, released: bool = False) -> str | Refusal:
+    def _home_of(self, params: dict[str, Any], *, released: bool = False) -> str | CallbackRefused:
         terminal = text_param(params, "terminalId")
         home = os.path.join(self._home, terminal)
         if not _ID.fullmatch(terminal) or not os.path.isdir(home):
-            return Refusal(NOT_FOUND, f"There is no terminal {terminal}.")
+            return CallbackRefused("not_found", f"There is no terminal {terminal}.")
         if not released and os.path.exists(os.path.join(home, "released")):
-            return Refusal(NOT_FOUND, f"The terminal {terminal} was released.")
+            return CallbackRefused("not_found", f"The terminal {terminal} was released.")
         return home
 
-    def _end(self, home: str, reason: str) -> Refusal | None:
+    def _end(self, home: str, reason: str) -> CallbackRefused | None:
         folder = _last_run(home)
         if folder is None or _exit_status(home) is not None:
             return None
@@ -224,9 +222,9 @@ class Terminals:
             # The keeper ended while we asked, or only its guard is left, which ends the tree by itself.
             if wait_until_gone(os.path.join(home, "lock"), self._grace + 5.0):
                 return None
-            return Refusal(INTERNAL, f"The terminal could not be ended: {error}")
+            return CallbackRefused("failed", f"The terminal could not be ended: {error}")
         except (KeeperError, OSError) as error:
-            return Refusal(INTERNAL, f"The terminal could not be ended: {error}")
+            return CallbackRefused("failed", f"The terminal could not be ended: {error}")
         return None
 
 

@@ -8,7 +8,8 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from rekindle.adapters.callbacks.confined import ConfinedFolder, Outside
-from rekindle.adapters.callbacks.refusal import Refusal, integer_param, invalid, text_param
+from rekindle.adapters.callbacks.refusal import integer_param, invalid, text_param
+from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 
 #: One answer has to fit into one message to the keeper (16 MiB), with room for JSON's escapes.
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -20,7 +21,7 @@ class TextFiles:
     def __init__(self, folder: ConfinedFolder) -> None:
         self._folder = folder
 
-    def read(self, params: dict[str, Any]) -> dict[str, Any] | Refusal:
+    def read(self, params: dict[str, Any]) -> CallbackResult:
         """`line` counts from 1; `limit` is a number of lines."""
         path = text_param(params, "path")
         line, limit = integer_param(params, "line"), integer_param(params, "limit")
@@ -42,7 +43,7 @@ class TextFiles:
             return invalid(f"{path} is too large for one answer. Ask for fewer lines with line and limit.")
         return {"content": content}
 
-    def write(self, params: dict[str, Any]) -> dict[str, Any] | Refusal:
+    def write(self, params: dict[str, Any]) -> CallbackResult:
         path = text_param(params, "path")
         content = params.get("content")
         if not isinstance(content, str):
@@ -79,7 +80,7 @@ def _select(file: BinaryIO, line: int, limit: int | None) -> bytes | None:
     return b"".join(parts)
 
 
-def _refused_by_system(path: str, error: OSError) -> Refusal:
+def _refused_by_system(path: str, error: OSError) -> CallbackRefused:
     if isinstance(error, FileNotFoundError):
-        return Refusal(-32002, f"{path} does not exist.")
-    return Refusal(-32603, f"{path}: {os.strerror(error.errno) if error.errno else error}.")
+        return CallbackRefused("not_found", f"{path} does not exist.")
+    return CallbackRefused("failed", f"{path}: {os.strerror(error.errno) if error.errno else error}.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rekindle import files
-from rekindle.adapters.callbacks.serving import Callbacks, Refusal
+from rekindle.adapters.callbacks.serving import Callbacks
 from rekindle.adapters.keepers.keeper_process import stamp
 from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder import handovers
@@ -20,8 +20,7 @@ from rekindle.adapters.session_folder.rebuild import IMPORTED_FILE, read_importe
 from rekindle.adapters.snapshots.changes import changed_since, conflict
 from rekindle.adapters.workplace.rebuilding import Wanted, is_missing, rebuild
 from rekindle.adapters.workplace.recent import recently_written
-from rekindle.agents.acp import messages
-from rekindle.agents.base.dialect import Outgoing
+from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.agents.base.observation import CallbackAsked
 from rekindle.core.moving import is_id
 from rekindle.core.session.facts import AnyFact, Created, Handover
@@ -146,19 +145,16 @@ class LocalWorkplace:
             callbacks = self._callbacks_of(session, session.attempt.number if session.attempt is not None else 0)
             await asyncio.to_thread(callbacks.terminals.end_all, "the agent has ended")
 
-    async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> Outgoing | None:
-        """Do what the agent asks and return the answer."""
+    async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> CallbackResult:
+        """Do what the agent asks and return the result."""
         if session.permission == "deny" and asked.method in ("fs/write_text_file", "terminal/create"):
-            return messages.refuse(attempt, asked.request_id, -32000, "this session may not change anything")
+            return CallbackRefused("not_allowed", "this session may not change anything")
         callbacks = self._callbacks_of(session, attempt)
         while True:
             result = await asyncio.to_thread(callbacks.serve, asked.method, asked.params, asked.request_id)
             if result is not None:
-                break
+                return result
             await asyncio.sleep(_POLL)
-        if isinstance(result, Refusal):
-            return messages.refuse(attempt, asked.request_id, result.code, result.message)
-        return messages.answer(attempt, asked.request_id, result)
 
     def _callbacks_of(self, session: Session, attempt: int) -> Callbacks:
         key = (session.id, attempt)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rekindle.agents.acp import messages
 from rekindle.agents.acp.decoding import Message, Request, Response, decode
 from rekindle.agents.acp.wire import Wire
 from rekindle.agents.base import fields
-from rekindle.agents.base.dialect import Outgoing
-from rekindle.agents.base.observation import How, Initialized, Observation, PermissionAsked
+from rekindle.agents.base.dialect import CallbackRefused, CallbackResult, Outgoing, SpeaksInLines
+from rekindle.agents.base.observation import CallbackAsked, How, Initialized, Observation, PermissionAsked
+
+_CODES: Final = {
+    "not_served": -32601,
+    "bad_request": -32602,
+    "not_found": -32002,
+    "not_allowed": -32000,
+    "failed": -32603,
+}
 
 
-class AcpDialect(Wire):
+class AcpDialect(Wire, SpeaksInLines):
     """See `agents.base.dialect.Dialect`. `stored_token` is for a spool that was shortened: it may not show it."""
 
     #: What an agent offers beyond the protocol, and only to who asks for it.
@@ -58,6 +66,12 @@ class AcpDialect(Wire):
                 result = messages.selected(option) if option is not None else messages.CANCELLED
                 return messages.answer(self.generation, asked.request_id, result)
         return None
+
+    def reply(self, asked: CallbackAsked, result: CallbackResult) -> Outgoing | None:
+        """The answer to something that the agent asked us to do."""
+        if isinstance(result, CallbackRefused):
+            return messages.refuse(self.generation, asked.request_id, _CODES[result.reason], result.message)
+        return messages.answer(self.generation, asked.request_id, result)
 
     def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
         """The id and the text of a prompt, if that is what a message of ours is."""

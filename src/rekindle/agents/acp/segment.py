@@ -10,10 +10,10 @@ from collections import deque
 from typing import Any, Final
 
 from rekindle.agents.base import fields
-from rekindle.agents.base.dialect import OpenTool
 from rekindle.agents.base.observation import (
     ContextUsed,
     Observation,
+    OpenTool,
     PlanEntry,
     PlanShown,
     Said,

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from rekindle.agents.base.framing import Framed, Line, Oversized
-from rekindle.agents.base.observation import CallbackAsked, How, Initialized, Observation, PermissionAsked
+from rekindle.agents.base.observation import (
+    CallbackAsked,
+    How,
+    Initialized,
+    Observation,
+    OpenTool,
+    PermissionAsked,
+)
+from rekindle.agents.base.transcript import Record
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -22,20 +30,31 @@ class Outgoing(msgspec.Struct, frozen=True):
     line: bytes
 
 
-class OpenTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tool call that was started and is not known to have ended. `command` is what it runs, where that is told."""
+class Keys(msgspec.Struct, frozen=True):
+    """Something to type, and how long to wait behind it."""
 
-    tool_id: str
-    title: str
-    kind: str
-    paths: tuple[str, ...]
-    status: str
-    command: str = ""
+    message: Outgoing
+    seconds: float
 
-    @property
-    def words(self) -> str:
-        """What it does: some agents give a command a title in which the command itself does not occur."""
-        return self.title if self.command in self.title else f"{self.title}: {self.command}"
+
+class CallbackRefused(msgspec.Struct, frozen=True):
+    """Why the agent does not get what it asked for. The message is for the agent."""
+
+    reason: Literal["not_served", "bad_request", "not_found", "not_allowed", "failed"]
+    message: str
+
+
+CallbackResult: TypeAlias = dict[str, Any] | CallbackRefused
+
+#: What an agent's silence says: nothing, or that the program is ready, or how far the running turn is.
+Silence: TypeAlias = Literal["nothing", "ready", "began", "over", "unseen"]
+
+
+class Awaited(msgspec.Struct, frozen=True):
+    """The running turn. `earlier` is how often the agent's own record has this text for prompts before it."""
+
+    text: str
+    earlier: int
 
 
 class OurRequest(msgspec.Struct, frozen=True):
@@ -103,6 +122,10 @@ class Dialect(Protocol):
         """What has to be sent because of something that the agent told while the conversation is opened."""
         ...
 
+    def approach(self, prompt_id: str, text: str) -> list[Keys]:
+        """What has to be typed before the message of a prompt, while nobody else types."""
+        ...
+
     def say(self, prompt_id: str, text: str) -> Outgoing:
         """The message of a prompt."""
         ...
@@ -115,6 +138,10 @@ class Dialect(Protocol):
         """The answer to a request for permission, if it is still open."""
         ...
 
+    def reply(self, asked: CallbackAsked, result: CallbackResult) -> Outgoing | None:
+        """The answer to something that the agent asked us to do."""
+        ...
+
     def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
         """The id and the text of a prompt, if that is what a message of ours is."""
         ...
@@ -123,6 +150,14 @@ class Dialect(Protocol):
 
     def sent(self, message_id: str, line: bytes) -> None:
         """One record of the input spool, in order. Telling the same one again changes nothing."""
+        ...
+
+    def showed(self, data: bytes) -> None:
+        """Bytes of the output spool as they come, whole lines or not."""
+        ...
+
+    def silence(self, seconds: float, turn: Awaited | None, record: Record | None) -> Silence:
+        """What it means that the agent has shown nothing for so long. `record` is its own, where it can be read."""
         ...
 
     def received(self, line: bytes) -> list[Observation]:
@@ -140,6 +175,21 @@ class Dialect(Protocol):
     def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
         """How many of the waiting messages must have been sent before this line, because it answers the last."""
         ...
+
+
+class SpeaksInLines:
+    """What every dialect answers whose agent speaks in lines: it says itself what a screen only lets us guess."""
+
+    def approach(self, prompt_id: str, text: str) -> list[Keys]:
+        """A prompt is one message."""
+        return []
+
+    def showed(self, data: bytes) -> None:
+        """Only lines count."""
+
+    def silence(self, seconds: float, turn: Awaited | None, record: Record | None) -> Silence:
+        """It says when it is ready, and when a turn is over."""
+        return "nothing"
 
 
 def fold(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from rekindle.agents.base.acknowledged import Spoken
-from rekindle.agents.base.dialect import OpenTool
+from rekindle.agents.base.observation import OpenTool
 from rekindle.agents.base.transcript import NoPlace, OneBranch, Record, Repaired
 from rekindle.agents.base.transcript_lines import lines, repaired
 

@@ -19,6 +19,22 @@ How: TypeAlias = Literal["new", "load", "resume"]
 Problem: TypeAlias = Literal["unknown_session", "unsupported", "unauthorized", "other"]
 
 
+class OpenTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool call that was started and is not known to have ended. `command` is what it runs, where that is told."""
+
+    tool_id: str
+    title: str
+    kind: str
+    paths: tuple[str, ...]
+    status: str
+    command: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it does: some agents give a command a title in which the command itself does not occur."""
+        return self.title if self.command in self.title else f"{self.title}: {self.command}"
+
+
 class Initialized(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     protocol_version: int
     agent_name: str

@@ -12,14 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
-import msgspec
-
-from rekindle.agents.base.dialect import Opening, OpenState, Outgoing
+from rekindle.agents.base.dialect import Awaited, CallbackResult, Keys, Opening, OpenState, Outgoing, Silence
 from rekindle.agents.base.framing import Oversized
 from rekindle.agents.base.kind import AgentKind
-from rekindle.agents.base.observation import How, Observation
+from rekindle.agents.base.observation import CallbackAsked, How, Observation
 from rekindle.agents.base.transcript import Record
 
 ESCAPE: Final = b"\x1b"
@@ -45,15 +43,6 @@ UNSEEN_SECONDS: Final = 20.0
 
 _KEYS: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
-Turn = Literal["working", "began", "over", "unseen"]
-
-
-class Keys(msgspec.Struct, frozen=True):
-    """Something to type, and how long to wait behind it."""
-
-    message: Outgoing
-    seconds: float
-
 
 def typeable(text: str) -> str:
     """A text as it can be typed: a control character would be a key, a tab would complete something."""
@@ -66,16 +55,16 @@ def is_ready(*, reads: bool, silent: float) -> bool:
     return silent >= (READY_SECONDS if reads else MUTE_SECONDS)
 
 
-def turn(*, silent: float, earlier: int, text: str, record: Record | None) -> Turn:
-    """What can be said of a turn. `earlier`: so often the record has this text for prompts before it.
+def judge(silent: float, turn: Awaited, record: Record | None) -> Silence:
+    """What can be said of a turn after so many seconds of silence.
 
     Without a record silence is all there is. With one, silence in front of a tool that still runs is a question of the
     agent's that waits on its screen, and a prompt that is not in it was typed into something else than its input line.
     """
     if record is None:
-        return "over" if silent >= QUIET_SECONDS else "working"
-    if sum(one.strip() == text.strip() for one in record.prompts) <= earlier:
-        return "unseen" if silent >= UNSEEN_SECONDS else "working"
+        return "over" if silent >= QUIET_SECONDS else "nothing"
+    if sum(one.strip() == turn.text.strip() for one in record.prompts) <= turn.earlier:
+        return "unseen" if silent >= UNSEEN_SECONDS else "nothing"
     return "over" if silent >= QUIET_SECONDS and not record.open_tools else "began"
 
 
@@ -91,7 +80,7 @@ class TerminalDialect:
         self._sent: set[str] = set()
         self._prompt: str | None = None
         self._tail = b""
-        self.reads = False
+        self._reads = False
 
     @property
     def open(self) -> OpenState:
@@ -133,15 +122,21 @@ class TerminalDialect:
 
     def showed(self, data: bytes) -> None:
         """Bytes for the screen, whole lines or not."""
-        if not self.reads:
-            self.reads = _READS in self._tail + data
+        if not self._reads:
+            self._reads = _READS in self._tail + data
             self._tail = (self._tail + data)[-len(_READS) :]
 
-    def became_ready(self) -> None:
-        self._ready = True
-
-    def turn_ended(self) -> None:
-        self._prompt = None
+    def silence(self, seconds: float, turn: Awaited | None, record: Record | None) -> Silence:
+        """The program is ready, or its turn is over, once it has been silent for long enough."""
+        if self.is_opening:
+            self._ready = is_ready(reads=self._reads, silent=seconds)
+            return "ready" if self._ready else "nothing"
+        if turn is None:
+            return "nothing"
+        found = judge(seconds, turn, record)
+        if found in ("over", "unseen"):
+            self._prompt = None
+        return found
 
     def follow_up(self, seen: Observation) -> list[Outgoing]:
         return []
@@ -165,6 +160,10 @@ class TerminalDialect:
         return [self._message(prompt_id, "cancel", ESCAPE)]
 
     def answer(self, request: str, option: str | None) -> Outgoing | None:
+        return None
+
+    def reply(self, asked: CallbackAsked, result: CallbackResult) -> Outgoing | None:
+        """Nothing is asked for on a screen."""
         return None
 
     def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from rekindle.agents.base.acknowledged import Lacking, Spoken, lacking
-from rekindle.agents.base.dialect import OpenTool
+from rekindle.agents.base.observation import OpenTool
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rekindle.agents.base import fields
-from rekindle.agents.base.dialect import OpenTool
+from rekindle.agents.base.observation import OpenTool
 
 
 class Background:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from rekindle.agents.base import fields
-from rekindle.agents.base.dialect import Opening, OpenState, OurRequest, Outgoing
+from rekindle.agents.base.dialect import CallbackResult, Opening, OpenState, OurRequest, Outgoing, SpeaksInLines
 from rekindle.agents.base.failure import Failure, why_not_opened
 from rekindle.agents.base.framing import Oversized
 from rekindle.agents.base.lenient import excerpt, parse
@@ -60,7 +60,7 @@ _INITIALIZED: Final = Initialized(
 )
 
 
-class ClaudeDialect:
+class ClaudeDialect(SpeaksInLines):
     """See `rekindle.agents.base.dialect.Dialect`. `generation` is the number of the attempt."""
 
     def __init__(self, generation: int, cwd: str, stored_token: str | None = None) -> None:
@@ -111,9 +111,7 @@ class ClaudeDialect:
 
     def follow_up(self, seen: Observation) -> list[Outgoing]:
         """A request that we do not serve is refused at once."""
-        if isinstance(seen, CallbackAsked):
-            return [messages.refuse(self.generation, str(seen.request_id), f"{seen.method} is not served here")]
-        return []
+        return [self._refuse(seen)] if isinstance(seen, CallbackAsked) else []
 
     def say(self, prompt_id: str, text: str) -> Outgoing:
         """The message of a prompt."""
@@ -137,6 +135,13 @@ class ClaudeDialect:
             why = "This is not allowed here." if option is None else "A person did not allow this."
             return messages.deny(self.generation, name, why)
         return None
+
+    def reply(self, asked: CallbackAsked, result: CallbackResult) -> Outgoing | None:
+        """Whatever it asks for beside permissions is not served."""
+        return self._refuse(asked)
+
+    def _refuse(self, asked: CallbackAsked) -> Outgoing:
+        return messages.refuse(self.generation, str(asked.request_id), f"{asked.method} is not served here")
 
     def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
         """The id and the text of a prompt, if that is what a message of ours is."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rekindle.agents.base import fields
 from rekindle.agents.base.acknowledged import Lacking, Spoken, lacking
-from rekindle.agents.base.dialect import OpenTool
+from rekindle.agents.base.observation import OpenTool
 from rekindle.agents.base.transcript import Record, Repaired
 from rekindle.agents.base.transcript_lines import Kept, lines, repaired
 from rekindle.agents.claude import tools

@@ -10,8 +10,7 @@ from collections import deque
 from typing import Any, Final
 
 from rekindle.agents.base import fields
-from rekindle.agents.base.dialect import OpenTool
-from rekindle.agents.base.observation import Observation, Said, ToolChanged, ToolStarted
+from rekindle.agents.base.observation import Observation, OpenTool, Said, ToolChanged, ToolStarted
 from rekindle.agents.claude import tools
 
 MOST_SAID: Final = 64 * 1024
