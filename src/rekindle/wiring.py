@@ -5,15 +5,28 @@ Everything is imported where it is used, so that no command pays for the others.
 
 from __future__ import annotations
 
+import os
+
 from rekindle.doors.cli.use_cases import UseCases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rekindle.adapters.workspace.git_workspace import GitWorkspace
+    from rekindle.adapters.workspace.glance import RepositoryGlance
+    from rekindle.app.abandoning import Abandoning
+    from rekindle.app.feature_lists import FeatureLists
+    from rekindle.app.journal_care import JournalCare
+    from rekindle.app.session_list import SessionList
+    from rekindle.app.status import StatusHere
+    from rekindle.app.tracking import Tracking
     from rekindle.places import Places
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.daemon import Daemon
+    from rekindle.ports.journal_files import JournalFiles
+    from rekindle.ports.kept_sessions import KeptSessions
+    from rekindle.settings import Settings
 
 
 class Wired(UseCases):
@@ -22,11 +35,38 @@ class Wired(UseCases):
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
 
-    def _places(self) -> Places:
-        from rekindle.places import Places
+    def _settings(self, root: str | None = None) -> Settings:
         from rekindle.settings import load
 
-        return Places(load(self._environment, None))
+        return load(self._environment, root)
+
+    def _places(self) -> Places:
+        from rekindle.places import Places
+
+        return Places(self._settings())
+
+    def _kept(self) -> KeptSessions:
+        from rekindle.adapters.session_folder.kept import SessionsOnDisk
+
+        return SessionsOnDisk(self._places())
+
+    def _workspace(self) -> GitWorkspace:
+        from rekindle.adapters.workspace.git_workspace import open_workspace
+
+        return open_workspace(self._environment)
+
+    def _journal_files(self) -> JournalFiles:
+        from rekindle.adapters.journal_file.files_here import JournalFilesHere
+
+        settings = self._settings()
+        return JournalFilesHere(settings.state_dir, settings.cache_dir)
+
+    def _glance(self) -> RepositoryGlance | None:
+        from rekindle.adapters.git import repository
+        from rekindle.adapters.workspace.glance import RepositoryGlance
+
+        found = repository.find(os.getcwd())
+        return RepositoryGlance(found, self._settings(found.root)) if found is not None else None
 
     def daemon(self) -> Daemon:
         from rekindle.adapters.daemon_socket.client import DaemonClient
@@ -37,6 +77,36 @@ class Wired(UseCases):
         from rekindle.adapters.machine import ancestry
 
         return ancestry
+
+    def sessions(self) -> SessionList:
+        from rekindle.app.session_list import SessionList
+
+        return SessionList(self.daemon(), self._kept(), self.ancestry())
+
+    def status(self) -> StatusHere:
+        from rekindle.app.status import StatusHere
+
+        return StatusHere(self._glance, self._kept(), self.sessions)
+
+    def tracking(self) -> Tracking:
+        from rekindle.app.tracking import Tracking
+
+        return Tracking(self._workspace, self.ancestry(), self._environment)
+
+    def abandoning(self) -> Abandoning:
+        from rekindle.app.abandoning import Abandoning
+
+        return Abandoning(self._workspace)
+
+    def journals(self) -> JournalCare:
+        from rekindle.app.journal_care import JournalCare
+
+        return JournalCare(self._workspace, self._journal_files())
+
+    def features(self) -> FeatureLists:
+        from rekindle.app.feature_lists import FeatureLists
+
+        return FeatureLists(self._workspace, self._journal_files())
 
     def serve(self, *, on_demand: bool) -> int:
         from rekindle.daemon import serve

@@ -14,7 +14,7 @@ import pytest
 
 from rekindle.adapters.feature_git.git_feature import GitFeature
 from rekindle.adapters.journal_file import run_owner
-from rekindle.adapters.workspace.git_workspace import Workspace, open_workspace
+from rekindle.adapters.workspace.git_workspace import GitWorkspace, open_workspace
 from rekindle.app.features import Features, Means
 from rekindle.app.journals import JournalWriters
 from rekindle.app.relocation import Relocations
@@ -35,7 +35,7 @@ from tests.unit.feature.repositories import FEATURE, Repo, make
 FIRST = "aaaa0001"
 
 
-class Watched(Workspace):
+class Watched(GitWorkspace):
     """A workspace that lets something happen around the moment at which the journal is read."""
 
     before: Callable[[], None] | None = None

@@ -7,29 +7,17 @@ from typing import Any
 
 import msgspec
 
+from rekindle.app.session_names import meant
 from rekindle.core.session import asking
 from rekindle.core.session.listing import listing
 from rekindle.core.session.standing import is_back
 from rekindle.core.session.state import Session
-from rekindle.ports.errors import UsageError
-
-
-class NoSuchSession(UsageError):
-    """There is no session of that id."""
-
-    code = "no_such_session"
 
 
 def find(sessions: Iterable[Session], prefix: str) -> Session:
     """The session that an id, or the beginning of one, means."""
-    known = [session for session in sessions if session.id.startswith(prefix)] if prefix else []
-    exact = [session for session in known if session.id == prefix]
-    if exact or len(known) == 1:
-        return (exact or known)[0]
-    if not known:
-        raise NoSuchSession(f"there is no session {prefix!r}", "`rekindle ps --all` lists them")
-    names = ", ".join(session.id for session in known[:5])
-    raise NoSuchSession(f"{prefix!r} can mean {len(known)} sessions: {names}", "give more of the id")
+    known = {session.id: session for session in sessions}
+    return known[meant(known, prefix)]
 
 
 def shown(

@@ -6,8 +6,9 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from rekindle import files
 from rekindle.adapters.journal_file import blocks, lock
@@ -17,47 +18,24 @@ from rekindle.core.journal.decode import BLANK, MALFORMED, UNKNOWN_VERSION, deco
 from rekindle.core.journal.rules import Problem, problems
 from rekindle.core.journal.run import Disowned
 from rekindle.ports.errors import JournalError
-
-Damage = tuple[int, int, str]
-"""Line number, offset, what is wrong."""
+from rekindle.ports.journal_files import Damage, JournalVerdict
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What `verify` found. A torn tail is normal after a crash: the next append closes it."""
-
-    lines: int
-    events: int
-    damaged: tuple[Damage, ...]
-    unknown_version: tuple[int, ...]
-    torn_tail: bool
-    byte_order_mark: bool
-    problems: tuple[Problem, ...] = ()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether there is nothing that `repair` would change."""
-        return not self.damaged and not self.torn_tail and not self.byte_order_mark
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the file is whole, and what it says is in order."""
-        return self.is_whole and not self.problems
-
-
-def verify(path: Path, ledger: Ledger | None = None) -> Verdict:
+def verify(path: Path, ledger: Ledger | None = None) -> JournalVerdict:
     """Look at every line. Reads only. By a ledger, lines are found that others slipped into runs of ours."""
     fd = _open(path)
     try:
         size = os.fstat(fd).st_size
         lines = (line for line, _ in _lines(fd, size))
         decoded, forged = told_apart(lines, ledger) if ledger is not None else ([decode_line(one) for one in lines], [])
-        return replace(_verify(fd, size), problems=tuple(sorted([*problems(decoded), *map(_forged, forged)])))
+        return msgspec.structs.replace(
+            _verify(fd, size), problems=tuple(sorted([*problems(decoded), *map(_forged, forged)]))
+        )
     finally:
         os.close(fd)
 
 
-def repair(path: Path, *, lock_seconds: float = 30.0) -> tuple[Verdict, Path | None]:
+def repair(path: Path, *, lock_seconds: float = 30.0) -> tuple[JournalVerdict, Path | None]:
     """Take unreadable lines out. The damaged original stays beside the journal; None if there was nothing to do.
 
     Holds the lock of the old file and, before it is in its place, of the new one, until the folder is on disk: no event
@@ -111,7 +89,7 @@ def _copy_whole_lines(source: int, target: int) -> None:
                 file.write(line + b"\n")
 
 
-def _verify(fd: int, size: int) -> Verdict:
+def _verify(fd: int, size: int) -> JournalVerdict:
     damaged: list[Damage] = []
     unknown: list[int] = []
     number = events = 0
@@ -126,7 +104,7 @@ def _verify(fd: int, size: int) -> Verdict:
         elif decoded is not BLANK:
             events += 1
     mark = os.pread(fd, 3, 0) == b"\xef\xbb\xbf"
-    return Verdict(number, events, tuple(damaged), tuple(unknown), torn, mark)
+    return JournalVerdict(number, events, tuple(damaged), tuple(unknown), torn, mark)
 
 
 def _lines(fd: int, size: int) -> Iterator[tuple[bytes, int]]:

@@ -11,20 +11,8 @@ import msgspec
 from rekindle import files
 from rekindle.adapters.journal_file.read import read_tail
 from rekindle.adapters.journal_file.summaries import feature_names
-from rekindle.core.journal.tail import Tail
 from rekindle.files import EVENTS
-
-
-class FeatureTail(msgspec.Struct, frozen=True):
-    """A feature folder at a glance. `tail` is None where no run has written anything yet."""
-
-    name: str
-    size: int
-    mtime_ns: int
-    inode: int
-    tail: Tail | None
-    error: str | None = None
-
+from rekindle.ports.workspace import FeatureTail
 
 _decode = msgspec.msgpack.Decoder(dict[str, FeatureTail]).decode
 

@@ -15,14 +15,14 @@ from rekindle.adapters.journal_file.ledger import Ledger
 from rekindle.adapters.journal_file.scan import FeatureScan
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.analysis import Analysis, analyse
-from rekindle.core.names import why_not
 from rekindle.files import EVENTS
-from rekindle.ports.errors import BadName, ForeignRepository, NoFeature, NoRepository, NoSuchFeature
+from rekindle.ports.errors import ForeignRepository, NoFeature, NoRepository, NoSuchFeature
 from rekindle.ports.journal import Sync
+from rekindle.ports.workspace import FeatureTail, checked_name
 
 
-class Workspace:
-    """A repository with its journals, as the commands use it."""
+class GitWorkspace:
+    """See `rekindle.ports.workspace.Workspace`."""
 
     def __init__(
         self, repo: repository.Repository, settings: settings_.Settings, environment: Mapping[str, str]
@@ -77,7 +77,7 @@ class Workspace:
         if not journal.path.exists():
             import difflib
 
-            names = [item.name for item in self.scan().features()]
+            names = [item.name for item in self.features()]
             near = difflib.get_close_matches(feature, names, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else "`rekindle features` lists those that there are"
             raise NoSuchFeature(f"there is no journal of a feature {feature!r} in {self.progress}", hint)
@@ -104,6 +104,10 @@ class Workspace:
         """Who holds the feature's run."""
         return run_owner.owner(str(self.folder(feature)))
 
+    def disown(self, feature: str, sid: str) -> None:
+        """Nobody holds the run any more: it has ended."""
+        run_owner.forget(str(self.folder(feature)), sid)
+
     def analysis(self, feature: str, *, lock_is_ours: bool = False) -> tuple[Analysis, run_owner.Owner | None]:
         """The feature's analysis, with what the process table knows."""
         state = self.existing(feature).proven()
@@ -112,38 +116,15 @@ class Workspace:
             holder = None  # a record that its run has outlived
         return analyse(state, owned=frozenset({holder.sid} if holder is not None else ())), holder
 
-    def scan(self) -> FeatureScan:
+    def features(self) -> list[FeatureTail]:
         """All features at a glance."""
-        return FeatureScan(self.progress, Path(self.settings.cache_dir, "journals"))
+        return FeatureScan(self.progress, Path(self.settings.cache_dir, "journals")).features()
 
 
-def journal_path(environment: Mapping[str, str], what: str) -> tuple[Path, Workspace | None]:
-    """What a person means by WHAT: a path (it has a slash, or ends in .jsonl), else a feature here."""
-    if "/" not in what and not what.endswith(".jsonl"):
-        here = open_workspace(environment)
-        return here.existing(what).path, here
-    path = Path(what, EVENTS) if os.path.isdir(what) else Path(what)
-    if "\0" in what or not path.exists():
-        raise NoSuchFeature(f"{what}: there is no such journal", "give a feature's name or a journal's path")
-    return path, None
-
-
-def open_workspace(environment: Mapping[str, str], start: str | None = None) -> Workspace:
+def open_workspace(environment: Mapping[str, str], start: str | None = None) -> GitWorkspace:
     """The workspace around a folder (by default the current one)."""
     where = start or os.getcwd()
     repo = repository.find(where)
     if repo is None:
         raise NoRepository(f"{where} is not in a git repository", "run `git init`, or go to the project's folder")
-    return Workspace(repo, settings_.load(environment, repo.root), environment)
-
-
-def checked_name(name: str, what: str) -> str:
-    """The name, if it can be one."""
-    problem = why_not(name)
-    if problem is not None:
-        shown = name if len(name) <= 40 else name[:40] + "…"
-        raise BadName(
-            f"the {what} name {shown!r} {problem}",
-            "use letters, digits, dashes and dots, at most 100 characters, no slashes",
-        )
-    return name
+    return GitWorkspace(repo, settings_.load(environment, repo.root), environment)

@@ -16,10 +16,10 @@ from typing import Any
 import click
 
 from rekindle.adapters.session_folder.conversation import Conversation
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
 from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.options import daemon, places
-from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.receipts import print_woken
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import RekindleError

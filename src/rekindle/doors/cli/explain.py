@@ -10,7 +10,7 @@ import msgspec
 from rekindle.core.session.outstanding import outstanding
 from rekindle.core.session.plan import is_cut, next_attempt
 from rekindle.core.session.state import Session
-from rekindle.doors.cli.outcome import printable
+from rekindle.core.terminal_text import printable
 from rekindle.keeper import launch
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rekindle.doors.cli.outcome import printable
+from rekindle.core.terminal_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, Group

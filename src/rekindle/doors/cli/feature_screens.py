@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rekindle.doors.cli.outcome import printable
-from rekindle.doors.cli.status import quoted
+from rekindle.core.terminal_text import printable, quoted
 
 Told = dict[str, Any]
+
 _NOTHING_ASKED = "  no input needed"
 
 

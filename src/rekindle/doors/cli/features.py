@@ -14,12 +14,12 @@ from rekindle.agents.registry import DEFAULT
 from rekindle.app.feature_resume import SHORTEST_YES, check_yes, explain
 from rekindle.core.feature.naming import branch_word
 from rekindle.core.names import why_not
+from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import feature_screens
 from rekindle.doors.cli.feature_progress import Board
 from rekindle.doors.cli.moved import moved
 from rekindle.doors.cli.options import daemon, print_json, workspace
-from rekindle.doors.cli.outcome import INTERRUPTED, printable
-from rekindle.doors.cli.status import quoted
+from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.ports.daemon import Daemon, NoDaemon
 from rekindle.ports.errors import NoRepository, QuestionError, RekindleError, UsageError
 
@@ -88,7 +88,7 @@ def meant(what: str | None, *, every: bool) -> str | None:
 
 def interrupted(here: Any) -> list[str]:
     """The features of this repository that nobody is at and that never ended."""
-    names = [item.name for item in here.scan().features() if item.tail is not None and not item.error]
+    names = [item.name for item in here.features() if item.tail is not None and not item.error]
     return [name for name in names if here.analysis(name)[0].is_interrupted]
 
 

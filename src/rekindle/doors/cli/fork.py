@@ -10,8 +10,8 @@ from rekindle import files
 from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.agents.base.places import record_place
 from rekindle.agents.registry import AGENTS
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import places, print_json
-from rekindle.doors.cli.outcome import printable
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import UsageError
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rekindle.adapters.session_folder.conversation import Conversation, Entry
-from rekindle.doors.cli.outcome import printable
+from rekindle.core.terminal_text import printable
 
 _PAUSE = 0.1
 _PREFIX = {

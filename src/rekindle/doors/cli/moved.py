@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import click
 
 from rekindle.adapters.git import identity, repository
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import daemon
-from rekindle.doors.cli.outcome import printable
 from rekindle.ports.errors import OwnedError, RekindleError
 
 

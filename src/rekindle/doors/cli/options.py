@@ -15,7 +15,7 @@ from rekindle.ports.errors import RekindleError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rekindle.adapters.workspace.git_workspace import Workspace
+    from rekindle.adapters.workspace.git_workspace import GitWorkspace
     from rekindle.places import Places
     from rekindle.ports.daemon import Daemon
 
@@ -27,7 +27,7 @@ def daemon() -> Daemon:
     return use_cases().daemon()
 
 
-def workspace() -> Workspace:
+def workspace() -> GitWorkspace:
     """The workspace around the current folder."""
     from rekindle.adapters.workspace.git_workspace import open_workspace
 
@@ -37,18 +37,16 @@ def workspace() -> Workspace:
 def complete_features(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of features, for the shell."""
     try:
-        found = workspace().scan().features()
+        found = use_cases().features().names()
     except RekindleError:
         return []
-    return [CompletionItem(item.name) for item in found if item.name.startswith(incomplete)]
+    return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
 
 def complete_sessions(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of sessions, for the shell."""
-    from rekindle.doors.cli.commands.ps import sessions
-
     try:
-        found = sessions(places())
+        found = use_cases().sessions().rows()
     except RekindleError:
         return []
     return [CompletionItem(row["id"], help=row["title"]) for row in found if row["id"].startswith(incomplete)]

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 
+from rekindle.core.terminal_text import printable
 from rekindle.ports.errors import RekindleError
 
 TYPE_CHECKING = False
@@ -95,13 +96,6 @@ def report(
     else:
         print(f"rekindle: {message}" + (f" — {hint}" if hint else ""), file=sys.stderr, flush=True)
     return status
-
-
-def printable(text: str) -> str:
-    """Text from a file or an agent, safe to print: no control characters that could steer the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else " " if char in "\n\t\r" else "\ufffd" for char in text)
 
 
 def _keep_traceback() -> str | None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import who
-from rekindle.doors.cli.outcome import printable
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import QuestionError, RekindleError, UsageError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rekindle.doors.cli.outcome import printable
+from rekindle.core.terminal_text import printable
 from rekindle.ports.errors import RekindleError
 
 _WORDS = {

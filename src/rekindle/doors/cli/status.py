@@ -8,13 +8,9 @@ from __future__ import annotations
 import os
 import sys
 
-from rekindle import files
-from rekindle.adapters.git import repository
-from rekindle.adapters.journal_file import run_owner
-from rekindle.adapters.journal_file.summaries import analysed, summaries
-from rekindle.doors.cli.outcome import printable
+from rekindle.core.terminal_text import printable, quoted
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import NoRepository
-from rekindle.settings import Settings, load
 
 #: The words for sessions that a list may leave out; see rekindle.core.session.listing.
 OVER = ("completed", "cancelled")
@@ -24,44 +20,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    Summary = dict[str, Any]
+    from rekindle.app.status import Status
+    from rekindle.ports.glance import Summary
 
 
 def show_status() -> None:
     """Print the status of the repository around the current folder, and of the user's sessions."""
     import time
 
-    here = os.getcwd()
-    repo = repository.find(here)
-    settings = load(os.environ, repo.root if repo is not None else None)
-    found, unasked = known_sessions(settings)
-    if unasked:
-        print(f"rekindle: {unasked}", file=sys.stderr)
-    if repo is None and not found:
-        raise NoRepository(f"{here} is not in a git repository", "run `git init`, or go to the project's folder")
-    if repo is not None:
-        status = collect(repo, settings, found)
+    status = use_cases().status().status()
+    if status.unasked:
+        print(f"rekindle: {status.unasked}", file=sys.stderr)
+    if not status.in_repository and not status.sessions:
+        raise no_repository()
+    if status.in_repository:
         for line in lines(status, time.time()):
             print(line)
-        found = [one for one in found if not _comes_with_its_feature(one, status["features"], repo.root)]
-    for line in session_lines(found, time.time()):
+    for line in session_lines(status.apart(), time.time()):
         print(line)
 
 
-def _comes_with_its_feature(session: dict[str, Any], features: dict[str, Summary], root: str) -> bool:
-    """Whether a session is an interrupted feature's own: it is brought back with that."""
-    known = features.get(session["feature"] or "")
-    return bool(known and known.get("interrupted_sids")) and session["cwd"].startswith(root + os.sep)
-
-
-def known_sessions(settings: Settings) -> tuple[list[dict[str, Any]], str]:
-    """The user's sessions, none while there is no store; and a sentence about a daemon that does not answer."""
-    if not os.path.exists(os.path.join(settings.state_dir, "store.db")):
-        return [], ""
-    from rekindle.doors.cli.offline import listed
-    from rekindle.places import Places
-
-    return listed(Places(settings))
+def no_repository() -> NoRepository:
+    """What is said where there is no repository to tell of."""
+    where = os.getcwd()
+    return NoRepository(f"{where} is not in a git repository", "run `git init`, or go to the project's folder")
 
 
 def session_lines(sessions: list[dict[str, Any]], now: float) -> Iterator[str]:
@@ -112,41 +94,14 @@ def duration(seconds: float) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
-def collect(
-    repo: repository.Repository, settings: Settings, sessions: list[dict[str, Any]], unasked: str = ""
-) -> dict[str, Any]:
-    """The status as data: every feature with its summary and who holds it, and the user's sessions."""
-    progress = repo.progress_folder(settings.progress_dir)
-    features = {}
-    for name, found in summaries(progress, settings.cache_dir).items():
-        folder = os.path.join(progress, name)
-        holder = run_owner.owner(folder) if found.get("interrupted_sids") else None
-        if holder is not None and holder.sid in found["interrupted_sids"]:
-            found = analysed(os.path.join(folder, files.EVENTS), settings.cache_dir, holder.sid)
-            found["owner"] = {"sid": holder.sid, "pid": holder.pid, "state": holder.verdict}
-        if found.get("interrupted_sids"):
-            from rekindle.adapters.journal_file.ledger import Ledger
-
-            found["is_foreign"] = Ledger(settings.state_dir, os.path.join(folder, files.EVENTS)).is_empty
-        features[name] = found
-    return {
-        "branch": repo.branch,
-        "feature": repo.feature,
-        "progress": progress,
-        "features": features,
-        "sessions": sessions,
-        **({"unasked": unasked} if unasked else {}),
-    }
-
-
-def lines(status: dict[str, Any], now: float) -> Iterator[str]:
+def lines(status: Status, now: float) -> Iterator[str]:
     """The status as a person reads it."""
     bold = _style("1") if sys.stdout.isatty() else str
     red = _style("31") if sys.stdout.isatty() else str
-    features: dict[str, Summary] = status["features"]
-    branch = status["branch"]
+    features = status.features
+    branch = status.branch
     if branch:
-        about = f" (feature {status['feature']})" if status["feature"] else ""
+        about = f" (feature {status.feature})" if status.feature else ""
         yield f"On branch {printable(branch)}{about}"
     else:
         yield "No branch is checked out here"
@@ -239,15 +194,6 @@ def ago(ts: str | None, now: float) -> str:
 
 def _count(number: int, word: str) -> str:
     return f"{number} {word}" + ("" if number == 1 else "s")
-
-
-def quoted(name: str) -> str:
-    """A name as it has to be typed in a shell."""
-    if name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        return name
-    import shlex
-
-    return shlex.quote(printable(name))
 
 
 def _style(code: str) -> Callable[[str], str]:

@@ -9,6 +9,12 @@ from abc import ABC, abstractmethod
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rekindle.app.abandoning import Abandoning
+    from rekindle.app.feature_lists import FeatureLists
+    from rekindle.app.journal_care import JournalCare
+    from rekindle.app.session_list import SessionList
+    from rekindle.app.status import StatusHere
+    from rekindle.app.tracking import Tracking
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.daemon import Daemon
 
@@ -23,6 +29,30 @@ class UseCases(ABC):
     @abstractmethod
     def ancestry(self) -> Ancestry:
         """Who stands above this process."""
+
+    @abstractmethod
+    def sessions(self) -> SessionList:
+        """The user's sessions, as far as they can be told without starting a daemon."""
+
+    @abstractmethod
+    def status(self) -> StatusHere:
+        """What is interrupted around the current folder."""
+
+    @abstractmethod
+    def tracking(self) -> Tracking:
+        """Events written by hand."""
+
+    @abstractmethod
+    def abandoning(self) -> Abandoning:
+        """Interrupted runs that are ended for good."""
+
+    @abstractmethod
+    def journals(self) -> JournalCare:
+        """One journal, by its feature's name or by its path."""
+
+    @abstractmethod
+    def features(self) -> FeatureLists:
+        """The features of the repository here."""
 
     @abstractmethod
     def serve(self, *, on_demand: bool) -> int:

@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from rekindle.adapters.session_folder.conversation import Conversation
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
 from rekindle.doors.cli.live import LiveView, follow_until
 from rekindle.doors.cli.options import places, who
-from rekindle.doors.cli.outcome import INTERRUPTED, printable
+from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.receipts import Receipts
 from rekindle.ports.daemon import Daemon
 

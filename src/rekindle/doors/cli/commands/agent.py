@@ -13,8 +13,8 @@ from rekindle import __version__
 from rekindle.adapters.machine.agent_programs import Check, check, path_of, version_of
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.registry import AGENTS
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import json_option, print_json
-from rekindle.doors.cli.outcome import printable
 
 _REMEDIES = {
     "no account": "log in with the agent's own program, or put its key into the environment",

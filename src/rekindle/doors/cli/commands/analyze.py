@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
-from rekindle.adapters.journal_file.read import read_state
-from rekindle.adapters.journal_file.snapshot import SnapshotCache
-from rekindle.adapters.workspace.git_workspace import journal_path
-from rekindle.core.journal.analysis import Analysis, analyse, tasks_phrase
+from rekindle.core.journal.analysis import Analysis, tasks_phrase
 from rekindle.core.journal.document import document
-from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.lineage import status_of
 from rekindle.core.journal.run import Issue
+from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli.options import complete_features, json_option, print_json
-from rekindle.doors.cli.outcome import printable
-from rekindle.doors.cli.status import quoted
-from rekindle.ports.errors import NoSuchFeature
-from rekindle.settings import load
+from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.command()
@@ -32,11 +24,8 @@ def analyze(what: str, as_json: bool) -> None:
     WHAT is a feature's name or the path of an events.jsonl. For a name, a run that a live process holds does not count
     as interrupted; for a path nobody is asked.
     """
-    path, here = journal_path(os.environ, what)
-    if here is None:
-        analysis, owner = analyse(_read(path)), None
-    else:
-        analysis, owner = here.analysis(what)
+    found = use_cases().journals().analyse(what)
+    analysis, owner = found.analysis, found.owner
     if as_json:
         held = None if owner is None else {"sid": owner.sid, "pid": owner.pid, "state": owner.verdict}
         print_json({**document(analysis), "owner": held})
@@ -45,13 +34,6 @@ def analyze(what: str, as_json: bool) -> None:
         print(f"Run {printable(owner.sid)} is {owner.verdict}: pid {owner.pid} holds it.\n")
     for line in screen(analysis, what):
         print(line)
-
-
-def _read(path: Path) -> JournalState:
-    try:
-        return read_state(path, SnapshotCache(Path(load(os.environ, None).cache_dir, "journals")), follow=True)
-    except OSError as error:
-        raise NoSuchFeature(f"{path}: cannot be read ({error.strerror})", "give the path of an events.jsonl") from error
 
 
 def screen(analysis: Analysis, what: str) -> Iterator[str]:

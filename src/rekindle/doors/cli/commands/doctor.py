@@ -21,13 +21,12 @@ from rekindle.adapters.feature_git.orphans import orphans
 from rekindle.adapters.git import exclude, process, withheld
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.journal_file.repair import verify
-from rekindle.adapters.workspace.git_workspace import Workspace
+from rekindle.adapters.workspace.git_workspace import GitWorkspace
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.journal.analysis import analyse
-from rekindle.doors.cli.offline import offline
+from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli.options import daemon, json_option, places, print_json, workspace
-from rekindle.doors.cli.outcome import printable
-from rekindle.doors.cli.status import quoted
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.files import EVENTS
 from rekindle.hooks import install as installer
 from rekindle.keeper import launch
@@ -89,7 +88,7 @@ def _sessions(places: Places) -> Iterator[Finding]:
     yield _locks(places.state)
     yield _daemon()
     try:
-        rows = offline(places)
+        rows = use_cases().sessions().offline()
     except RekindleError as error:
         yield Finding("bad", error.message, error.hint)
         return
@@ -134,7 +133,7 @@ def _terminals(known: set[str], socket: str) -> Iterator[Finding]:
             yield Finding("note", f"a tmux session that no session knows of: {name}", remedy)
 
 
-def _repository(here: Workspace) -> Iterator[Finding]:
+def _repository(here: GitWorkspace) -> Iterator[Finding]:
     repo = here.repository
     yield Finding("ok", f"repository {repo.root}" + (f", branch {repo.branch}" if repo.branch else ", no branch"))
     progress = here.progress
@@ -167,10 +166,10 @@ def _repository(here: Workspace) -> Iterator[Finding]:
     yield from _orphans(here)
 
 
-def _orphans(here: Workspace) -> Iterator[Finding]:
+def _orphans(here: GitWorkspace) -> Iterator[Finding]:
     """Branches and worktrees that no journal knows of."""
     branches: set[str] = set()
-    features = [item.name for item in here.scan().features() if item.tail is not None and item.error is None]
+    features = [item.name for item in here.features() if item.tail is not None and item.error is None]
     for name in features:
         analysis = analyse(here.journal(name).state())
         branches |= set(analysis.state.branches)
@@ -203,8 +202,8 @@ def _locks(folder: str) -> Finding:
     return Finding("bad", f"{folder}: locks do not hold on this file system", "keep the repository on a local one")
 
 
-def _journals(here: Workspace) -> Iterator[Finding]:
-    features = here.scan().features()
+def _journals(here: GitWorkspace) -> Iterator[Finding]:
+    features = here.features()
     damaged = 0
     for item in features:
         if item.size == 0 or item.size > _LARGE:

@@ -13,9 +13,9 @@ import msgspec
 from rekindle.adapters.moving.export import export as write
 from rekindle.adapters.snapshots import taking
 from rekindle.adapters.sql_store import quick
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.commands.logs import named
 from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
-from rekindle.doors.cli.outcome import printable
 from rekindle.ports.errors import RekindleError, UsageError
 
 

@@ -15,8 +15,8 @@ from rekindle.adapters.sql_store import quick
 from rekindle.adapters.sql_store.codec import Unreadable, decode_session
 from rekindle.adapters.vault import retention
 from rekindle.core.session.state import Session
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import json_option, places, print_json
-from rekindle.doors.cli.outcome import printable
 from rekindle.ports.errors import OwnedError, RekindleError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}

@@ -7,10 +7,10 @@ import sys
 
 import click
 
-from rekindle.core.journal.overview import RunLine, by_date, run_lines, sentences
-from rekindle.doors.cli.options import feature_option, json_option, print_json, workspace
-from rekindle.doors.cli.outcome import printable
-from rekindle.ports.errors import JournalError
+from rekindle.core.journal.overview import sentences
+from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.options import feature_option, json_option, print_json
+from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.command()
@@ -20,20 +20,10 @@ from rekindle.ports.errors import JournalError
 @json_option
 def history(feature: str | None, limit: int | None, markdown: bool, as_json: bool) -> None:
     """What happened in this repository's features, newest date first (dates are UTC)."""
-    here = workspace()
-    if feature is not None:
-        names = [here.existing(feature).path.parent.name]
-    else:
-        names = [item.name for item in here.scan().features() if item.size]
-    lines: list[RunLine] = []
-    for name in names:
-        try:
-            analysis, _ = here.analysis(name)
-        except JournalError as error:
-            print(f"rekindle: {printable(error.message)}", file=sys.stderr)
-            continue
-        lines.extend(run_lines(name, analysis))
-    dates = dict(list(by_date(lines).items())[:limit])
+    found = use_cases().features().history(feature, limit)
+    for problem in found.problems:
+        print(f"rekindle: {printable(problem)}", file=sys.stderr)
+    dates = found.dates
     if as_json:
         print_json({"dates": {date: [dataclasses.asdict(line) for line in runs] for date, runs in dates.items()}})
         return

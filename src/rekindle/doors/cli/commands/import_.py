@@ -15,9 +15,9 @@ from rekindle.adapters.moving.importing import Place, put_in_place
 from rekindle.agents.registry import AGENTS
 from rekindle.core.archive_trust import TRUSTABLE
 from rekindle.core.moving import Manifest
-from rekindle.doors.cli.commands.ps import sessions
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import daemon, json_option, places, print_json
-from rekindle.doors.cli.outcome import printable
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import OwnedError, UsageError
 
 #: How what --trust can keep is called where it is shown.
@@ -52,7 +52,7 @@ def import_(file: str, cwd: str, as_new: bool, trusted: tuple[str, ...], as_json
     folder = os.path.realpath(cwd)
     if not os.path.isdir(folder):
         raise UsageError(f"{folder}: there is no such folder", "give the folder that the agent works in with --cwd")
-    known = {row["id"] for row in sessions(here)}
+    known = {row["id"] for row in use_cases().sessions().rows()}
     client = daemon()
 
     def choose(manifest: Manifest) -> Place:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
-from rekindle.adapters.journal_file.ledger import Ledger
-from rekindle.adapters.journal_file.repair import Verdict
-from rekindle.adapters.journal_file.repair import repair as repair_file
-from rekindle.adapters.journal_file.repair import verify as verify_file
-from rekindle.adapters.workspace.git_workspace import journal_path
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import complete_features, json_option, print_json
-from rekindle.doors.cli.outcome import printable
-from rekindle.settings import load
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.journal_files import JournalVerdict
 
 
 @click.group()
@@ -30,8 +25,8 @@ def verify(what: str, as_json: bool) -> int:
 
     Exit status 1 if a line is damaged or breaks a rule; each is named.
     """
-    path, _ = journal_path(os.environ, what)
-    verdict = verify_file(path, Ledger(load(os.environ, None).state_dir, str(path)))
+    found = use_cases().journals().verify(what)
+    path, verdict = found.path, found.verdict
     if as_json:
         print_json(_object(path, verdict))
     else:
@@ -44,8 +39,8 @@ def verify(what: str, as_json: bool) -> int:
 @json_option
 def repair(what: str, as_json: bool) -> None:
     """Take unreadable lines out of WHAT (a feature or a path). The damaged original is kept beside it."""
-    path, _ = journal_path(os.environ, what)
-    verdict, kept = repair_file(path)
+    found = use_cases().journals().repair(what)
+    path, verdict, kept = found.path, found.verdict, found.original
     if as_json:
         print_json({**_object(path, verdict), "original": str(kept) if kept else None})
     elif kept is None:
@@ -55,7 +50,7 @@ def repair(what: str, as_json: bool) -> None:
         print(f"Repaired. The damaged original is {kept}")
 
 
-def _object(path: Path, verdict: Verdict) -> dict[str, object]:
+def _object(path: Path, verdict: JournalVerdict) -> dict[str, object]:
     return {
         "path": str(path),
         "lines": verdict.lines,
@@ -69,7 +64,7 @@ def _object(path: Path, verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _print(path: Path, verdict: Verdict) -> None:
+def _print(path: Path, verdict: JournalVerdict) -> None:
     if verdict.is_sound:
         print(f"{path}: {verdict.events} events, whole.")
     for line, offset, what in verdict.damaged[:50]:

@@ -10,12 +10,11 @@ import click
 
 from rekindle.adapters.session_folder.conversation import Conversation, is_in_terminal
 from rekindle.doors.cli.attached import Attached
-from rekindle.doors.cli.commands.ps import sessions
 from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.options import complete_sessions, daemon, json_option, places, print_json
 from rekindle.doors.cli.terminals import enter
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import watch
-from rekindle.ports.errors import UsageError
 
 
 @click.command()
@@ -64,9 +63,4 @@ def attach(session: str) -> int:
 
 def named(prefix: str) -> str:
     """The session that an id, or the beginning of one, means."""
-    known = [row["id"] for row in sessions(places()) if row["id"].startswith(prefix)] if prefix else []
-    if prefix in known or len(known) == 1:
-        return prefix if prefix in known else str(known[0])
-    if not known:
-        raise UsageError(f"there is no session {prefix!r}", "`rekindle ps --all` lists them", code="no_such_session")
-    raise UsageError(f"{prefix!r} can mean: {', '.join(known[:5])}", "give more of the id", code="no_such_session")
+    return use_cases().sessions().meant(prefix)

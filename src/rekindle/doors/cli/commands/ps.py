@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import click
 
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.moved import tell_moved
-from rekindle.doors.cli.offline import listed, offline_show
-from rekindle.doors.cli.options import daemon, json_option, places, print_json
-from rekindle.doors.cli.outcome import printable
+from rekindle.doors.cli.options import json_option, print_json
 from rekindle.doors.cli.status import OVER, needs
-from rekindle.places import Places
-from rekindle.ports.daemon import NoDaemon
+from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.command()
@@ -22,7 +19,7 @@ from rekindle.ports.daemon import NoDaemon
 def ps(every: bool, as_json: bool) -> None:
     """List sessions: what works, what waits, what was interrupted."""
     tell_moved()
-    rows, unasked = listed(places())
+    rows, unasked = use_cases().sessions().listed()
     shown = [row for row in rows if every or row["status"] not in OVER]
     if as_json:
         print_json({"sessions": shown, **({"unasked": unasked} if unasked else {})})
@@ -39,21 +36,6 @@ def ps(every: bool, as_json: bool) -> None:
         print(f"{row['id']}  {row['status']:<12} {row['agent']:<10} {age:>5}  {printable(row['title'])[:60]}")
         for line in needs(row, now):
             print(f"            {line}")
-
-
-def sessions(places: Places) -> list[dict[str, Any]]:
-    """All sessions, as far as they can be told."""
-    return listed(places)[0]
-
-
-def shown_without_a_start(places: Places, session: str) -> dict[str, Any]:
-    """One session with everything, from the daemon or, while none runs, from the store. Starts nothing."""
-    if daemon().is_served():
-        try:
-            return daemon().ask("show", start=False, session=session)
-        except NoDaemon:
-            pass  # it is about to come or to go
-    return offline_show(places, session)
 
 
 def _age(seconds: float) -> str:

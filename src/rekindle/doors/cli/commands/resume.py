@@ -9,14 +9,14 @@ import click
 
 from rekindle.agents.registry import AGENTS
 from rekindle.app.service import PERMISSIONS
-from rekindle.doors.cli.commands.ps import sessions, shown_without_a_start
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.explain import explain
 from rekindle.doors.cli.fork import fork
 from rekindle.doors.cli.limits import limit_options
 from rekindle.doors.cli.moved import follow_moved, tell_moved, warn_of
 from rekindle.doors.cli.options import complete_resumable, daemon, json_option, places, print_json, who
-from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.receipts import print_receipt
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import read_so_far, watch
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import RekindleError, UsageError
@@ -103,7 +103,7 @@ def resume(
     if (every and (agent or native is not None)) or (model and not agent):
         raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
     if every and only_explain:
-        each = [explain(shown_without_a_start(places(), one["id"]), places().sessions) for one in _interrupted_ones()]
+        each = [explain(use_cases().sessions().shown(one["id"]), places().sessions) for one in _interrupted_ones()]
         print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
         return 0
     if every:
@@ -118,7 +118,7 @@ def resume(
     if at is not None:
         return fork(client, chosen, at, prompt, as_json=as_json)
     if only_explain:
-        shown = explain(shown_without_a_start(places(), chosen), places().sessions)
+        shown = explain(use_cases().sessions().shown(chosen), places().sessions)
         print_json(shown) if as_json else print("\n".join(shown["text"]))
         return 0
     before = read_so_far(client.ask("show", session=chosen)["id"]) if follow else None
@@ -158,7 +158,7 @@ def _only_interrupted() -> str:
 
 def _interrupted_ones() -> list[dict[str, Any]]:
     """Looked up without starting a daemon: that would bring some of them back."""
-    return [one for one in sessions(places()) if one["status"] in ("interrupted", "dead", "queued")]
+    return [one for one in use_cases().sessions().rows() if one["status"] in ("interrupted", "dead", "queued")]
 
 
 def _print_resumed(client: Daemon, told: dict[str, Any]) -> None:

@@ -16,10 +16,10 @@ from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.agents.registry import AGENTS
 from rekindle.core.masking import Masker
 from rekindle.core.search import Hit, expression
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.commands.logs import named
-from rekindle.doors.cli.commands.ps import sessions
 from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
-from rekindle.doors.cli.outcome import printable
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.places import Places
 
 
@@ -53,7 +53,7 @@ def search(
     here = places()
     query = " ".join(text)
     only = named(session) if session is not None else None
-    rows = {row["id"]: row for row in sessions(here)}
+    rows = {row["id"]: row for row in use_cases().sessions().rows()}
     chosen = None
     if only is not None or agent is not None:
         chosen = [row["id"] for row in rows.values() if only in (None, row["id"]) and agent in (None, row["agent"])]

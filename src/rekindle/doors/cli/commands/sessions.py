@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import (
     complete_resumable,
     complete_sessions,
@@ -16,7 +17,6 @@ from rekindle.doors.cli.options import (
     print_json,
     who,
 )
-from rekindle.doors.cli.outcome import printable
 from rekindle.doors.cli.receipts import print_woken, receipt_lines
 from rekindle.doors.cli.watching import read_so_far, watch
 from rekindle.ports.errors import RekindleError, UsageError

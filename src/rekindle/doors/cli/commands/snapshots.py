@@ -16,10 +16,9 @@ from rekindle import files
 from rekindle.adapters.session_folder.rebuild import SESSION_FILE
 from rekindle.adapters.snapshots import restoring
 from rekindle.adapters.snapshots import taking as kept
-from rekindle.app.session_view import NoSuchSession
-from rekindle.doors.cli.commands.ps import sessions
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
-from rekindle.doors.cli.outcome import printable
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.places import Places
 from rekindle.ports.errors import NoWorktree, OwnedError
 
@@ -96,15 +95,8 @@ def diff(session: str, a: str | None, b: str | None) -> None:
 
 
 def _row(prefix: str) -> dict[str, Any]:
-    here = places()
-    rows = [row for row in sessions(here) if prefix and row["id"].startswith(prefix)]
-    exact = [row for row in rows if row["id"] == prefix] or rows
-    if len(exact) == 1:
-        return {**exact[0], **_begun(here, exact[0]["id"])}
-    if not exact:
-        raise NoSuchSession(f"there is no session {prefix!r}", "`rekindle ps --all` lists them")
-    names = ", ".join(row["id"] for row in exact[:5])
-    raise NoSuchSession(f"{prefix!r} can mean {len(exact)} sessions: {names}", "give more of the id")
+    found = use_cases().sessions().row(prefix)
+    return {**found, **_begun(places(), found["id"])}
 
 
 def _begun(places: Places, session: str) -> dict[str, str | None]:

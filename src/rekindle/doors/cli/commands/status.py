@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from rekindle.doors.cli.options import json_option, print_json, workspace
-from rekindle.doors.cli.status import collect, known_sessions, show_status
+from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.status import no_repository, show_status
+from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.command()
@@ -20,5 +21,14 @@ def print_status(*, as_json: bool) -> None:
     if not as_json:
         show_status()
         return
-    here = workspace()
-    print_json(collect(here.repository, here.settings, *known_sessions(here.settings)))
+    found = use_cases().status().status()
+    if not found.in_repository:
+        raise no_repository()
+    told = {
+        "branch": found.branch,
+        "feature": found.feature,
+        "progress": found.progress,
+        "features": found.features,
+        "sessions": found.sessions,
+    }
+    print_json({**told, "unasked": found.unasked} if found.unasked else told)

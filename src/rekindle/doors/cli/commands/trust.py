@@ -11,8 +11,8 @@ from rekindle.adapters.git import approvals
 from rekindle.adapters.git.config import Policy
 from rekindle.adapters.git.git import Git
 from rekindle.core.git_trust import Definition
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import json_option, print_json, workspace
-from rekindle.doors.cli.outcome import printable
 from rekindle.ports.errors import QuestionError
 
 

@@ -10,9 +10,9 @@ import click
 
 from rekindle.adapters.vault import kept, lengths
 from rekindle.adapters.vault.vault import FOLDER, editions
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.commands.logs import named
 from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
-from rekindle.doors.cli.outcome import printable
 
 
 @click.group()

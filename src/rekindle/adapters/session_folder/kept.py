@@ -1,0 +1,87 @@
+"""Sessions without the daemon. See `rekindle.ports.kept_sessions.KeptSessions`. Light standard library only."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from rekindle import files
+from rekindle.ports.errors import RekindleError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
+
+    from rekindle.places import Places
+
+    Found = TypeVar("Found")
+
+
+class SessionsOnDisk:
+    """The sessions of one store."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def is_there(self) -> bool:
+        """Whether there is a store."""
+        return os.path.exists(self._places.store)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The sessions, oldest first, as columns of the store."""
+        from rekindle.adapters.sql_store import quick
+
+        return self._read(lambda: quick.rows(self._places.store))
+
+    def bodies(self) -> list[str]:
+        """The sessions as the store keeps them, whole."""
+        from rekindle.adapters.sql_store import quick
+
+        return self._read(lambda: quick.bodies(self._places.store))
+
+    def facts(self, session: str) -> list[str]:
+        """The facts of a session as JSON texts, oldest first."""
+        from rekindle.adapters.sql_store import quick
+
+        return self._read(lambda: quick.facts(self._places.store, session))
+
+    def is_alive(self, session: str) -> bool:
+        """Whether somebody holds the session's lock."""
+        return files.is_locked(os.path.join(self.folder(session), "lock"))
+
+    def has_keeper(self, session: str, attempt: int) -> bool:
+        """Whether the keeper of this attempt lives."""
+        from rekindle.keeper import launch
+
+        return launch.is_alive(os.path.join(self.folder(session), str(attempt)))
+
+    def begun(self, session: str) -> Mapping[str, Any]:
+        """What was written down when the session was begun."""
+        from rekindle.adapters.session_folder.rebuild import SESSION_FILE
+
+        try:
+            found = json.loads(files.read(os.path.join(self.folder(session), SESSION_FILE)))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def environment(self, session: str) -> Mapping[str, str] | None:
+        """The environment that the session's agent gets."""
+        from rekindle.adapters.session_folder import environment
+
+        return environment.read(self.folder(session))
+
+    def folder(self, session: str) -> str:
+        """Where the session's files are, or were."""
+        return os.path.join(self._places.sessions, session)
+
+    def _read(self, read: Callable[[], Found]) -> Found:
+        import sqlite3
+
+        try:
+            return read()
+        except sqlite3.Error as error:
+            raise RekindleError(
+                f"{self._places.store}: {error}", "`rekindle serve` sets a damaged store aside and rebuilds it"
+            ) from error

@@ -1,0 +1,95 @@
+"""Sessions as lists show them: from the daemon or, while none answers, from the store and the keepers' locks.
+
+Changes nothing, and starts no daemon. An agent is told no more here than the daemon would tell it. Light standard
+library only, but for one session with everything.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+from rekindle.app.session_names import meant
+from rekindle.core.inside import harmless
+from rekindle.ports.daemon import DaemonSilent, NoDaemon
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rekindle.ports.ancestry import Ancestry
+    from rekindle.ports.daemon import Daemon
+    from rekindle.ports.kept_sessions import KeptSessions
+
+    #: A session in short, with the keys of `rekindle.core.session.listing.Listed` and the columns of the store.
+    Row = dict[str, Any]
+
+_COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at")
+
+
+class SessionList:
+    """The user's sessions, as far as they can be told just now."""
+
+    def __init__(self, daemon: Daemon, kept: KeptSessions, ancestry: Ancestry) -> None:
+        self._daemon = daemon
+        self._kept = kept
+        self._ancestry = ancestry
+
+    def listed(self) -> tuple[list[Row], str]:
+        """All sessions, and a sentence about a daemon that runs and does not answer; empty otherwise."""
+        if self._daemon.is_served():
+            try:
+                return list(self._daemon.ask("list", start=False)["sessions"]), ""
+            except NoDaemon:
+                return self.offline(), ""  # it is about to come or to go
+            except DaemonSilent as error:
+                told = f"{error.message}. This list is from the store, as it was last written ({error.hint})"
+                return self.offline(), told
+        return self.offline(), ""
+
+    def rows(self) -> list[Row]:
+        """All sessions."""
+        return self.listed()[0]
+
+    def meant(self, prefix: str) -> str:
+        """The session that an id, or the beginning of one, means. Raises NoSuchSession."""
+        return meant([row["id"] for row in self.rows()], prefix)
+
+    def row(self, prefix: str) -> Row:
+        """The same, with what a list says of it."""
+        found = {row["id"]: row for row in self.rows()}
+        return found[meant(found, prefix)]
+
+    def offline(self) -> list[Row]:
+        """All sessions by the store alone. An agent whose lock is held is alive, whatever the store says."""
+        found = []
+        for row in self._kept.rows():
+            alive = self._kept.is_alive(row["id"])
+            shown = {key: row[key] for key in _COLUMNS}
+            listed = json.loads(row["if_alive"] if alive else row["if_dead"])
+            until = listed["waits_until"]
+            listed["waits_until"] = until if alive and until is not None and until > time.time() else None
+            found.append({**shown, **listed})
+        return [harmless(row) for row in found] if found and self._ancestry.is_inside() else found
+
+    def shown(self, prefix: str) -> Row:
+        """One session with everything, from the daemon or, while none runs, from the store. Starts nothing."""
+        if self._daemon.is_served():
+            try:
+                return self._daemon.ask("show", start=False, session=prefix)
+            except NoDaemon:
+                pass  # it is about to come or to go
+        return self._shown_offline(prefix)
+
+    def _shown_offline(self, prefix: str) -> Row:
+        import msgspec
+
+        from rekindle.app.session_view import find, shown
+        from rekindle.core.session.state import Session
+        from rekindle.core.session.status import presumed_dead
+
+        session = find((msgspec.json.decode(body, type=Session) for body in self._kept.bodies()), prefix)
+        alive = self._kept.is_alive(session.id)
+        session = session if alive else presumed_dead(session)
+        about = shown(session, time.time(), alive=alive, seen_seconds_ago=None, served=False)
+        return {**about, "session": msgspec.to_builtins(session)}

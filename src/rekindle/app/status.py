@@ -1,0 +1,79 @@
+"""What is interrupted here, and what of the user's sessions somebody has to know of.
+
+Runs as often as `git status`. Light standard library only: no typing, no msgspec.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rekindle.app.session_list import SessionList
+    from rekindle.ports.glance import Glance, Summary
+    from rekindle.ports.kept_sessions import KeptSessions
+
+
+class Status:
+    """The status of a repository and of the user's sessions. `unasked` is about a daemon that does not answer."""
+
+    __slots__ = ("branch", "feature", "features", "in_repository", "progress", "root", "sessions", "unasked")
+
+    def __init__(self, sessions: list[dict[str, Any]], unasked: str) -> None:
+        self.sessions = sessions
+        self.unasked = unasked
+        self.in_repository = False
+        self.root = ""
+        self.branch: str | None = None
+        self.feature: str | None = None
+        self.progress = ""
+        self.features: dict[str, Summary] = {}
+
+    def apart(self) -> list[dict[str, Any]]:
+        """The sessions that do not come back with an interrupted feature of this repository."""
+        return [one for one in self.sessions if not self._comes_with_its_feature(one)]
+
+    def _comes_with_its_feature(self, session: dict[str, Any]) -> bool:
+        known = self.features.get(session["feature"] or "")
+        return bool(known and known.get("interrupted_sids")) and session["cwd"].startswith(self.root + os.sep)
+
+
+class StatusHere:
+    """Tells the status around the current folder."""
+
+    def __init__(
+        self, look: Callable[[], Glance | None], kept: KeptSessions, sessions: Callable[[], SessionList]
+    ) -> None:
+        self._look = look
+        self._kept = kept
+        self._sessions = sessions
+
+    def status(self) -> Status:
+        """The features of the repository here, if there is one, and the user's sessions."""
+        here = self._look()
+        found = Status(*(self._sessions().listed() if self._kept.is_there() else ([], "")))
+        if here is not None:
+            found.in_repository = True
+            found.root = here.repository.root
+            found.branch = here.repository.branch
+            found.feature = here.repository.feature
+            found.progress = here.progress
+            found.features = _features(here)
+        return found
+
+
+def _features(here: Glance) -> dict[str, Summary]:
+    """Every feature with its summary and who holds it."""
+    features = {}
+    for name, found in here.summaries().items():
+        holder = here.owner(name) if found.get("interrupted_sids") else None
+        if holder is not None and holder.sid in found["interrupted_sids"]:
+            found = here.analysed(name, holder.sid)
+            found["owner"] = {"sid": holder.sid, "pid": holder.pid, "state": holder.verdict}
+        if found.get("interrupted_sids"):
+            found["is_foreign"] = here.is_foreign(name)
+        features[name] = found
+    return features

@@ -1,0 +1,46 @@
+"""The sessions as they lie in the store and in their folders, read without the daemon and next to one that writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+
+class KeptSessions(Protocol):
+    """Reads only. Raises RekindleError for a store that cannot be read; without a store there are no sessions."""
+
+    def is_there(self) -> bool:
+        """Whether there is a store."""
+        ...
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The sessions, oldest first: columns of the store, with what a list says if its agent lives, and if not."""
+        ...
+
+    def bodies(self) -> list[str]:
+        """The sessions as the store keeps them, whole, oldest first."""
+        ...
+
+    def facts(self, session: str) -> list[str]:
+        """The facts of a session as JSON texts, oldest first."""
+        ...
+
+    def is_alive(self, session: str) -> bool:
+        """Whether somebody holds the session's lock: its keeper lives, whatever the store says."""
+        ...
+
+    def has_keeper(self, session: str, attempt: int) -> bool:
+        """Whether the keeper of this attempt lives."""
+        ...
+
+    def begun(self, session: str) -> Mapping[str, Any]:
+        """What was written down when the session was begun; nothing where that is gone."""
+        ...
+
+    def environment(self, session: str) -> Mapping[str, str] | None:
+        """The environment that the session's agent gets; None where it is gone."""
+        ...
+
+    def folder(self, session: str) -> str:
+        """Where the session's files are, or were."""
+        ...
