@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rekindle.agents.base import observation as o
-from rekindle.agents.base.dialect import Dialect, fold
-from rekindle.agents.base.framing import Framer
+from rekindle.agents.base.dialect import Dialect
 from rekindle.agents.registry import AGENTS
+from tests.spooled import understood
 
 FOLDER = Path(__file__).parent / "acp"
 RECORDED = sorted(one.name for one in FOLDER.iterdir() if one.is_dir())
@@ -25,9 +25,9 @@ def told(agent: str, case: str, generation: int = 1) -> tuple[Dialect, list[o.Ob
     """A recording folded as the daemon folds the two spools of a keeper."""
     sent = [json.loads(line) for line in (FOLDER / agent / f"{case}.sent.jsonl").read_text().splitlines()]
     records = [(str(one["id"]), json.dumps(one).encode()) for one in sent if "id" in one]
-    lines = Framer().feed((FOLDER / agent / f"{case}.received.jsonl").read_bytes())
+    received = (FOLDER / agent / f"{case}.received.jsonl").read_bytes()
     dialect = AGENTS[agent].dialect(generation, "/place/work", None)
-    return dialect, [one for _, seen in fold(dialect, records, lines) for one in seen]
+    return dialect, understood(dialect, records, received)
 
 
 def errors() -> list[tuple[str, str]]:

@@ -14,9 +14,10 @@ from rekindle.agents.acp import messages
 from rekindle.agents.acp.decoding import Request, Response, decode
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.base import fields
-from rekindle.agents.base.dialect import OpenState, Outgoing, fold
+from rekindle.agents.base.dialect import OpenState, Outgoing
 from rekindle.agents.base.framing import Framer, Line
 from tests.acp_conversations import GENERATION, Received, Sent, Step, feed, golden_names, live, read_golden
+from tests.spooled import understood
 
 TOKENS = st.sampled_from(["s-1", "s-2"])
 TOOLS = st.sampled_from(["t1", "t2", "t3"])
@@ -28,8 +29,7 @@ def folded(steps: tuple[Step, ...], generation: int = GENERATION) -> OpenState:
     wire = AcpDialect(generation, "/w")
     records = [(step.message_id, step.line) for step in steps if isinstance(step, Sent)]
     out = b"".join(step.line + b"\n" for step in steps if isinstance(step, Received))
-    for _ in fold(wire, records, Framer().feed(out)):
-        pass
+    understood(wire, records, out)
     return wire.open
 
 
@@ -196,11 +196,11 @@ def test_a_spool_that_is_torn_at_any_byte_gives_the_state_of_its_whole_lines(nam
             done = b"".join(one.line + b"\n" for one in before if isinstance(one, Received))
             for size in range(len(step.line) + 1):
                 wire = AcpDialect(GENERATION, "/w")
-                framer = Framer()
-                lines = framer.feed(done + step.line[:size])
-                for _ in fold(wire, [(one.message_id, one.line) for one in before if isinstance(one, Sent)], lines):
-                    pass
+                sent = [(one.message_id, one.line) for one in before if isinstance(one, Sent)]
+                understood(wire, sent, done + step.line[:size])
                 assert wire.open == whole
+                framer = Framer()
+                framer.feed(done + step.line[:size])
                 assert framer.line_start == len(done)
         before.append(step)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters.session_folder.conversation import Entry, as_turns
+from rekindle.agents.base.conversation import Entry, as_turns
 from rekindle.core.session.history import MOST_OF_ALL, TITLE, Turn, request_of, with_history
 
 SOME = [

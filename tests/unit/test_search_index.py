@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from rekindle.adapters.search.documents import LONGEST, documents
 from rekindle.adapters.search.index import SearchFailed, SearchIndex
-from rekindle.adapters.session_folder.conversation import Conversation, Entry
+from rekindle.adapters.session_folder.conversation import Conversation
+from rekindle.agents.base.conversation import Entry
 from rekindle.core.masking import Masker
 from rekindle.core.search import CLOSE, OPEN, expression, hit, searchable
 from rekindle.keeper.input_records import InputRecord

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.agents.base.dialect import Awaited, fold
-from rekindle.agents.base.framing import Framer
+from rekindle.agents.base.dialect import Awaited
 from rekindle.agents.base.observation import OpenTool
 from rekindle.agents.base.terminal import (
     ESCAPE,
@@ -30,6 +29,7 @@ from rekindle.core.session.state import Session
 from rekindle.ports.keepers import Sent
 from rekindle.runtime.talk import Talk
 from tests.sessions import folded
+from tests.spooled import understood
 
 TOOL = OpenTool(tool_id="t", title="make", kind="execute", paths=(), status="pending")
 
@@ -90,7 +90,7 @@ def test_escapes_are_too_far_apart_to_be_one_key_and_a_long_text_gets_more_time(
 @given(st.binary())
 def test_any_bytes_can_be_on_the_screen(screen: bytes) -> None:
     wire = TerminalDialect(1, "/w", "token")
-    assert all(seen == [] for _, seen in fold(wire, [("1-p-enter", b"\r")], Framer().feed(screen)))
+    assert understood(wire, [("1-p-enter", b"\r")], screen) == []
     assert wire.was_sent("1-p-enter")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
+from rekindle.agents.base.exchange import SpooledMessage
 from rekindle.ports.errors import RekindleError
 
 
@@ -81,13 +82,7 @@ class Lost:
     bytes: int
 
 
-@dataclass(frozen=True)
-class Sent:
-    """A message that is in the attempt's input spool already."""
-
-    number: int
-    id: str
-    payload: bytes
+Sent: TypeAlias = SpooledMessage
 
 
 class Keepers(Protocol):

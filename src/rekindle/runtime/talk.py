@@ -5,7 +5,6 @@ The whole spool may be fed again by the next daemon: the facts that come of it a
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -14,8 +13,8 @@ from msgspec.structs import replace
 from rekindle.agents.base import fields
 from rekindle.agents.base import observation as o
 from rekindle.agents.base.booking import Replayed, as_fact
-from rekindle.agents.base.dialect import Awaited, OpenState, Outgoing, fold
-from rekindle.agents.base.framing import Framer, Line
+from rekindle.agents.base.dialect import Awaited, OpenState, Outgoing
+from rekindle.agents.base.exchange import Exchange, Exchanged, Prompted, SpooledMessage
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.observation import OpenTool
 from rekindle.agents.base.terminal import QUIET_SECONDS, READY_SECONDS, UNSEEN_SECONDS
@@ -27,7 +26,7 @@ from rekindle.core.session.history import Turn
 from rekindle.core.session.marks import mark, marks
 from rekindle.core.session.permission import Allow, Ask, Deny, Mode, decide
 from rekindle.core.session.state import Prompt, Session
-from rekindle.ports.keepers import Ended, Sent
+from rekindle.ports.keepers import Ended
 
 Resolve = Callable[[str, Iterable[str]], list[str]]
 
@@ -59,7 +58,7 @@ class Talk:
         self.kind = kind
         self.token = token
         self.wire = kind.dialect(attempt, session.cwd, token)
-        self._framer = Framer()
+        self._exchange = Exchange(self.wire)
         self._replayed = Replayed()
         self._compactions = 0
         self._is_working = False
@@ -78,53 +77,47 @@ class Talk:
     @property
     def offset(self) -> int:
         """Where the next bytes have to come from."""
-        return self._framer.offset
+        return self._exchange.offset
 
     def open(self, how: f.How, token: str | None) -> list[Outgoing]:
         """Ask for the conversation to be opened; what has been said already is not said again by the keeper."""
         self._how = how
         return self.wire.begin(how, token)
 
-    def rebuild(self, records: list[Sent], data: bytes) -> Step:
+    def rebuild(self, records: Iterable[SpooledMessage], data: bytes) -> Step:
         """Take in both spools after the fact. Callbacks that were answered are not asked for again.
 
         A prompt that is in the input spool was sent, even if the daemon that sent it did not live to write that down.
         """
         step = Step()
         self.wire.showed(data)
-        prompts = deque(record for record in records if self.wire.prompt_in(record.id, record.payload) is not None)
-        pairs = [(record.id, record.payload) for record in records]
-        for _, seen in fold(self.wire, pairs, self._framer.feed(data)):
-            self._note_sent(prompts, step)
-            for one in seen:
-                self._take(one, step)
-        self._note_sent(prompts, step)
+        self._exchange.sent(records)
+        self._follow(self._exchange.heard(data), step)
+        self._follow(self._exchange.settle(), step)
         state = self.wire.open
         step.callbacks = [one for one in state.unanswered if isinstance(one, o.CallbackAsked)]
         step.outgoing.clear()
         return step
-
-    def _note_sent(self, prompts: deque[Sent], step: Step) -> None:
-        while prompts and self.wire.was_sent(prompts[0].id):
-            record = prompts.popleft()
-            name, text = self.wire.prompt_in(record.id, record.payload) or ("", "")
-            step.facts.append(
-                f.PromptSent(at=self._clock(), attempt=self.attempt, prompt=name, message=record.number, text=text)
-            )
 
     def feed(self, data: bytes) -> Step:
         """Take in what the agent wrote."""
         step = Step()
         self._heard_at = max(self._heard_at, self._clock())
         self.wire.showed(data)
-        for framed in self._framer.feed(data):
-            if isinstance(framed, Line):
-                seen = self.wire.received(framed.data)
-            else:
-                seen = self.wire.oversized(framed)
-            for one in seen:
-                self._take(one, step)
+        self._follow(self._exchange.heard(data), step)
         return step
+
+    def _follow(self, exchanged: Iterable[Exchanged], step: Step) -> None:
+        for one in exchanged:
+            if isinstance(one, Prompted):
+                step.facts.append(
+                    f.PromptSent(
+                        at=self._clock(), attempt=self.attempt, prompt=one.prompt, message=one.message, text=one.text
+                    )
+                )
+                continue
+            for seen in one.seen:
+                self._take(seen, step)
 
     def is_quiet(self) -> bool:
         """Whether a terminal shows nothing new."""
@@ -189,13 +182,11 @@ class Talk:
         """What the agent has shown of its past."""
         return self._replayed.turns
 
-    def catch_up(self, records: Iterable[Sent]) -> list[AnyFact]:
+    def catch_up(self, records: Iterable[SpooledMessage]) -> list[AnyFact]:
         """Prompts that are in the input spool although nobody lived to acknowledge them."""
         step = Step()
-        unknown = [record for record in records if not self.wire.was_sent(record.id)]
-        for record in unknown:
-            self.wire.sent(record.id, record.payload)
-        self._note_sent(deque(one for one in unknown if self.wire.prompt_in(one.id, one.payload) is not None), step)
+        self._exchange.sent(record for record in records if not self.wire.was_sent(record.id))
+        self._follow(self._exchange.settle(), step)
         return step.facts
 
     def ended(self, ended: Ended, session: Session, record: Record | None = None) -> f.Exited:

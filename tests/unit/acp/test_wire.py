@@ -13,8 +13,7 @@ import pytest
 from rekindle.agents.acp import messages
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.acp.segment import MOST_SAID
-from rekindle.agents.base.dialect import Outgoing, fold
-from rekindle.agents.base.framing import Framer
+from rekindle.agents.base.dialect import Outgoing
 from rekindle.agents.base.observation import (
     CallbackAsked,
     Compacted,
@@ -32,6 +31,7 @@ from rekindle.agents.base.observation import (
     UserReplayed,
 )
 from tests.acp_conversations import golden_names, live, plain, read_golden
+from tests.spooled import understood
 
 
 @pytest.mark.parametrize("name", golden_names())
@@ -77,7 +77,7 @@ class Talk:
             heard += self.wire.received(line.removesuffix(b"\n"))
         # What a daemon would get that starts just now:
         again = AcpDialect(1, "/w")
-        afterwards = [one for _, told in fold(again, self.records, Framer().feed(self.out)) for one in told]
+        afterwards = understood(again, self.records, self.out)
         assert again.open == self.wire.open
         assert afterwards[-len(heard) :] == heard
         return heard

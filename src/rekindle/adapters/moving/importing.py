@@ -22,7 +22,7 @@ from rekindle import files
 from rekindle.adapters.moving import archive, bundle
 from rekindle.adapters.session_folder import handovers
 from rekindle.adapters.session_folder.rebuild import IMPORTED_FILE
-from rekindle.adapters.session_folder.spools import read_conversation
+from rekindle.adapters.session_folder.spools import read_account
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
 from rekindle.agents.base.places import record_place
 from rekindle.agents.registry import AGENTS, DEFAULT
@@ -174,7 +174,7 @@ def _cut(folder: str, session: Session) -> Cut:
     if turn is None or attempt is None:
         return Cut()
     kind = AGENTS.get(session.agent, AGENTS[DEFAULT])
-    talk = read_conversation(os.path.join(folder, str(attempt.number)), attempt.number, kind, session.changed_at)
+    talk = read_account(os.path.join(folder, str(attempt.number)), attempt.number, kind, session.changed_at)
     if talk.turn is None:
         return Cut(delivered="yes")
     return Cut(said=talk.turn.said, tools=talk.turn.tools, delivered="yes")

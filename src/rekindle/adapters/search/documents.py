@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rekindle.adapters.session_folder.conversation import Entry
+from rekindle.agents.base.conversation import Entry
 from rekindle.core.masking import Masker
 
 #: Longer ones are cut into several, so that a snippet of a huge output is found as fast as of a short one.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rekindle.adapters.session_folder import handovers
-from rekindle.adapters.session_folder.spools import Conversation, read_conversation
+from rekindle.adapters.session_folder.spools import read_account
+from rekindle.agents.base.account import Account
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import in_terminal
 from rekindle.agents.registry import AGENTS, DEFAULT
@@ -30,7 +31,7 @@ class Evidence:
     spec: Spec | None
     identity: Identity | None
     exit: ExitRecord | None
-    talk: Conversation
+    talk: Account
     at: float
 
 
@@ -62,7 +63,7 @@ def read_attempts(folder: Path, created: Created, report: list[str]) -> list[Evi
             report.append(f"Session {folder.name}, attempt {number} is left out: its files cannot be read ({error}).")
             continue
         at = identity.started_at if identity is not None else at
-        talk = read_conversation(place, number, kind, at) if identity is not None else Conversation()
+        talk = read_account(place, number, kind, at) if identity is not None else Account()
         report += [f"Session {folder.name}, attempt {number}: {problem}." for problem in talk.problems]
         found.append(Evidence(number, kind, place, spec, identity, record, talk, at))
     return found
@@ -95,12 +96,12 @@ def infer_tokens(session: Session, attempts: list[Evidence], report: list[str]) 
             if before is not None and before.identity is not None and _may_have_opened(before.talk):
                 before.talk.token = asked
             elif one.number > (before.number if before is not None else newest) + 1:
-                talk = Conversation(token=asked)
+                talk = Account(token=asked)
                 attempts.insert(index, Evidence(one.number - 1, one.kind, "", None, None, None, talk, one.at))
             else:
                 report.append(f"Session {session.id}: who opened the conversation {asked} cannot be told.")
         opened |= {one.talk.token, asked}
 
 
-def _may_have_opened(talk: Conversation) -> bool:
+def _may_have_opened(talk: Account) -> bool:
     return talk.token is None and talk.refused is None

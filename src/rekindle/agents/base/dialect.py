@@ -5,13 +5,12 @@ A dialect is sans-IO. A daemon folds while it works, the next one folds the file
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from rekindle.agents.base.framing import Framed, Line, Oversized
+from rekindle.agents.base.framing import Oversized
 from rekindle.agents.base.observation import (
     CallbackAsked,
     How,
@@ -190,25 +189,3 @@ class SpeaksInLines:
     def silence(self, seconds: float, turn: Awaited | None, record: Record | None) -> Silence:
         """It says when it is ready, and when a turn is over."""
         return "nothing"
-
-
-def fold(
-    dialect: Dialect, records: Iterable[tuple[str, bytes]], lines: Iterable[Framed]
-) -> Iterator[tuple[Framed, list[Observation]]]:
-    """Feed a dialect with (message id, payload) of the input spool and the lines of the output spool.
-
-    Nobody wrote down how the two lay to one another in time, so a message is sent as soon as it can have been.
-    Gives each line with what it told, so that a caller can leave out what it knew already; it must be read to its end.
-    """
-    waiting = deque(records)
-    for line in lines:
-        while waiting and dialect.is_due(*waiting[0]):
-            dialect.sent(*waiting.popleft())
-        if not isinstance(line, Line):
-            yield line, dialect.oversized(line)
-            continue
-        for _ in range(dialect.needed(line.data, waiting) if waiting else 0):
-            dialect.sent(*waiting.popleft())
-        yield line, dialect.received(line.data)
-    while waiting:
-        dialect.sent(*waiting.popleft())

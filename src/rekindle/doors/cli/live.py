@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from rekindle.adapters.session_folder.conversation import Conversation, Entry
+from rekindle.adapters.session_folder.conversation import Conversation
+from rekindle.agents.base.conversation import Entry
 from rekindle.core.terminal_text import printable
 
 _PAUSE = 0.1

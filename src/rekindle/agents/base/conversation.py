@@ -1,0 +1,118 @@
+"""A conversation as a typed stream of entries, and what is told of it: turns, the agent's words, the last turn. Pure.
+
+Logs, search, histories, reviewers' verdicts and archives all see the entries that are made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from rekindle.agents.base import observation as o
+from rekindle.agents.base.exchange import Exchanged, Prompted
+from rekindle.core.session.history import Turn
+from rekindle.core.session.prompt_ids import task_in
+from rekindle.core.session.state import OURS
+
+Kind = Literal[
+    "prompt", "told", "said", "thought", "tool", "tool_done", "plan", "question", "end", "error", "attempt", "note"
+]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that was said or done. `call` tells which tool call a result belongs to."""
+
+    kind: Kind
+    text: str
+    attempt: int
+    call: str = ""
+
+
+def entries(exchanged: Exchanged, attempt: int) -> list[Entry]:
+    """What a step of an exchange shows; `told` is a prompt of rekindle's own."""
+    if isinstance(exchanged, Prompted):
+        return [Entry("told" if task_in(exchanged.prompt) else "prompt", exchanged.text, attempt)]
+    return [entry for seen in exchanged.seen if (entry := _entry(seen, attempt)) is not None]
+
+
+def beginning(attempt: int) -> list[Entry]:
+    """What stands in front of an attempt: nothing in front of the first one."""
+    return [Entry("attempt", f"attempt {attempt}", attempt)] if attempt > 1 else []
+
+
+def cut_off(attempt: int, how: str) -> Entry:
+    """What stands behind an attempt that ended in the middle of a turn."""
+    return Entry("note", f"the agent was cut off in the middle of its turn ({how})", attempt)
+
+
+def as_turns(shown: Iterable[Entry]) -> list[Turn]:
+    """What was said and done. Thoughts and notes are nobody's words."""
+    found: list[Turn] = []
+    names: dict[tuple[int, str], str] = {}
+    speaking = 0  # the attempt whose words come in pieces right now
+    for entry in shown:
+        if entry.kind == "said" and speaking == entry.attempt:
+            found[-1] = Turn("assistant", found[-1].text + entry.text)
+            continue
+        speaking = entry.attempt if entry.kind == "said" else 0
+        match entry.kind:
+            case "prompt":
+                found.append(Turn("user", entry.text))
+            case "told":
+                found.append(Turn("user", entry.text, OURS))
+            case "said":
+                found.append(Turn("assistant", entry.text))
+            case "tool":
+                names[entry.attempt, entry.call] = entry.text
+                found.append(Turn("tool_call", name=entry.text))
+            case "tool_done":
+                found.append(Turn("tool_result", entry.text, names.get((entry.attempt, entry.call), "")))
+    return found
+
+
+def said(shown: Iterable[Entry]) -> str:
+    """All words of the agent's."""
+    return "".join(entry.text for entry in shown if entry.kind == "said")
+
+
+def last_turns(shown: Iterable[Entry]) -> dict[int, str]:
+    """What the agent said in the last turn of each attempt."""
+    found: dict[int, str] = {}
+    for entry in shown:
+        if entry.kind in ("prompt", "told"):
+            found[entry.attempt] = ""
+        elif entry.kind == "said":
+            found[entry.attempt] = found.get(entry.attempt, "") + entry.text
+    return found
+
+
+def _entry(seen: o.Observation, attempt: int) -> Entry | None:
+    match seen:
+        case o.Said(replay=False):
+            return Entry("thought" if seen.thought else "said", seen.text, attempt)
+        case o.ToolStarted(replay=False):
+            return Entry("tool", seen.title, attempt, seen.tool_id)
+        case o.ToolChanged(replay=False) if seen.status in ("completed", "failed"):
+            output = f": {seen.output}" if seen.output else ""
+            return Entry("tool_done", f"{seen.status}{output}", attempt, seen.tool_id)
+        case o.PlanShown(replay=False):
+            return Entry("plan", "\n".join(f"[{one.status}] {one.content}" for one in seen.entries), attempt)
+        case o.PermissionAsked():
+            return Entry("question", seen.title, attempt)
+        case o.TurnFinished():
+            return Entry("end", seen.stop_reason, attempt)
+        case o.TurnFailed():
+            return Entry("error", f"{seen.error_class}: {seen.message}", attempt)
+        case o.OpenRefused():
+            return Entry("error", f"the conversation was not opened: {seen.message}", attempt)
+        case o.Retrying():
+            told = f"{seen.why}: the agent tries again in {seen.seconds:g} s ({seen.attempt} of {seen.of})"
+            return Entry("note", told, attempt)
+        case o.Compacted():
+            return Entry("note", f"the agent has compacted its conversation ({seen.why or 'by itself'})", attempt)
+        case o.Noise():
+            return Entry("note", f"{seen.reason}: {seen.excerpt}", attempt)
+        case _:
+            return None

@@ -1,0 +1,126 @@
+"""The two spools of one agent process as one exchange: every prompt of ours where it was given, every line behind it.
+
+Nobody wrote down how the two spools lay to one another in time. So a message counts as sent as soon as it can have
+been. Whoever reads spools reads them through here: live, after a crash, or years later.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+import msgspec
+
+from rekindle.agents.base.dialect import Dialect
+from rekindle.agents.base.framing import Framed, Framer, Line
+from rekindle.agents.base.observation import Observation
+
+
+class SpooledMessage(msgspec.Struct, frozen=True):
+    """A message of ours that is in the input spool. Numbers count from 1."""
+
+    number: int
+    id: str
+    payload: bytes
+
+
+class Prompted(msgspec.Struct, frozen=True):
+    """A prompt was given to the agent. `message` is its number in the input spool."""
+
+    message: int
+    prompt: str
+    text: str
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """One line of the agent's, and what it told."""
+
+    seen: list[Observation]
+
+
+Exchanged: TypeAlias = Prompted | Heard
+
+
+class Exchange:
+    """Feeds a dialect with both spools. What it gives has to be read step by step: the dialect is then just as far."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._framer = Framer()
+        self._waiting: deque[SpooledMessage] = deque()
+        self._pairs: deque[tuple[str, bytes]] = deque()  # the same, as the dialect wants them
+        self._held: list[Framed] = []
+        self._has_begun = self._is_placed = False
+        self.is_partial = False  # the beginning of the output was given back to the disk
+
+    @property
+    def offset(self) -> int:
+        """Where the next bytes of the output have to come from."""
+        return self._framer.offset
+
+    def skip(self, size: int) -> None:
+        """So many bytes of the output are not there any more. Only before any that are."""
+        assert not self._has_begun, "there is output already"
+        self._framer = Framer(self._framer.offset + size)
+        self.is_partial = self.is_partial or size > 0
+
+    def shortened(self, size: int) -> None:
+        """Somebody cut the output off behind so many bytes; what comes next is written there."""
+        self._framer = Framer(size)
+
+    def sent(self, messages: Iterable[SpooledMessage]) -> None:
+        """More of the input spool. Tell it before the output that can have come of it."""
+        for message in messages:
+            self._waiting.append(message)
+            self._pairs.append((message.id, message.payload))
+
+    def heard(self, data: bytes) -> Iterator[Exchanged]:
+        """More of the output spool."""
+        if not self._has_begun:  # what was given back reads as zeros
+            begun = data.lstrip(b"\0")
+            self.skip(len(data) - len(begun))
+            data, self._has_begun = begun, bool(begun)
+        for line in self._framer.feed(data):
+            if self._is_placed or not self.is_partial or not self._waiting:
+                self._is_placed = True
+                yield from self._take(line)
+                continue
+            self._held.append(line)
+            needed = self._needed(line)
+            if needed:
+                yield from self._place(needed - 1)
+
+    def settle(self, upto: int | None = None) -> Iterator[Exchanged]:
+        """All output is told that was there when message `upto` was (by default all): these were sent by now."""
+        if self.is_partial and not self._is_placed:
+            yield from self._place(sum(upto is None or one.number <= upto for one in self._waiting))
+        while self._waiting and (upto is None or self._waiting[0].number <= upto):
+            yield from self._send()
+
+    def _place(self, before: int) -> Iterator[Exchanged]:
+        """Of an output without its beginning: so many messages were sent, and answered, before what is left of it."""
+        self._is_placed = True
+        for _ in range(before):
+            yield from self._send()
+        held, self._held = self._held, []
+        for line in held:
+            yield from self._take(line)
+
+    def _take(self, line: Framed) -> Iterator[Exchanged]:
+        while self._pairs and self._dialect.is_due(*self._pairs[0]):
+            yield from self._send()
+        for _ in range(self._needed(line)):
+            yield from self._send()
+        yield Heard(self._dialect.received(line.data) if isinstance(line, Line) else self._dialect.oversized(line))
+
+    def _needed(self, line: Framed) -> int:
+        return self._dialect.needed(line.data, self._pairs) if self._pairs and isinstance(line, Line) else 0
+
+    def _send(self) -> Iterator[Prompted]:
+        message = self._waiting.popleft()
+        self._pairs.popleft()
+        self._dialect.sent(message.id, message.payload)
+        prompt = self._dialect.prompt_in(message.id, message.payload)
+        if prompt is not None:
+            yield Prompted(message.number, *prompt)
