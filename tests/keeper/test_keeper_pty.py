@@ -17,15 +17,6 @@ def test_the_agent_has_a_controlling_terminal_that_echoes(bench: Bench) -> None:
         assert status(client)["input"]["delivered_n"] == 1
 
 
-def test_resize_reaches_the_agent(bench: Bench) -> None:
-    script = "trap 'stty size < /dev/tty' WINCH; echo on; while :; do sleep 0.05; done"
-    session = bench.start(shell_agent(script), pty=True)
-    until(lambda: b"on" in session.out())
-    with session.client() as client:
-        client.resize(47, 123)
-        until(lambda: b"47 123" in session.out())
-
-
 def test_the_last_words_before_an_exit_are_kept(bench: Bench) -> None:
     session = bench.start(shell_agent("head -c 200000 /dev/zero | tr '\\0' x; echo; echo the end; exit 4"), pty=True)
     record = session.ended()

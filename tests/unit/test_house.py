@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,3 +43,17 @@ def test_outside_their_room_agents_are_known_by_what_all_of_them_answer() -> Non
             if asks and "Dialect" in ast.unparse(node):
                 found.add(f"{name} asks for a dialect")
     assert found == set()
+
+
+def test_what_is_not_imported_is_not_a_dependency() -> None:
+    project = tomllib.loads((SOURCE.parent.parent / "pyproject.toml").read_text())["project"]
+    names = {re.split(r"[<>=!~\[ ]", one)[0] for one in project["dependencies"]}
+    imported = {
+        (node.module or "" if isinstance(node, ast.ImportFrom) else alias.name).split(".")[0]
+        for _, tree in _modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    modules = {"agent-client-protocol": "acp"}
+    assert {name for name in names if modules.get(name, name) not in imported} == set()

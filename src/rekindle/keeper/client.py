@@ -57,9 +57,6 @@ class Client:
         answer = self.request({"op": "send", "id": prompt, "generation": given}, payload)
         return Sent(fields.integer(answer, "n"), fields.flag(answer, "duplicate"))
 
-    def close_stdin(self) -> None:
-        self.request({"op": "close_stdin"})
-
     def signal(self, name: str) -> None:
         """To the agent's process group."""
         self.request({"op": "signal", "name": name})
@@ -68,9 +65,6 @@ class Client:
         """Returns when the ending has begun; `wait_closed` waits for its end."""
         header: Header = {"op": "stop", "reason": reason}
         self.request(header if grace is None else {**header, "grace": grace})
-
-    def resize(self, rows: int, cols: int) -> None:
-        self.request({"op": "resize", "rows": rows, "cols": cols})
 
     def punch(self, upto: int) -> int:
         """Reclaim the blocks of `out` below this offset; returns up to where that was done."""

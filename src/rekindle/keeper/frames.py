@@ -49,11 +49,6 @@ class Decoder:
     def feed(self, data: bytes) -> None:
         self._buffer += data
 
-    @property
-    def buffered(self) -> int:
-        """Bytes of a frame that is not complete yet; not 0 at the end of a stream means torn."""
-        return len(self._buffer)
-
     def next_frame(self) -> Frame | None:
         if self._broken is not None:
             raise FrameError(self._broken)

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import select
-import signal
 import stat
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from dataclasses import dataclass, replace
 from rekindle.keeper import fields, lockfile
 from rekindle.keeper.errors import (
     ExecFailed,
-    KeeperGone,
     LockHeld,
     NoRoom,
     SpecError,
@@ -29,10 +27,9 @@ from rekindle.keeper.errors import (
     StartError,
     StartInDoubt,
 )  # fmt: skip
-from rekindle.keeper.identity import Identity, here, read_identity
+from rekindle.keeper.identity import Identity, read_identity
 from rekindle.keeper.leftovers import end_leftovers, find_leftovers
 from rekindle.keeper.outcome import ExitRecord, read_exit
-from rekindle.keeper.processes import send_signal
 from rekindle.keeper.progress import Progress, read_progress
 from rekindle.keeper.spec import LONGEST_SOCKET_PATH, Layout, Spec, check_spec, read_spec, write_spec
 
@@ -45,7 +42,6 @@ __all__ = [
     "end_leftovers",
     "find_leftovers",
     "is_alive",
-    "nudge",
     "owner_pid",
     "read_exit",
     "read_identity",
@@ -156,13 +152,6 @@ def wait_until_gone(lock: str, timeout: float) -> bool:
             return False
         time.sleep(0.01)
     return True
-
-
-def nudge(folder: str) -> None:
-    """Make a keeper look around at once, e.g. because its socket file is gone. Harmless at any time."""
-    identity = read_identity(folder)
-    if identity is None or identity.place != here() or not send_signal(identity.keeper, signal.SIGHUP):
-        raise KeeperGone(f"No keeper lives for {folder}. read_exit says how it ended.")
 
 
 def _check_socket_dir(path: str) -> None:

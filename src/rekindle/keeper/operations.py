@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from rekindle.keeper import fields
-from rekindle.keeper.agent import set_window
 from rekindle.keeper.doorway import Caller
 from rekindle.keeper.errors import Refused
 from rekindle.keeper.files import Files
@@ -69,11 +68,6 @@ class Operations:
                 return self._status()
             case "send":
                 return self._send(caller, header, frame.payload)
-            case "close_stdin":
-                self._check_owner(caller)
-                self._feed.close_when_empty()
-                self._control.feed_changed()
-                return {}
             case "signal":
                 self._check_owner(caller)
                 return self._signal(header)
@@ -82,9 +76,6 @@ class Operations:
                 grace = fields.number(header, "grace") if "grace" in header else self._spec.grace_seconds
                 self._control.stop(grace, fields.text(header, "reason"))
                 return {}
-            case "resize":
-                self._check_owner(caller)
-                return self._resize(header)
             case "punch":
                 self._check_owner(caller)
                 self._control.look()
@@ -133,7 +124,7 @@ class Operations:
                 "size": files.input.size,
                 "waiting_bytes": files.input.waiting_bytes,
                 "unread_bytes": self._feed.unread(),
-                "open": self._feed.accepts,
+                "open": self._feed.open,
             },
         }
 
@@ -150,7 +141,7 @@ class Operations:
             return {"n": known.n, "duplicate": True}
         if self._control.ending():
             raise refusal(Code.ENDING, "The agent is being ended. Send it to the next attempt.")
-        if not self._feed.accepts:
+        if not self._feed.open:
             raise refusal(Code.STDIN_CLOSED, "The agent's stdin is closed. Send it to the next attempt.")
         if spool.waiting_bytes + len(payload) > MOST_WAITING:
             raise refusal(Code.BACKLOG_FULL, "The agent does not read its input; too much waits already.")
@@ -172,13 +163,6 @@ class Operations:
             raise fields.FieldError(f"name must be a signal such as SIGINT, not {name!r}")
         if not self._control.signal_group(signal.Signals[name]):
             raise refusal(Code.NOT_RUNNING, "The agent has exited already.")
-        return {}
-
-    def _resize(self, header: Header) -> Header:
-        if not self._spec.pty:
-            raise refusal(Code.NO_PTY, "This agent has no terminal.")
-        rows, cols = (fields.integer(header, name, least=1, most=65535) for name in ("rows", "cols"))
-        set_window(self._feed.fd, rows, cols)
         return {}
 
     def _check_owner(self, caller: Caller) -> None:

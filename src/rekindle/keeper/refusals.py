@@ -18,7 +18,6 @@ class Code(Enum):
     FOREIGN_UID = "foreign_uid"
     HELLO_FIRST = "hello_first"
     ID_REUSED = "id_reused"
-    NO_PTY = "no_pty"
     NO_ROOM = "no_room"
     NOT_RUNNING = "not_running"
     OBSERVER = "observer"

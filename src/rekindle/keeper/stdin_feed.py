@@ -23,16 +23,11 @@ class StdinFeed:
         self._progress = progress
         self._terminal = terminal
         self._rest = memoryview(b"")
-        self._close_wanted = False
         self.open = True
 
     @property
     def wants_write(self) -> bool:
         return self.open and bool(self._spool.waiting)
-
-    @property
-    def accepts(self) -> bool:
-        return self.open and not self._close_wanted
 
     def pump(self) -> None:
         """Write as much as the agent takes now."""
@@ -54,13 +49,6 @@ class StdinFeed:
             if not self._rest:
                 self._spool.taken()
                 self._progress.update(delivered_n=message.n)
-        if self.open and self._close_wanted and not self._spool.waiting:
-            self._end()
-
-    def close_when_empty(self) -> None:
-        """EOF behind what was accepted already."""
-        self._close_wanted = True
-        self.pump()
 
     def close_now(self) -> None:
         """EOF at once: messages that wait stay undelivered, and the progress file says so."""

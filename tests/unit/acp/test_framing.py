@@ -16,14 +16,6 @@ def test_chunks_do_not_matter(size: int) -> None:
     assert lines == Framer().feed(DATA)
     assert [DATA[one.start : one.end] for one in lines] == [one.data + b"\n" for one in lines if isinstance(one, Line)]
     assert framer.offset == len(DATA)
-    assert DATA[framer.line_start :] == b"rest"
-
-
-def test_a_new_reader_goes_on_at_the_torn_line() -> None:
-    first = Framer()
-    seen = first.feed(DATA[:12])
-    second = Framer(first.line_start)
-    assert seen + second.feed(DATA[first.line_start :] + b"\n") == Framer().feed(DATA + b"\n")
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])

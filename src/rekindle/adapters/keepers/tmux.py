@@ -10,10 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rekindle.keeper.launch import OpenTerminal
 from rekindle.keeper.processes import ProcessId, is_running
 from rekindle.ports.errors import RekindleError
+
+if TYPE_CHECKING:
+    from libtmux import Server
 
 _ROWS, _COLUMNS = 40, 120
 #: What a program may expect of the terminal that tmux is.
@@ -51,7 +55,7 @@ class Terminals:
 
         def open_terminal(line: tuple[str, ...]) -> None:
             os.makedirs(os.path.dirname(self._socket), mode=0o700, exist_ok=True)
-            if self._ask("has-session", "-t", _target(session)) is not None:
+            if self._server().has_session(name(session)):
                 self._ask("kill-session", "-t", _target(session))
             size = ("-x", str(_COLUMNS), "-y", str(_ROWS))
             done = self._tell("new-session", "-d", "-s", name(session), *size, "-c", "/", "--", *line)
@@ -88,11 +92,14 @@ class Terminals:
         return (complaint or f"it exited with {code}") if code else ""
 
     def _run(self, words: tuple[str, ...]) -> tuple[int, list[str], str]:
+        done = self._server().cmd(*words)
+        return done.returncode or 0, list(done.stdout), " ".join(done.stderr)
+
+    def _server(self) -> Server:
         require()
         from libtmux import Server  # only those who have terminals pay for it
 
-        done = Server(socket_path=self._socket, config_file=os.devnull).cmd(*words)
-        return done.returncode or 0, list(done.stdout), " ".join(done.stderr)
+        return Server(socket_path=self._socket, config_file=os.devnull)
 
 
 def name(session: str) -> str:

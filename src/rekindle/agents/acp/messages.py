@@ -23,49 +23,34 @@ CLIENT_NAME: Final = "rekindle"
 _LONGEST_ID: Final = 512
 
 
-def initialize(
-    generation: int,
-    *,
-    read_files: bool = True,
-    write_files: bool = True,
-    terminal: bool = True,
-    version: str = "0",
-    extensions: Mapping[str, Any] | None = None,
-) -> Outgoing:
-    """The first message of an agent's life. The flags say which callbacks we serve; extensions are one agent's own."""
+def initialize(generation: int, *, extensions: Mapping[str, Any] | None = None) -> Outgoing:
+    """The first message of an agent's life: which callbacks we serve. Extensions are one agent's own."""
     params = {
         "protocolVersion": PROTOCOL_VERSION,
         "clientCapabilities": {
-            "fs": {"readTextFile": read_files, "writeTextFile": write_files},
-            "terminal": terminal,
+            "fs": {"readTextFile": True, "writeTextFile": True},
+            "terminal": True,
             **({"_meta": extensions} if extensions else {}),
         },
-        "clientInfo": {"name": CLIENT_NAME, "version": version},
+        "clientInfo": {"name": CLIENT_NAME, "version": "0"},
     }
     return _request(generation, "initialize", "initialize", params)
 
 
-def new_session(generation: int, cwd: str, *, nth: int = 1) -> Outgoing:
-    """`nth` makes a second try a message of its own, here and below; else the keeper takes it for a repetition."""
-    return _request(generation, _nth("new", nth), "session/new", {"cwd": cwd, "mcpServers": []})
+def new_session(generation: int, cwd: str) -> Outgoing:
+    return _request(generation, "new", "session/new", {"cwd": cwd, "mcpServers": []})
 
 
-def load_session(generation: int, token: str, cwd: str, *, nth: int = 1) -> Outgoing:
+def load_session(generation: int, token: str, cwd: str) -> Outgoing:
     """Open a conversation again; the agent replays it."""
     params = {"sessionId": token, "cwd": cwd, "mcpServers": []}
-    return _request(generation, _nth(f"load-{token}", nth), "session/load", params)
+    return _request(generation, f"load-{token}", "session/load", params)
 
 
-def resume_session(generation: int, token: str, cwd: str, *, nth: int = 1) -> Outgoing:
+def resume_session(generation: int, token: str, cwd: str) -> Outgoing:
     """Open a conversation again without a replay."""
     params = {"sessionId": token, "cwd": cwd, "mcpServers": []}
-    return _request(generation, _nth(f"resume-{token}", nth), "session/resume", params)
-
-
-def list_sessions(generation: int, *, cwd: str | None = None, cursor: str | None = None, nth: int = 1) -> Outgoing:
-    params = {key: value for key, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
-    key = "list" if cursor is None else f"list-{cursor}"
-    return _request(generation, _nth(key, nth), "session/list", params)
+    return _request(generation, f"resume-{token}", "session/resume", params)
 
 
 def prompt(generation: int, prompt_id: str, token: str, text: str) -> Outgoing:
@@ -119,10 +104,6 @@ def _request(generation: int, key: str, method: str, params: dict[str, Any]) -> 
 
 def _answer_id(generation: int, request_id: RequestId) -> str:
     return _id(generation, f"answer-{fields.key(request_id)}")
-
-
-def _nth(key: str, nth: int) -> str:
-    return key if nth == 1 else f"{nth}.{key}"
 
 
 def _id(generation: int, key: str) -> str:

@@ -24,13 +24,10 @@ from rekindle.agents.base.observation import (
     ConversationOpened,
     How,
     Initialized,
-    ListedSession,
-    ListRefused,
     Noise,
     Observation,
     OpenRefused,
     PermissionAsked,
-    SessionsListed,
     TurnFailed,
     TurnFinished,
     Unknown,
@@ -208,8 +205,6 @@ class Wire:
             return [self._opening(how, ours, response)]
         if ours.method == "initialize":
             return [self._initialize(response)]
-        if ours.method == "session/list":
-            return [_listed(response)]
         return [Noise(f"the answer to {name}, which needs none", excerpt(line))]
 
     @property
@@ -329,23 +324,6 @@ def _usage(given: object) -> Usage | None:
         output_tokens=tokens("outputTokens", "thoughtTokens"),
         cached_tokens=tokens("cachedReadTokens", "cachedWriteTokens"),
     )
-
-
-def _listed(response: Response) -> SessionsListed | ListRefused:
-    if response.failure is not None:
-        return ListRefused(response.failure.code, _words(response.failure))
-    result = fields.mapping(response.result)
-    sessions = (
-        ListedSession(
-            one["sessionId"],
-            fields.text(one.get("cwd")),
-            fields.optional_text(one.get("title")),
-            fields.optional_text(one.get("updatedAt")),
-        )
-        for one in fields.mappings(result.get("sessions"))
-        if isinstance(one.get("sessionId"), str)
-    )
-    return SessionsListed(tuple(sessions), fields.optional_text(result.get("nextCursor")))
 
 
 def _words(failure: Failure) -> str:

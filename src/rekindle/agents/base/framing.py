@@ -1,4 +1,4 @@
-"""Lines out of byte chunks, with the offset of each, so that a reader can go on where the last one stopped.
+"""Lines out of byte chunks, with the offset of each.
 
 A last line without its newline waits. A line over the limit is reported once it has ended and is not kept.
 """
@@ -43,11 +43,6 @@ class Framer:
     def offset(self) -> int:
         """Where the next chunk has to come from."""
         return self._offset
-
-    @property
-    def line_start(self) -> int:
-        """Where the unfinished line begins: a new reader starts here."""
-        return self._start
 
     def feed(self, chunk: bytes) -> list[Framed]:
         """The lines that this chunk completes, in order."""

@@ -65,25 +65,6 @@ class ConversationNamed(msgspec.Struct, frozen=True, tag=True):
     token: str
 
 
-class ListedSession(msgspec.Struct, frozen=True):
-    token: str
-    cwd: str
-    title: str | None
-    updated_at: str | None
-
-
-class SessionsListed(msgspec.Struct, frozen=True, tag=True):
-    """A page of the conversations that the agent knows; `next_cursor` asks for the next page."""
-
-    sessions: tuple[ListedSession, ...]
-    next_cursor: str | None
-
-
-class ListRefused(msgspec.Struct, frozen=True, tag=True):
-    code: int | None
-    message: str
-
-
 class UserReplayed(msgspec.Struct, frozen=True, tag=True):
     """A prompt of the past, repeated by the agent: it proves that the conversation is the same."""
 
@@ -220,8 +201,6 @@ Observation: TypeAlias = (
     | ConversationOpened
     | OpenRefused
     | ConversationNamed
-    | SessionsListed
-    | ListRefused
     | UserReplayed
     | UserEchoed
     | Said
