@@ -12,6 +12,7 @@ from rekindle.agents.base.exchange import Exchange, Heard, SpooledMessage
 from rekindle.agents.base.observation import Observation
 from rekindle.agents.claude.dialect import ClaudeDialect
 from rekindle.keeper.input_records import InputRecord
+from rekindle.keeper.outcome import EndedBy, ExitRecord, create_exit_file, write_exit
 
 
 def understood(dialect: Dialect, messages: Sequence[tuple[str, bytes]], out: bytes) -> list[Observation]:
@@ -28,6 +29,35 @@ def put_spools(attempt: Path, messages: Sequence[tuple[str, bytes]], out: bytes)
     records = (InputRecord(number, 1, name, line) for number, (name, line) in enumerate(messages, start=1))
     (attempt / "in").write_bytes(b"".join(record.encode() for record in records))
     (attempt / "out").write_bytes(out)
+
+
+def put_exit(attempt: Path, *, signal: str | None = None) -> None:
+    """The record of how an attempt ended."""
+    record = ExitRecord(
+        session=attempt.parent.name,
+        attempt=int(attempt.name),
+        generation=1,
+        ended_by=EndedBy.AGENT,
+        reason="",
+        code=0 if signal is None else None,
+        signal=signal,
+        written_by="keeper",
+        out_size=0,
+        err_size=0,
+        in_size=0,
+        spooled_n=0,
+        started_n=0,
+        delivered_n=0,
+        truncated_out=None,
+        truncated_err=None,
+        swept=(),
+        swept_count=0,
+        left=(),
+        started_at=1.0,
+        ended_at=2.0,
+        boot="boot",
+    )
+    write_exit(create_exit_file(str(attempt)), record)
 
 
 def put_beginning(folder: Path, agent: str, *, terminal: bool = False) -> None:

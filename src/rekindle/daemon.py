@@ -21,7 +21,7 @@ from pathlib import Path
 from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine import ancestry, daemon_log
-from rekindle.adapters.session_folder.conversation import said
+from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.snapshots.tree_snapshots import TreeSnapshots
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
@@ -29,6 +29,7 @@ from rekindle.adapters.sql_store.store import SqlStore
 from rekindle.adapters.vault.records import VaultRecords
 from rekindle.adapters.workplace.workplace import LocalWorkplace
 from rekindle.adapters.workspace.git_workspace import open_workspace
+from rekindle.agents.base.conversation import said
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.features import Features, Means
@@ -139,6 +140,7 @@ async def _serve_with(
         for sentence in rebuilt.report:
             log.warning("%s", sentence)
     keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
+    conversations = FolderConversations(places.sessions)
     workplace = LocalWorkplace(places.sessions, places.sockets)
     dialects = {name: kind.transcript for name, kind in AGENTS.items()}
     databases = {name: kind.database for name, kind in AGENTS.items() if kind.database is not None}
@@ -174,7 +176,7 @@ async def _serve_with(
             lambda cwd: open_workspace(environment, cwd),
             relocations.arrive,
             workplace.prepare,
-            lambda session: said(os.path.join(places.sessions, session)),
+            lambda session: said(conversations.read(session)),
             AGENTS,
             DEFAULT,
         )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rekindle.app.tracking import Tracking
     from rekindle.places import Places
     from rekindle.ports.ancestry import Ancestry
+    from rekindle.ports.conversations import Conversations
     from rekindle.ports.daemon import Daemon
     from rekindle.ports.journal_files import JournalFiles
     from rekindle.ports.kept_sessions import KeptSessions
@@ -82,6 +83,11 @@ class Wired(UseCases):
         from rekindle.app.session_list import SessionList
 
         return SessionList(self.daemon(), self._kept(), self.ancestry())
+
+    def conversations(self) -> Conversations:
+        from rekindle.adapters.session_folder.conversation import FolderConversations
+
+        return FolderConversations(self._places().sessions)
 
     def status(self) -> StatusHere:
         from rekindle.app.status import StatusHere

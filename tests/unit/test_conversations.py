@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rekindle.adapters.session_folder.conversation import Conversation
+from rekindle.adapters.session_folder.conversation import FolderConversation
 from tests.spooled import ClaudeTalk, put_beginning, put_spools
 
 
@@ -17,7 +17,11 @@ def test_a_prompt_stands_before_its_answer_where_the_end_of_the_turn_before_is_l
     del talk.lines[ends[0]]
     put_beginning(tmp_path / "s1", "claude")
     put_spools(tmp_path / "s1" / "1", talk.sent, b"".join(talk.lines))
-    read = [(one.kind, one.text) for one in Conversation(str(tmp_path / "s1")).poll() if one.kind in ("prompt", "said")]
+    read = [
+        (one.kind, one.text)
+        for one in FolderConversation(str(tmp_path / "s1")).poll()
+        if one.kind in ("prompt", "said")
+    ]
     assert read == [
         ("prompt", "one"),
         ("said", "first"),

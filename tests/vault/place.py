@@ -9,8 +9,8 @@ from rekindle.adapters.vault import retention
 from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
-from rekindle.keeper.outcome import EndedBy, ExitRecord, create_exit_file, write_exit
 from tests.sessions import created, folded
+from tests.spooled import put_exit
 
 DAYS = 86400.0
 NOW = 1000 * DAYS
@@ -39,7 +39,7 @@ class Place:
         (self.attempt / "in").write_bytes(b"")
         (self.attempt / "spec.json").write_text(_spec(self.attempt))
         if ended:
-            write_exit(create_exit_file(str(self.attempt)), _EXIT)
+            put_exit(self.attempt)
 
     def copy(self) -> None:
         with Vault(str(self.vault), "s1") as vault:
@@ -61,10 +61,3 @@ def _spec(folder: Path) -> str:
         "grace_seconds": 1.0, "reserve_bytes": 65536, "background": "end", "socket": "",
     }  # fmt: skip
     return json.dumps(value)
-
-
-_EXIT = ExitRecord(
-    session="s1", attempt=1, generation=1, ended_by=EndedBy.AGENT, reason="", code=0, signal=None, written_by="keeper",
-    out_size=0, err_size=0, in_size=0, spooled_n=0, started_n=0, delivered_n=0, truncated_out=None, truncated_err=None,
-    swept=(), swept_count=0, left=(), started_at=1.0, ended_at=2.0, boot="b",
-)  # fmt: skip

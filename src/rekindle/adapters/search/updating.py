@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rekindle.adapters.search.documents import Document, digest, documents
-from rekindle.adapters.session_folder.conversation import Conversation, Extent, attempts_in, extent
+from rekindle.adapters.session_folder.conversation import Extent, FolderConversation, attempts_in, extent
 from rekindle.core.masking import Masker
 from rekindle.core.search import searchable
 
@@ -83,7 +83,7 @@ class Update:
         }
         ended = {number for number in known if known[number].ended}
         if changed:
-            conversation = Conversation(folder, skip=extents.keys() - changed.keys())
+            conversation = FolderConversation(folder, changed.keys())
             entries = conversation.poll()
             ended |= conversation.ended
         after = look if extents.keys() <= ended and look < self._now - _TICK else _LOOK_AGAIN

@@ -17,18 +17,15 @@ from rekindle.agents.base.conversation import Entry
 from rekindle.agents.base.dialect import Dialect
 from rekindle.agents.base.terminal import in_terminal
 from rekindle.agents.registry import AGENTS, DEFAULT
-from rekindle.core.session.history import Turn
 from rekindle.keeper import launch
 
 
-class Conversation:
-    """Reads what is there, and on the next `poll` what has come since. Attempts in `skip` are not read at all."""
+class FolderConversation:
+    """Reads what is there, and on the next `poll` what has come since. With `attempts`, only these are read."""
 
-    def __init__(self, folder: str, skip: Collection[int] = ()) -> None:
+    def __init__(self, folder: str, attempts: Collection[int] | None = None) -> None:
         self._folder = folder
-        self._agent = agent_of(folder)  # of its first attempt
-        self._in_terminal = is_in_terminal(folder)
-        self._skip = skip
+        self._wanted = attempts
         self._attempts: dict[int, _AttemptReader] = {}
 
     @property
@@ -40,7 +37,7 @@ class Conversation:
         """Entries that have not been given out yet, in order."""
         found: list[Entry] = []
         for number in attempts_in(self._folder):
-            if number in self._skip:
+            if self._wanted is not None and number not in self._wanted:
                 continue
             if number not in self._attempts:
                 self._attempts[number] = self._reader(number)
@@ -49,25 +46,29 @@ class Conversation:
         return found
 
     def _reader(self, number: int) -> _AttemptReader:
-        agent = handovers.agent_of(self._folder, number, self._agent)
+        agent = handovers.agent_of(self._folder, number, agent_of(self._folder))
         kind = AGENTS[agent if agent in AGENTS else DEFAULT]
-        kind = in_terminal(kind) if self._in_terminal and kind.terminal else kind
+        kind = in_terminal(kind) if is_in_terminal(self._folder) and kind.terminal else kind
         return _AttemptReader(os.path.join(self._folder, str(number)), number, kind.dialect(number, "", None))
 
 
-def turns(folder: str) -> list[Turn]:
-    """A session's conversation as it is told to an agent that does not remember it."""
-    return conversation.as_turns(Conversation(folder).poll())
+class FolderConversations:
+    """See `rekindle.ports.conversations.Conversations`. `sessions` is the folder of all sessions."""
 
+    def __init__(self, sessions: str) -> None:
+        self._sessions = sessions
 
-def last_turns(folder: str, attempts: Collection[int]) -> dict[int, str]:
-    """What was said in the last turn of each of these attempts."""
-    return conversation.last_turns(Conversation(folder, skip=set(attempts_in(folder)) - set(attempts)).poll())
+    def follow(self, session: str, attempts: Collection[int] | None = None) -> FolderConversation:
+        """A session's conversation from its beginning."""
+        return FolderConversation(os.path.join(self._sessions, session), attempts)
 
+    def read(self, session: str, attempts: Collection[int] | None = None) -> list[Entry]:
+        """All that there is of it now."""
+        return self.follow(session, attempts).poll()
 
-def said(folder: str) -> str:
-    """Everything that a session's agent has said, over all attempts."""
-    return conversation.said(Conversation(folder).poll())
+    def is_in_terminal(self, session: str) -> bool:
+        """Whether the session's agent is used as an interactive program."""
+        return is_in_terminal(os.path.join(self._sessions, session))
 
 
 def agent_of(folder: str) -> str:

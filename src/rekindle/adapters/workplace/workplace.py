@@ -15,11 +15,12 @@ from rekindle.adapters.callbacks.serving import Callbacks
 from rekindle.adapters.keepers.keeper_process import stamp
 from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder import handovers
-from rekindle.adapters.session_folder.conversation import agent_of, last_turns, turns
+from rekindle.adapters.session_folder.conversation import FolderConversations, agent_of
 from rekindle.adapters.session_folder.rebuild import IMPORTED_FILE, read_imported, read_session_file, write_session_file
 from rekindle.adapters.snapshots.changes import changed_since, conflict
 from rekindle.adapters.workplace.rebuilding import Wanted, is_missing, rebuild
 from rekindle.adapters.workplace.recent import recently_written
+from rekindle.agents.base.conversation import as_turns, last_turns
 from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.agents.base.observation import CallbackAsked
 from rekindle.core.moving import is_id
@@ -37,6 +38,7 @@ class LocalWorkplace:
     def __init__(self, sessions: str, sockets: str) -> None:
         self._sessions = sessions
         self._sockets = sockets
+        self._conversations = FolderConversations(sessions)
         self._callbacks: dict[tuple[str, int], Callbacks] = {}
 
     def prepare(self, created: Created, env: dict[str, str]) -> None:
@@ -133,11 +135,11 @@ class LocalWorkplace:
 
     async def history(self, session: Session) -> list[Turn]:
         """What was said and done, from the spools."""
-        return await asyncio.to_thread(turns, os.path.join(self._sessions, session.id))
+        return as_turns(await asyncio.to_thread(self._conversations.read, session.id))
 
     async def last_turns(self, session: Session, attempts: Collection[int]) -> dict[int, str]:
         """What the agent said in the last turn of each of these attempts, from the spools."""
-        return await asyncio.to_thread(last_turns, os.path.join(self._sessions, session.id), attempts)
+        return last_turns(await asyncio.to_thread(self._conversations.read, session.id, attempts))
 
     async def end_terminals(self, session: Session) -> None:
         """End the commands that the session's agent has had us run."""

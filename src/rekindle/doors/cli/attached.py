@@ -6,7 +6,6 @@ open becomes a prompt.
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 import threading
@@ -15,12 +14,12 @@ from typing import Any
 
 import click
 
-from rekindle.adapters.session_folder.conversation import Conversation
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
 from rekindle.doors.cli.live import LiveView
-from rekindle.doors.cli.options import daemon, places
+from rekindle.doors.cli.options import daemon
 from rekindle.doors.cli.receipts import print_woken
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import RekindleError
 
@@ -33,7 +32,7 @@ class Attached:
 
     def __init__(self, session: str) -> None:
         self._session = session
-        self._conversation = Conversation(os.path.join(places().sessions, session))
+        self._conversation = use_cases().conversations().follow(session)
         self._view = LiveView()
         self._asked = daemon()
         self._stop = threading.Event()

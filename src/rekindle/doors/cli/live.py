@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from rekindle.adapters.session_folder.conversation import Conversation
 from rekindle.agents.base.conversation import Entry
 from rekindle.core.terminal_text import printable
+from rekindle.ports.conversations import FollowedConversation
 
 _PAUSE = 0.1
 _PREFIX = {
@@ -64,7 +64,7 @@ class LiveView:
 
 
 def follow_until(
-    conversation: Conversation, done: Callable[[], dict[str, Any] | None], view: LiveView
+    conversation: FollowedConversation, done: Callable[[], dict[str, Any] | None], view: LiveView
 ) -> dict[str, Any]:
     """Show what is new in a conversation until `done` gives an answer."""
     while True:

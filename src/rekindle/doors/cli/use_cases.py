@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rekindle.app.status import StatusHere
     from rekindle.app.tracking import Tracking
     from rekindle.ports.ancestry import Ancestry
+    from rekindle.ports.conversations import Conversations
     from rekindle.ports.daemon import Daemon
 
 
@@ -33,6 +34,10 @@ class UseCases(ABC):
     @abstractmethod
     def sessions(self) -> SessionList:
         """The user's sessions, as far as they can be told without starting a daemon."""
+
+    @abstractmethod
+    def conversations(self) -> Conversations:
+        """What was said and done in the user's sessions."""
 
     @abstractmethod
     def status(self) -> StatusHere:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 import click
 
-from rekindle.adapters.session_folder.conversation import Conversation
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
 from rekindle.doors.cli.live import LiveView, follow_until
-from rekindle.doors.cli.options import places, who
+from rekindle.doors.cli.options import who
 from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.receipts import Receipts
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.conversations import FollowedConversation
 from rekindle.ports.daemon import Daemon
 
 
-def read_so_far(session: str) -> Conversation:
+def read_so_far(session: str) -> FollowedConversation:
     """A session's conversation with everything read that is there by now: what follows is news."""
-    conversation = Conversation(os.path.join(places().sessions, session))
+    conversation = use_cases().conversations().follow(session)
     conversation.poll()
     return conversation
 
@@ -31,7 +31,7 @@ def watch(
     *,
     put_to_sleep: bool,
     known: dict[str, Any] | None = None,
-    conversation: Conversation | None = None,
+    conversation: FollowedConversation | None = None,
 ) -> int:
     """Show a session until it comes to rest; Ctrl-C leaves it running or stops it.
 
@@ -49,7 +49,7 @@ def watch(
         return told if told["rested"] else None
 
     if conversation is None:
-        conversation = Conversation(os.path.join(places().sessions, session))
+        conversation = use_cases().conversations().follow(session)
     try:
         while True:
             told = follow_until(conversation, rested, view)

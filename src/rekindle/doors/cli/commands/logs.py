@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
 import click
 
-from rekindle.adapters.session_folder.conversation import Conversation, is_in_terminal
 from rekindle.doors.cli.attached import Attached
 from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.options import complete_sessions, daemon, json_option, places, print_json
@@ -25,7 +23,7 @@ from rekindle.doors.cli.watching import watch
 def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
     """The conversation of SESSION, over all its attempts."""
     name = named(session)
-    conversation = Conversation(os.path.join(places().sessions, name))
+    conversation = use_cases().conversations().follow(name)
     if as_json:
         entries = [{"attempt": one.attempt, "kind": one.kind, "text": one.text} for one in conversation.poll()]
         print_json({"id": name, "entries": entries})
@@ -53,7 +51,7 @@ def attach(session: str) -> int:
     An agent that is used in a terminal is shown in it; Ctrl-b d leaves it.
     """
     name = named(session)
-    if is_in_terminal(os.path.join(places().sessions, name)):
+    if use_cases().conversations().is_in_terminal(name):
         return enter(places(), name)
     if not sys.stdin.isatty():
         client = daemon()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
-from rekindle.adapters.session_folder.conversation import is_in_terminal
 from rekindle.doors.cli.commands.logs import named
 from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
 from rekindle.doors.cli.terminals import terminals_with
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import UsageError
 
 
@@ -20,7 +18,7 @@ from rekindle.ports.errors import UsageError
 def capture(session: str, history: int, as_json: bool) -> None:
     """The text on the screen of SESSION, whose agent is used in a terminal."""
     name = named(session)
-    if not is_in_terminal(os.path.join(places().sessions, name)):
+    if not use_cases().conversations().is_in_terminal(name):
         raise UsageError(f"session {name} is not used in a terminal", f"see what was said: rekindle logs {name}")
     screen = terminals_with(places(), name).screen(name, history=history)
     print_json({"id": name, "screen": screen}) if as_json else print(screen)
