@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from rekindle.app.abandoning import Abandoning
     from rekindle.app.feature_lists import FeatureLists
     from rekindle.app.journal_care import JournalCare
+    from rekindle.app.moved import MovedRepositories
+    from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
     from rekindle.app.status import StatusHere
+    from rekindle.app.terminals import TerminalUse
+    from rekindle.app.time_travel import TimeTravel
     from rekindle.app.tracking import Tracking
     from rekindle.places import Places
     from rekindle.ports.ancestry import Ancestry
@@ -113,6 +117,35 @@ class Wired(UseCases):
         from rekindle.app.feature_lists import FeatureLists
 
         return FeatureLists(self._workspace, self._journal_files())
+
+    def time_travel(self) -> TimeTravel:
+        from rekindle.adapters.snapshots.of_folder import FolderSnapshots
+        from rekindle.app.time_travel import TimeTravel
+
+        return TimeTravel(self.sessions(), self._kept(), FolderSnapshots())
+
+    def searching(self) -> Searching:
+        from rekindle.adapters.search.index import SearchIndex
+        from rekindle.app.searching import Searching, masker_of
+
+        places, kept = self._places(), self._kept()
+        masker = masker_of(self._environment, kept)
+        index = SearchIndex(places.search, places.sessions, masker)
+        return Searching(self.sessions(), kept, index, masker)
+
+    def terminals(self) -> TerminalUse:
+        from rekindle.adapters.keepers.session_terminals import SessionTerminals
+        from rekindle.app.terminals import TerminalUse
+
+        places = self._places()
+        terminals = SessionTerminals(places.terminals, places.sessions)
+        return TerminalUse(self.sessions(), self.conversations(), terminals)
+
+    def moved(self) -> MovedRepositories:
+        from rekindle.adapters.git import identity, repository
+        from rekindle.app.moved import MovedRepositories
+
+        return MovedRepositories(repository.find, identity, self.daemon)
 
     def serve(self, *, on_demand: bool) -> int:
         from rekindle.daemon import serve

@@ -15,6 +15,7 @@ from rekindle.adapters.vault.relocating import carry_records
 from rekindle.agents.base.places import record_place
 from rekindle.core.identity import Identity, Seen, carried, judge
 from rekindle.core.session.state import Session
+from rekindle.ports.identity import KnownRepository
 from tests.unit.feature.repositories import make
 
 _seen = st.builds(Seen, st.sampled_from(["/a", "/b"]), st.just(1), st.integers(1, 2))
@@ -54,9 +55,9 @@ def test_an_id_is_made_once_for_this_user_alone_and_stays_with_the_repository(tm
     new = tmp_path / "two é\udcff"
     os.rename(repo.root, os.fsencode(new))
     seen = identity.find(found(new))
-    assert seen == identity.Found(first, "moved", str(repo.root))
+    assert seen == KnownRepository(first, "moved", str(repo.root))
     identity.settle(found(new), seen)
-    assert identity.find(found(new)) == identity.Found(first, "same")
+    assert identity.find(found(new)) == KnownRepository(first, "same")
 
 
 def test_a_copy_gets_an_id_of_its_own_and_its_own_worktrees(tmp_path: Path) -> None:

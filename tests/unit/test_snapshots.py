@@ -15,10 +15,11 @@ import pytest
 
 from rekindle.adapters.git.git import Children
 from rekindle.adapters.snapshots.restoring import restore
-from rekindle.adapters.snapshots.taking import MOST_BYTES, Snapshot, choose, difference, listing, pin, take
+from rekindle.adapters.snapshots.taking import MOST_BYTES, choose, difference, listing, pin, take
 from rekindle.adapters.workplace.workplace import LocalWorkplace
 from rekindle.core.session.facts import Created, Cut, Exited, Launched, LaunchIntended, Opened, PromptQueued, PromptSent
 from rekindle.ports.errors import BadName, GitFailed, InTheWay, NoRepository, NoSuchSnapshot, UsageError
+from rekindle.ports.snapshots import Snapshot
 from tests.sessions import folded
 
 SESSION = "abcdef0123"

@@ -17,6 +17,7 @@ from rekindle.core.identity import carried
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import OwnedError
+from rekindle.ports.identity import KnownRepository
 from rekindle.runtime.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ class Relocations:
         known = [one for one in ours if _has_traces(here, one)]
         return max(known, key=lambda one: (one.is_up, one.created_at)).repository_id if known else None
 
-    def _refuse_in_use(self, here: Place, found: identity.Found) -> None:
+    def _refuse_in_use(self, here: Place, found: KnownRepository) -> None:
         """The links of worktrees are changed only where no agent and no run needs them.
 
         A container, say, has the same repository under another path, and the host's agents go on meanwhile.

@@ -13,6 +13,10 @@ class KeptSessions(Protocol):
         """Whether there is a store."""
         ...
 
+    def has_folders(self) -> bool:
+        """Whether any session has a folder."""
+        ...
+
     def rows(self) -> list[dict[str, Any]]:
         """The sessions, oldest first: columns of the store, with what a list says if its agent lives, and if not."""
         ...

@@ -4,7 +4,35 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import msgspec
+
 from rekindle.core.session.state import Session
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """One state of a work tree. `id` is a commit; `left_out` names files that it lacks."""
+
+    id: str
+    number: int
+    session: str
+    at: int
+    reason: str
+    tree: str
+    head: str | None = None
+    branch: str | None = None
+    left_out: tuple[str, ...] = ()
+    #: the snapshot that was put back after this one was taken
+    restores: str | None = None
+    pinned: bool = False
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """What was put back, where, the snapshot that has what was there before, and what a person should know."""
+
+    snapshot: Snapshot
+    to: str
+    before: str | None = None
+    notice: str | None = None
 
 
 class Snapshots(Protocol):
@@ -32,4 +60,28 @@ class Snapshots(Protocol):
 
     def end(self) -> None:
         """End whatever is being done; it fails, and so does everything that comes after. Quick."""
+        ...
+
+
+class KeptTrees(Protocol):
+    """Snapshots by a folder that shares them: any in the session's repository. Raises RekindleError."""
+
+    def listing(self, cwd: str, session: str) -> list[Snapshot]:
+        """All snapshots of a session, oldest first."""
+        ...
+
+    def take(self, cwd: str, session: str, reason: str, now: float) -> Snapshot | None:
+        """Keep the work tree as it is now; None if the last snapshot has it."""
+        ...
+
+    def pin(self, cwd: str, session: str, at: str | None, *, pinned: bool = True) -> Snapshot:
+        """Keep a snapshot for ever, or let it grow old like the others."""
+        ...
+
+    def restore(self, cwd: str, session: str, at: str | None, to: str | None, now: float) -> Restored:
+        """Put a snapshot into the new folder `to`, or over the work tree. What no snapshot has is never lost."""
+        ...
+
+    def difference(self, cwd: str, session: str, a: str | None, b: str | None) -> bytes:
+        """What changed from one snapshot to another; without `b`, to the work tree as it is now."""
         ...

@@ -19,6 +19,11 @@ class Checkout(Protocol):
     """A repository as seen from one of its worktrees. Read from files: no git is started."""
 
     @property
+    def common(self) -> str:
+        """git's common folder, shared by all worktrees."""
+        ...
+
+    @property
     def root(self) -> str:
         """The main checkout; in a bare repository, the git folder itself."""
         ...

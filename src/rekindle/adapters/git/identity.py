@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from dataclasses import dataclass
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
 from rekindle import files
 from rekindle.adapters.git import pointers
-from rekindle.adapters.git.repository import Repository
 from rekindle.adapters.journal_file import ledger
-from rekindle.core.identity import Identity, Seen, Verdict, carried, judge
+from rekindle.core.identity import Identity, Seen, carried, judge
 from rekindle.ports.errors import ForeignRepository
+from rekindle.ports.identity import KnownRepository
+from rekindle.ports.workspace import Checkout
 
 _FILE = os.path.join("rekindle", "identity.json")
 
@@ -29,26 +29,16 @@ class _Kept(msgspec.Struct, frozen=True):
     inode: int
 
 
-@dataclass(frozen=True)
-class Found:
-    """A repository's id, and what has become of it since it was last written down where it is."""
-
-    id: str
-    verdict: Verdict
-    #: The main checkout as it was called before, if that has changed.
-    before: str | None = None
-
-
-def find(repo: Repository) -> Found | None:
+def find(repo: Checkout) -> KnownRepository | None:
     """What a repository says of itself; None if nobody has given it an id yet. Changes nothing."""
     kept = _read(repo.common)
     if kept is None:
         return None
     verdict = judge(kept, _seen(repo.common), _at(kept.seen.path))
-    return Found(kept.id, verdict, None if verdict == "same" else _root(kept.seen.path, repo))
+    return KnownRepository(kept.id, verdict, None if verdict == "same" else _root(kept.seen.path, repo))
 
 
-def ensure(repo: Repository, remembered: str | None = None) -> str:
+def ensure(repo: Checkout, remembered: str | None = None) -> str:
     """The repository's id, made if it has none; a copy gets one of its own.
 
     `remembered` is what sessions know it by, in case that it has lost its id or could never write it down. Where git's
@@ -66,12 +56,12 @@ def ensure(repo: Repository, remembered: str | None = None) -> str:
         return given or by_path(repo)
 
 
-def by_path(repo: Repository) -> str:
+def by_path(repo: Checkout) -> str:
     """The id of a repository that has none: it follows from the path, and can be written down later."""
     return hashlib.sha256(b"path\0" + os.fsencode(repo.root)).hexdigest()[:32]
 
 
-def holds(repo: Repository, worktree: str) -> bool:
+def holds(repo: Checkout, worktree: str) -> bool:
     """Whether a folder is a linked worktree of this repository, by the word of both."""
     try:
         target = pointers.git_file(os.path.join(worktree, ".git"))
@@ -81,7 +71,7 @@ def holds(repo: Repository, worktree: str) -> bool:
     return target is not None and os.path.dirname(target) == entries and os.path.isdir(target)
 
 
-def put_right(repo: Repository, found: Found, state_dir: str, progress: str) -> None:
+def put_right(repo: Checkout, found: KnownRepository, state_dir: str, progress: str) -> None:
     """Make a moved repository whole: its worktrees know it again, its journals (in `progress`) are the user's own.
 
     May be done twice: where it was is forgotten with `settle`, when its sessions know where they are.
@@ -95,13 +85,13 @@ def put_right(repo: Repository, found: Found, state_dir: str, progress: str) -> 
             ledger.carry(state_dir, carried(journal, repo.root, found.before), journal)
 
 
-def settle(repo: Repository, found: Found) -> None:
+def settle(repo: Checkout, found: KnownRepository) -> None:
     """Write down where the repository is now."""
     if found.verdict == "moved":
         _write(repo.common, found.id)
 
 
-def relink(repo: Repository, before: str, *, is_copy: bool = False) -> None:
+def relink(repo: Checkout, before: str, *, is_copy: bool = False) -> None:
     """Have the linked worktrees and the repository find each other again. Only what points to the old place is changed.
 
     git's own repair would let a copy take the worktrees of the repository that it was copied from. Those outside of
@@ -140,7 +130,7 @@ def _line(path: str) -> str | None:
         return None
 
 
-def _root(common: str, repo: Repository) -> str:
+def _root(common: str, repo: Checkout) -> str:
     """The main checkout that a git folder had: it lies in it as it does now."""
     below = os.path.relpath(repo.common, repo.root)
     return common if below == os.curdir else common.removesuffix(os.sep + below)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rekindle.keeper.launch import OpenTerminal
 from rekindle.keeper.processes import ProcessId, is_running
-from rekindle.ports.errors import RekindleError
+from rekindle.ports.terminals import NoTerminal
 
 if TYPE_CHECKING:
     from libtmux import Server
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 _ROWS, _COLUMNS = 40, 120
 #: What a program may expect of the terminal that tmux is.
 _TERM = "tmux-256color"
-
-
-class NoTerminal(RekindleError):
-    """The agent has no terminal that could be looked at, or none can be opened."""
-
-    code = "no_terminal"
 
 
 def require() -> None:

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from rekindle.adapters.git import written_tree
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.snapshots import taking
-from rekindle.adapters.snapshots.taking import Snapshot
 from rekindle.core.masking import Masker
 from rekindle.ports.errors import GitFailed, OwnedError
+from rekindle.ports.snapshots import Snapshot
 
 _REGULAR = ("100644", "100755")
 _BINARY_HEAD = 8000

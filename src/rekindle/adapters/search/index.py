@@ -11,17 +11,17 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from rekindle.adapters.search.updating import SCHEMA, VERSION, Update
 from rekindle.core.masking import Masker
 from rekindle.core.search import CLOSE, OPEN, Hit, hit
 from rekindle.ports.errors import RekindleError
+from rekindle.ports.search import SearchOrder
 
 T = TypeVar("T")
-Order = Literal["best", "newest"]
 
-_ORDERS: dict[Order, str] = {"best": "rank, documents.rowid DESC", "newest": "a.at DESC, documents.rowid DESC"}
+_ORDERS: dict[SearchOrder, str] = {"best": "rank, documents.rowid DESC", "newest": "a.at DESC, documents.rowid DESC"}
 _SNIPPET_WORDS = 24
 _BUSY_SECONDS = 60.0
 
@@ -41,7 +41,13 @@ class SearchIndex:
         self._masker = masker
 
     def search(
-        self, query: str, now: int, *, sessions: Collection[str] | None = None, limit: int = 20, order: Order = "best"
+        self,
+        query: str,
+        now: int,
+        *,
+        sessions: Collection[str] | None = None,
+        limit: int = 20,
+        order: SearchOrder = "best",
     ) -> list[Hit]:
         """Take in what is new (`now` in nanoseconds), then search in all sessions or in some. Raises SearchFailed."""
 
@@ -113,7 +119,7 @@ class SearchIndex:
 
 
 def _search(
-    connection: sqlite3.Connection, query: str, sessions: Collection[str] | None, limit: int, order: Order
+    connection: sqlite3.Connection, query: str, sessions: Collection[str] | None, limit: int, order: SearchOrder
 ) -> list[Hit]:
     chosen = "" if sessions is None else f" AND a.session IN ({', '.join('?' * len(sessions))})"
     joined = "FROM documents JOIN attempts a ON a.key = documents.rowid >> 24 WHERE documents MATCH ?"

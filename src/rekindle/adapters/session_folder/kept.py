@@ -28,6 +28,10 @@ class SessionsOnDisk:
         """Whether there is a store."""
         return os.path.exists(self._places.store)
 
+    def has_folders(self) -> bool:
+        """Whether any session has a folder."""
+        return os.path.isdir(self._places.sessions)
+
     def rows(self) -> list[dict[str, Any]]:
         """The sessions, oldest first, as columns of the store."""
         from rekindle.adapters.sql_store import quick

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from rekindle.adapters.git import written_tree
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.new_objects import thrown_away
-from rekindle.adapters.snapshots.taking import MOST_BYTES, Snapshot, known, namespace_of
+from rekindle.adapters.snapshots.taking import MOST_BYTES, known, namespace_of
 from rekindle.core.worktree import listed, lost
+from rekindle.ports.snapshots import Snapshot
 
 
 class Changes(msgspec.Struct, frozen=True):

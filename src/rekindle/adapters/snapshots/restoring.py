@@ -8,13 +8,10 @@ from __future__ import annotations
 import os
 import stat
 
-import msgspec
-
 from rekindle.adapters.git import withheld, written_tree
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.snapshots.taking import (
     MOST_BYTES,
-    Snapshot,
     choose,
     listing,
     pin,
@@ -23,15 +20,7 @@ from rekindle.adapters.snapshots.taking import (
     take,
 )
 from rekindle.ports.errors import InTheWay, UsageError
-
-
-class Restored(msgspec.Struct, frozen=True):
-    """What was put back, where, the snapshot that has what was there before, and what a person should know."""
-
-    snapshot: Snapshot
-    to: str
-    before: str | None = None
-    notice: str | None = None
+from rekindle.ports.snapshots import Restored, Snapshot
 
 
 def restore(cwd: str, session: str, at: str | None, to: str | None, now: float, *, limit: int = MOST_BYTES) -> Restored:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-import msgspec
 from msgspec.structs import replace
 
 from rekindle.adapters.git import written_tree
@@ -17,6 +16,7 @@ from rekindle.adapters.git.git import Children, Git
 from rekindle.adapters.git.new_objects import make_durable, named_since, thrown_away
 from rekindle.core.names import why_not
 from rekindle.ports.errors import BadName, GitFailed, NoRepository, NoSuchSnapshot
+from rekindle.ports.snapshots import Snapshot
 
 NAMESPACE = "refs/rekindle/"
 #: Below a session's, a second ref to those that do not grow old.
@@ -28,23 +28,6 @@ _DIGITS = 8
 _END = b"\0\0\n"
 _FORMAT = "%(refname)%00%(objectname)%00%(committerdate:unix)%00%(tree)%00%(contents)%00%00"
 _IDENTITY = ("rekindle", "rekindle@localhost.invalid")
-
-
-class Snapshot(msgspec.Struct, frozen=True):
-    """One state of a work tree. `id` is a commit; `left_out` names files that it lacks."""
-
-    id: str
-    number: int
-    session: str
-    at: int
-    reason: str
-    tree: str
-    head: str | None = None
-    branch: str | None = None
-    left_out: tuple[str, ...] = ()
-    #: the snapshot that was put back after this one was taken
-    restores: str | None = None
-    pinned: bool = False
 
 
 def take(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rekindle.adapters.git import private_index, written_tree
 from rekindle.adapters.git.git import Children
-from rekindle.adapters.snapshots.taking import Snapshot, known, namespace_of, ref_of
+from rekindle.adapters.snapshots.taking import known, namespace_of, ref_of
 from rekindle.core.thinning import Kept, to_drop
+from rekindle.ports.snapshots import Snapshot
 
 
 def thin(cwd: str, session: str, now: float, *, children: Children | None = None) -> list[Snapshot]:

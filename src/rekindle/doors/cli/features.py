@@ -17,9 +17,9 @@ from rekindle.core.names import why_not
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import feature_screens
 from rekindle.doors.cli.feature_progress import Board
-from rekindle.doors.cli.moved import moved
 from rekindle.doors.cli.options import daemon, print_json, workspace
 from rekindle.doors.cli.outcome import INTERRUPTED
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.daemon import Daemon, NoDaemon
 from rekindle.ports.errors import NoRepository, QuestionError, RekindleError, UsageError
 
@@ -95,7 +95,8 @@ def interrupted(here: Any) -> list[str]:
 def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) -> int:
     """Resume one feature; with `only_explain`, only say what would be done."""
     cwd = os.getcwd()
-    if only_explain and (found := moved()) is not None:  # what git says of its worktrees is not true yet
+    found = use_cases().moved().moved() if only_explain else None
+    if found is not None:  # what git says of its worktrees is not true yet
         about = {"before": found.before, "now": found.now, "next": found.next}
         print_json({"feature": feature, "moved": about}) if as_json else print(printable(found.next))
         return 0

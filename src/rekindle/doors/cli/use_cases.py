@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from rekindle.app.abandoning import Abandoning
     from rekindle.app.feature_lists import FeatureLists
     from rekindle.app.journal_care import JournalCare
+    from rekindle.app.moved import MovedRepositories
+    from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
     from rekindle.app.status import StatusHere
+    from rekindle.app.terminals import TerminalUse
+    from rekindle.app.time_travel import TimeTravel
     from rekindle.app.tracking import Tracking
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.conversations import Conversations
@@ -58,6 +62,22 @@ class UseCases(ABC):
     @abstractmethod
     def features(self) -> FeatureLists:
         """The features of the repository here."""
+
+    @abstractmethod
+    def time_travel(self) -> TimeTravel:
+        """The kept states of work trees."""
+
+    @abstractmethod
+    def searching(self) -> Searching:
+        """Search over all conversations."""
+
+    @abstractmethod
+    def terminals(self) -> TerminalUse:
+        """The terminals of agents that are used as interactive programs."""
+
+    @abstractmethod
+    def moved(self) -> MovedRepositories:
+        """Repositories that were moved since somebody last worked in them."""
 
     @abstractmethod
     def serve(self, *, on_demand: bool) -> int:

@@ -9,7 +9,7 @@ import click
 
 from rekindle.doors.cli.attached import Attached
 from rekindle.doors.cli.live import LiveView
-from rekindle.doors.cli.options import complete_sessions, daemon, json_option, places, print_json
+from rekindle.doors.cli.options import complete_sessions, daemon, json_option, print_json
 from rekindle.doors.cli.terminals import enter
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import watch
@@ -52,7 +52,7 @@ def attach(session: str) -> int:
     """
     name = named(session)
     if use_cases().conversations().is_in_terminal(name):
-        return enter(places(), name)
+        return enter(name)
     if not sys.stdin.isatty():
         client = daemon()
         return watch(client, name, put_to_sleep=False, known=client.ask("show", session=name))

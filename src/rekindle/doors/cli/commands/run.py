@@ -14,7 +14,7 @@ from rekindle.app.service import PERMISSIONS, POLICIES
 from rekindle.core.feature.plan_file import MODES
 from rekindle.doors.cli.limits import limit_options
 from rekindle.doors.cli.moved import follow_moved, warn_of
-from rekindle.doors.cli.options import daemon, json_option, places, print_json
+from rekindle.doors.cli.options import daemon, json_option, print_json
 from rekindle.doors.cli.watching import watch
 from rekindle.ports.errors import UsageError
 from rekindle.settings import load
@@ -131,7 +131,7 @@ def run(
     if terminal and sys.stdin.isatty() and not (detach or as_json):
         from rekindle.doors.cli.terminals import enter
 
-        return enter(places(), session["id"])
+        return enter(session["id"])
     if detach or as_json or terminal:
         print_json(session) if as_json else print(session["id"])
         return 0

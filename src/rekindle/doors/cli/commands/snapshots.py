@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-import time
 from datetime import UTC, datetime
-from typing import Any
 
 import click
 import msgspec
 
-from rekindle import files
-from rekindle.adapters.session_folder.rebuild import SESSION_FILE
-from rekindle.adapters.snapshots import restoring
-from rekindle.adapters.snapshots import taking as kept
+from rekindle.app.time_travel import RestoreRequest
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
+from rekindle.doors.cli.options import complete_sessions, json_option, print_json
 from rekindle.doors.cli.use_cases import use_cases
-from rekindle.places import Places
-from rekindle.ports.errors import NoWorktree, OwnedError
 
 
 @click.command()
@@ -30,18 +21,13 @@ from rekindle.ports.errors import NoWorktree, OwnedError
 @json_option
 def snapshots(session: str, pin: str | None, unpin: str | None, as_json: bool) -> None:
     """List the snapshots of SESSION's work tree, oldest first."""
-    row = _row(session)
-    if pin is not None:
-        kept.pin(_folder(row), row["id"], pin)
-    if unpin is not None:
-        kept.pin(_folder(row), row["id"], unpin, pinned=False)
-    found = kept.listing(_folder(row), row["id"])
+    found = use_cases().time_travel().listed(session, pin=pin, unpin=unpin)
     if as_json:
-        print_json({"session": row["id"], "snapshots": [msgspec.to_builtins(one) for one in found]})
+        print_json(msgspec.to_builtins(found))
         return
-    if not found:
+    if not found.snapshots:
         print("No snapshots. They are taken at the end of each turn, where the agent works in a git repository.")
-    for one in found:
+    for one in found.snapshots:
         when = datetime.fromtimestamp(one.at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         where = one.branch or (f"detached at {one.head[:10]}" if one.head else "no commit yet")
         pinned = ", pinned" if one.pinned else ""
@@ -60,17 +46,10 @@ def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None
 
     Without --to the work tree is snapshotted first; files that no snapshot has are never overwritten or deleted.
     """
-    row = _row(session)
-    if to is None and row["is_running"]:
-        raise OwnedError(
-            f"the agent of session {row['id']} works in {row['cwd']}",
-            f"stop it first (rekindle stop {row['id']}), or restore to a new folder with --to PATH",
-        )
-    if to is None:
-        _require_tree(row, "restore to a new folder with --to PATH")
-    done = restoring.restore(_folder(row), row["id"], at, to, time.time())
+    restored = use_cases().time_travel().restore(RestoreRequest(session, at, to))
+    done = restored.done
     if as_json:
-        print_json({"session": row["id"], **msgspec.to_builtins(done)})
+        print_json({"session": restored.session, **msgspec.to_builtins(done)})
         return
     print(f"{done.snapshot.id[:10]} ({printable(done.snapshot.reason)}) is in {printable(done.to)}")
     if done.notice is not None:
@@ -78,7 +57,7 @@ def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None
     for name in done.snapshot.left_out:
         print(f"  without {printable(name)}")
     if done.before is not None:
-        print(f"  what was there before: rekindle restore {row['id']} --at {done.before[:10]}")
+        print(f"  what was there before: rekindle restore {restored.session} --at {done.before[:10]}")
 
 
 @click.command()
@@ -87,40 +66,5 @@ def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None
 @click.argument("b", required=False)
 def diff(session: str, a: str | None, b: str | None) -> None:
     """What changed from snapshot A (by default the last) to snapshot B (by default the work tree as it is)."""
-    row = _row(session)
-    if b is None:
-        _require_tree(row, "give two snapshots to compare")
-    sys.stdout.buffer.write(kept.difference(_folder(row), row["id"], a, b))
+    sys.stdout.buffer.write(use_cases().time_travel().difference(session, a, b))
     sys.stdout.buffer.flush()
-
-
-def _row(prefix: str) -> dict[str, Any]:
-    found = use_cases().sessions().row(prefix)
-    return {**found, **_begun(places(), found["id"])}
-
-
-def _begun(places: Places, session: str) -> dict[str, str | None]:
-    """Where the session was begun, which a list made without the daemon does not have."""
-    try:
-        found = json.loads(files.read(os.path.join(places.sessions, session, SESSION_FILE)))
-    except (OSError, ValueError):
-        found = {}
-    return {key: found.get(key) for key in ("repository", "worktree")}
-
-
-def _require_tree(row: dict[str, Any], instead: str) -> None:
-    """Whatever lies around a work tree that is gone is not it."""
-    if not os.path.isdir(row["worktree"] or row["cwd"]):
-        raise NoWorktree(
-            f"the work tree {row['worktree'] or row['cwd']} is gone",
-            f"{instead}; `rekindle resume {row['id']}` builds a worktree again",
-        )
-
-
-def _folder(row: dict[str, Any]) -> str:
-    """The session's folder or, where that is gone, one that shares its snapshots: any worktree of the repository."""
-    if os.path.isdir(row["cwd"]):
-        return str(row["cwd"])
-    if row["repository"] and os.path.isdir(row["repository"]):
-        return str(row["repository"])
-    return os.getcwd() if kept.listing(os.getcwd(), row["id"]) else str(row["cwd"])

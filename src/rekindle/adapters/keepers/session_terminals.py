@@ -1,0 +1,36 @@
+"""The terminals of a store's sessions. See `rekindle.ports.terminals.AgentTerminals`."""
+
+from __future__ import annotations
+
+import os
+
+from rekindle.adapters.keepers import tmux
+from rekindle.adapters.session_folder.conversation import attempts_in
+from rekindle.keeper.launch import read_identity
+
+
+class SessionTerminals:
+    """A terminal belongs to a session if it is its newest attempt's guard that runs in it."""
+
+    def __init__(self, socket: str, sessions: str) -> None:
+        self._terminals = tmux.Terminals(socket)
+        self._sessions = sessions
+
+    def require(self) -> None:
+        """Raises NoTerminal if there is no tmux."""
+        tmux.require()
+
+    def is_open(self, session: str) -> bool:
+        """Whether the terminal of the session's newest attempt is there."""
+        folder = os.path.join(self._sessions, session)
+        newest = attempts_in(folder)[-1:]
+        identity = read_identity(os.path.join(folder, str(newest[0]))) if newest else None
+        return identity is not None and self._terminals.is_open(session, identity.guard)
+
+    def screen(self, session: str, *, history: int = 0) -> str:
+        """What is on the screen, as text."""
+        return self._terminals.screen(session, history=history)
+
+    def attach(self, session: str) -> tuple[str, ...]:
+        """The line that brings a person into the terminal."""
+        return self._terminals.attach(session)

@@ -1,0 +1,49 @@
+"""What a repository is known by, wherever it is moved or copied."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from rekindle.core.identity import Verdict
+from rekindle.ports.workspace import Checkout
+
+
+class KnownRepository(msgspec.Struct, frozen=True):
+    """A repository's id, and what has become of it since it was last written down where it is.
+
+    `before` is the main checkout as it was called then, if that has changed.
+    """
+
+    id: str
+    verdict: Verdict
+    before: str | None = None
+
+
+class RepositoryIdentities(Protocol):
+    """The ids of repositories, kept in their git folders. Blocking."""
+
+    def find(self, repo: Checkout) -> KnownRepository | None:
+        """What a repository says of itself; None if nobody has given it an id yet. Changes nothing."""
+        ...
+
+    def ensure(self, repo: Checkout, remembered: str | None = None) -> str:
+        """The repository's id, made if it has none (`remembered`, if that is given); a copy gets one of its own."""
+        ...
+
+    def by_path(self, repo: Checkout) -> str:
+        """The id of a repository that has none."""
+        ...
+
+    def holds(self, repo: Checkout, worktree: str) -> bool:
+        """Whether a folder is a linked worktree of this repository, by the word of both."""
+        ...
+
+    def put_right(self, repo: Checkout, found: KnownRepository, state_dir: str, progress: str) -> None:
+        """Make a moved repository whole. May be done twice: where it was is forgotten with `settle`."""
+        ...
+
+    def settle(self, repo: Checkout, found: KnownRepository) -> None:
+        """Write down where the repository is now. Raises OSError."""
+        ...
