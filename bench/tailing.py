@@ -23,8 +23,8 @@ from typing import Any
 
 from bench.measured import Disagreement, Measured, rounded
 from bench.stage import ROOT, Stage
+from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.adapters.vault.follower import Follower
-from rekindle.adapters.vault.records import VaultRecords
 from rekindle.agents.scripted.transcript import ScriptedTranscript
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import create

@@ -23,10 +23,10 @@ from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine import ancestry, daemon_log
 from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
+from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.adapters.snapshots.tree_snapshots import TreeSnapshots
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.store import SqlStore
-from rekindle.adapters.vault.records import VaultRecords
 from rekindle.adapters.workplace.workplace import LocalWorkplace
 from rekindle.adapters.workspace.git_workspace import open_workspace
 from rekindle.agents.base.conversation import said

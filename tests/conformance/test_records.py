@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from rekindle.adapters.vault.records import VaultRecords
+from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from rekindle.ports.records import Records

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rekindle.adapters.vault.records import VaultRecords
+from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.agents.base.transcript import NoPlace, extends
 from rekindle.agents.scripted.transcript import ScriptedTranscript
 from rekindle.core.session import facts as f

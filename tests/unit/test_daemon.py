@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rekindle import daemon
-from rekindle.adapters.vault.records import VaultRecords
+from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.runtime.supervisor import Supervisor
 
 

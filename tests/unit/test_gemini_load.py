@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters.vault.records import VaultRecords
+from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.base.json_lines import JsonLines
 from rekindle.agents.base.kind import AgentKind

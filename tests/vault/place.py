@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rekindle.adapters.vault import retention
+from rekindle.adapters.session_folder import retention
 from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.adapters.vault import follower
-from rekindle.adapters.vault.records import VaultRecords
 from rekindle.adapters.vault.vault import editions
 from rekindle.core.session.state import Session
 from tests.records import LineDialect

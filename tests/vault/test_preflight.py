@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rekindle import files
-from rekindle.adapters.vault.records import VaultRecords
+from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.adapters.vault.vault import Vault, copies, editions, transcript
 from rekindle.core.session import facts as f
 from rekindle.ports.records import Checked, RecordsError

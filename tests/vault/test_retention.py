@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rekindle.adapters.session_folder import retention
 from rekindle.adapters.session_folder.conversation import FolderConversation
-from rekindle.adapters.vault import kept, retention
-from rekindle.adapters.vault.spools import kept_spool, open_spool
+from rekindle.adapters.session_folder.spool_files import kept_spool, open_spool
+from rekindle.adapters.vault import kept
 from rekindle.adapters.vault.vault import Vault, editions
 from rekindle.core.session import facts as f
 from rekindle.keeper import kernel, lockfile

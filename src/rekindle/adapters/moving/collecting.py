@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from rekindle import files
 from rekindle.adapters.session_folder.conversation import attempts_in
-from rekindle.adapters.vault.spools import kept_spool
+from rekindle.adapters.session_folder.spool_files import kept_spool
 from rekindle.core.masking import Masker
 from rekindle.core.moving import FOLDER, why_not_member
 from rekindle.keeper.input_records import InputReader

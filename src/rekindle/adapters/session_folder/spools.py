@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from rekindle.adapters.vault.spools import open_spool
+from rekindle.adapters.session_folder.spool_files import open_spool
 from rekindle.agents.base.account import Account, Accounting
 from rekindle.agents.base.dialect import Dialect
 from rekindle.agents.base.exchange import Exchange, Exchanged, SpooledMessage

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
+from rekindle.adapters.session_folder import retention
 from rekindle.adapters.sql_store import quick
 from rekindle.adapters.sql_store.codec import Unreadable, decode_session
-from rekindle.adapters.vault import retention
 from rekindle.core.session.state import Session
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import json_option, places, print_json

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rekindle import files
+from rekindle.adapters.session_folder.spool_files import open_spool
 from rekindle.adapters.vault import agent_database, kept, preflight, record_files
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
-from rekindle.adapters.vault.spools import open_spool
 from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
 from rekindle.agents.base.acknowledged import Lacking, Spoken
 from rekindle.agents.base.kind import DatabaseDialect
