@@ -117,7 +117,7 @@ def test_a_fast_run_checks_nothing() -> None:
 def test_a_task_mended_in_the_second_round_is_merged() -> None:
     world = World(one(("check",), "scripted"), issues=lambda _task, round_: ("bad",) if round_ == 1 else ())
     assert play(world) == e.Finish("completed")
-    assert [prompt for _, prompt in world.said] == ["round-1", "round-2", "review-work/shop/a@"]
+    assert [prompt for _, prompt in world.said] == ["round/1", "round/2", "review/work/shop/a@"]
     assert "- bad" in world.sessions[world.said[0][0]].prompts[-1].text
 
 
@@ -125,7 +125,7 @@ def test_a_conflict_is_put_to_an_agent_and_then_merged_once() -> None:
     world = World(one(), conflicts=frozenset({"a"}))
     assert play(world) == e.Finish("completed")
     assert world.merges == ["a"]
-    assert world.said[-1][1].startswith("merge-")
+    assert world.said[-1][1].startswith("merge/")
 
 
 def test_a_conflict_that_no_agent_resolves_waits_for_a_person() -> None:
@@ -217,10 +217,10 @@ def test_a_branch_that_another_hand_merged_is_reported_and_its_agent_goes_on(pha
     if phase == "finished":
         world.turn = lambda _prompt: "done"
     else:
-        world.turn = lambda prompt: "done" if prompt != "round-1" or len(world.said) > 1 else "died"
+        world.turn = lambda prompt: "done" if prompt != "round/1" or len(world.said) > 1 else "died"
     assert play(world) == e.Finish("completed")
     assert world.merges == ["a"], "what was brought in unchecked is checked after the fact, mended, and merged by us"
-    assert [prompt for _, prompt in world.said] == ["round-1", "round-2"]
+    assert [prompt for _, prompt in world.said] == ["round/1", "round/2"]
 
 
 def test_work_that_fails_although_another_hand_merged_it_is_named() -> None:

@@ -28,6 +28,7 @@ from rekindle.app.journals import JournalWriters
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
+from rekindle.core.feature.talks import signed
 from rekindle.core.journal import event as ev
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import TERMINAL, Session
@@ -229,7 +230,7 @@ class Features:
         for session in supervisor.engine.sessions():
             ours = session.repository == order.repository and session.feature == order.feature
             if ours and session.task in tasks and session.attempts and session.state not in TERMINAL:
-                await end_agent(supervisor, session.id, by=f"feature {order.feature}", to="cancelled")
+                await end_agent(supervisor, session.id, by=signed(order.feature), to="cancelled")
 
     def _check_agents(self, plan: Plan) -> None:
         """Every agent that a plan file names must be there. In a journal it is a role that the default can play."""

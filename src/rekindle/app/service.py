@@ -12,6 +12,7 @@ import msgspec
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app import session_view
+from rekindle.core.feature.talks import is_signature
 from rekindle.core.session import facts as f
 from rekindle.core.session.limits import reached
 from rekindle.core.session.prompt_ids import why_not_id
@@ -271,6 +272,8 @@ class Service:
         return f.Handover(kind.name, model or kind.model(env))
 
     async def _end(self, session: Session, to: Ending, by: str) -> None:
+        if is_signature(by):
+            raise UsageError(f"{by!r} is how a feature's run signs", "say who you are with another name")
         await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))
         await self.until(session.id, lambda now: not now.is_up or self._stopped(now) is not None, 60.0)
         now = self._engine.session(session.id)

@@ -20,6 +20,7 @@ from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.rivals import refusal, rival, title_of
 from rekindle.core.feature.situation import Situation
+from rekindle.core.feature.talks import signed
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.run import COMPLETE
 from rekindle.core.session import facts as f
@@ -115,7 +116,7 @@ class Hands:
             case e.Revive():
                 await self._begun(effect.task, now)
                 self.memory.revived[effect.session] = self.memory.revived.get(effect.session, 0) + 1
-                await self._record(effect.session, f.ResumeAsked(at=self._clock(), by=f"feature {self.order.feature}"))
+                await self._record(effect.session, f.ResumeAsked(at=self._clock(), by=signed(self.order.feature)))
             case e.Rest():
                 await self.end(effect.session, "asleep")
             case e.Commit():
@@ -255,7 +256,7 @@ class Hands:
             engine.create(created)
         facts: list[f.AnyFact] = [f.PromptQueued(at=engine.clock(), prompt=effect.prompt, text=effect.text)]
         if known and not engine.session(effect.session).is_up:
-            facts.append(f.ResumeAsked(at=engine.clock(), by=f"feature {self.order.feature}"))
+            facts.append(f.ResumeAsked(at=engine.clock(), by=signed(self.order.feature)))
         await self._record(effect.session, *facts)
 
     async def _place_of(self, effect: e.Say, now: Situation) -> str:
@@ -272,7 +273,7 @@ class Hands:
 
     async def end(self, session: str, to: Literal["asleep", "cancelled", "completed"]) -> None:
         """End a session's agent, and wait until it is gone."""
-        await end_agent(self.tools.supervisor, session, by=f"feature {self.order.feature}", to=to)
+        await end_agent(self.tools.supervisor, session, by=signed(self.order.feature), to=to)
 
     async def _run_checks(self, effect: e.RunChecks, now: Situation) -> None:
         """Run a task's commands in its worktree. What they leave there is not work, and is told apart from it."""

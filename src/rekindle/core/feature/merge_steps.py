@@ -9,6 +9,7 @@ from rekindle.core.feature import prompts
 from rekindle.core.feature.conversing import converse
 from rekindle.core.feature.evidence import WorkBranch
 from rekindle.core.feature.situation import Situation
+from rekindle.core.feature.talks import further_try, merge_prompt
 
 
 def merge(
@@ -21,11 +22,11 @@ def merge(
     merging = e.Merge(name, branch.name, branch.tip, known.epoch)
     under_way = now.git.merging
     conflicts = under_way.conflicts if under_way is not None and under_way.branch_tip == branch.tip else ()
-    prompt = f"merge-{branch.tip[:12]}{f'-{known.told}' if known.told else ''}"
+    prompt = merge_prompt(branch.tip, known.told)
     helper = now.talk_with(name, "merge", prompt)
     if not conflicts and helper.phase in ("absent", "unsaid", "failed", "stopped"):
         return merging
-    again = f"{prompt}~{helper.tries + 1}" if helper.phase == "failed" else prompt
+    again = further_try(prompt, helper.tries + 1) if helper.phase == "failed" else prompt
     text = prompts.resolve(now.feature, task, conflicts, known.instructions)
     say = e.Say(name, helper.session, "merge", task.agent, again, text, 0)
     step = converse(now, name, helper, say, may_start=may_start)

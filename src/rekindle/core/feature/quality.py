@@ -7,6 +7,7 @@ from rekindle.core.feature import prompts
 from rekindle.core.feature.conversing import converse
 from rekindle.core.feature.evidence import WorkBranch
 from rekindle.core.feature.situation import Situation
+from rekindle.core.feature.talks import further_try, review_prompt
 
 #: So many commits of one round are checked. After that somebody, or a check itself, keeps committing.
 CHECKED = 4
@@ -30,14 +31,14 @@ def check(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_sta
 def _review(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_start: bool) -> e.Effect | e.Waiting:
     """Ask the reviewer about this commit, in a copy of it: what happens there gets into nobody's work."""
     task = now.plan.task(name)
-    asked = f"review-{branch.tip[:12]}"
+    asked = review_prompt(branch.tip)
     review = now.talk_with(name, f"review-{round_}", asked)
     is_about_to_work = review.phase in ("absent", "unsaid", "cut", "failed") and not review.up
     if is_about_to_work and now.git.copies.get(name) != branch.tip:
         return e.MakeCopy(name, branch.tip) if may_start else "waiting"
-    again = "" if review.phase in ("absent", "unsaid") else f"~{review.tries + 1}"
+    again = asked if review.phase in ("absent", "unsaid") else further_try(asked, review.tries + 1)
     text = prompts.review(task, branch.name, branch.tip, now.target)
-    say = e.Say(name, review.session, "review", task.reviewer, asked + again, text, round_)
+    say = e.Say(name, review.session, "review", task.reviewer, again, text, round_)
     step = converse(now, name, review, say, may_start=may_start)
     if step is not None:
         return step

@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
+import re
+
 from rekindle.core.feature.evidence import Phase, Talk
 from rekindle.core.session.plan import wants_agent
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Prompt, Session, State
 
-#: How a feature's run signs what it does to a session: what it has ended itself, a later run may bring back.
-BY = "feature "
+_ROUND = re.compile(r"round/(\d+)(~\d+)?")
 
 
-def prompt_id(round_: int, told: str = "", attempt: int = 0) -> str:
-    """The id of a work prompt: the same round never asks twice, a further try of it has an id of its own."""
-    again = f"~{attempt}" if attempt else ""
-    return f"{told + '.' if told else ''}round-{round_}{again}"
+def signed(feature: str) -> str:
+    """How a feature's run signs what it does to a session: what it has ended itself, a later run may bring back."""
+    return f"feature {feature}"
+
+
+def is_signature(by: str) -> bool:
+    """Whether this is how a run signs: nobody else may."""
+    return by.startswith(signed(""))
+
+
+def round_prompt(round_: int, told: str = "", attempt: int = 0) -> str:
+    """The id of a work prompt: the same round never asks twice, a further try of it has an id of its own.
+
+    Like all ids of a run's prompts it has a slash in it, which nobody else's can have (see `prompt_ids.why_not_id`).
+    """
+    first = f"{told + '.' if told else ''}round/{round_}"
+    return further_try(first, attempt) if attempt else first
+
+
+def further_try(prompt: str, number: int) -> str:
+    """The id of a prompt of a run's that is said once more because its turn failed."""
+    return f"{prompt}~{number}"
+
+
+def review_prompt(tip: str) -> str:
+    """The id of the prompt for a review of this commit."""
+    return f"review/{tip[:12]}"
+
+
+def merge_prompt(tip: str, told: str) -> str:
+    """The id of the prompt for a merge of this commit that git could not do."""
+    return f"merge/{tip[:12]}{f'-{told}' if told else ''}"
 
 
 def talk(session_id: str, session: Session | None, prompt: str) -> Talk:
     """What the runner has to know of a session about one prompt and the further ones that it led to."""
     if session is None:
         return Talk(session_id)
-    chain = [one for one in session.prompts if one.id == prompt or one.id.startswith((f"{prompt}+", f"{prompt}~"))]
+    asked = {one.id for one in session.prompts if prompt in (one.id, _first_try(one.id))}
+    chain = [one for one in session.prompts if one.id in asked or one.of in asked]
     prefix = prompt.rpartition(".")[0]
     rounds = [_round(one.id) for one in session.prompts if one.id.rpartition(".")[0] == prefix]
-    tries = sum("~" in one.id and "+" not in one.id for one in chain)
     phase = _phase(session, chain[-1] if chain else None)
     message = session.message or (chain[-1].outcome if chain else "")
-    question = next((asked.title for asked in session.permissions if not asked.answered), "")
+    question = next((one.title for one in session.permissions if not one.answered), "")
     most = max(rounds, default=0)
-    fresh = _is_fresh(session)
-    return Talk(session_id, phase, session.is_up, message, session.retry_at, tries, most, fresh, question)
+    tries = len(asked - {prompt})
+    return Talk(session_id, phase, session.is_up, message, session.retry_at, tries, most, _is_fresh(session), question)
 
 
 def _is_fresh(session: Session) -> bool:
@@ -44,7 +73,7 @@ def _phase(session: Session, last: Prompt | None) -> Phase:
     if last is not None and last.state == "done":
         return "done"
     is_over = session.state in (State.COMPLETED, State.CANCELLED) and session.resume_asked is None
-    if is_over and not (session.stopped_by or "").startswith(BY):
+    if is_over and (session.feature is None or session.stopped_by != signed(session.feature)):
         return "stopped"
     if last is None:
         return "unsaid"
@@ -57,7 +86,12 @@ def _phase(session: Session, last: Prompt | None) -> Phase:
     return "cut"
 
 
+def _first_try(prompt: str) -> str:
+    """The prompt that this one is a further try of; empty if it is none."""
+    first, tilde, number = prompt.rpartition("~")
+    return first if tilde and number.isdigit() else ""
+
+
 def _round(prompt: str) -> int:
-    word = prompt.rpartition(".")[2].removeprefix("round-")
-    digits = word.partition("~")[0].partition("+")[0]
-    return int(digits) if digits.isdigit() else 0
+    found = _ROUND.fullmatch(prompt.rpartition(".")[2])
+    return int(found[1]) if found else 0

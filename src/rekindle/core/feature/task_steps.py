@@ -15,7 +15,7 @@ from rekindle.core.feature.quality import check
 from rekindle.core.feature.situation import ROUNDS, Situation
 from rekindle.core.feature.standing import has_passed, is_contained, is_said_finished, merge_of
 from rekindle.core.feature.strays import Stray, unanswered
-from rekindle.core.feature.talks import prompt_id
+from rekindle.core.feature.talks import round_prompt
 from rekindle.core.journal.run import COMPLETE, FAILED, SKIPPED
 
 #: A task that asks for nothing now: it is over (well, badly, or until a person does something), somebody works on it,
@@ -83,12 +83,12 @@ def _by_another_hand(now: Situation, name: str) -> str:
 
 def _work(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     known = now.progress[name]
-    work = now.talk_with(name, "work", prompt_id(1, known.told))
+    work = now.talk_with(name, "work", round_prompt(1, known.told))
     round_ = _round(known, work)
     rounds = ROUNDS[now.mode]
     if round_ - known.rounds_before > rounds:
         return e.Fail(name, f"quality assurance failed {rounds} rounds: {_issues(known)}{_inside(now, name)}", rounds)
-    work = now.talk_with(name, "work", prompt_id(round_, known.told))
+    work = now.talk_with(name, "work", round_prompt(round_, known.told))
     branch, tree = now.git.branches.get(known.branch), now.tree_of(name)
     is_over = (work.phase == "done" and not work.up) or (work.phase == "absent" and not known.told)
     has_work = branch is not None and branch.commits > 0
@@ -180,5 +180,5 @@ def _say(now: Situation, name: str, branch: WorkBranch | None, tree: WorkTree | 
         text = prompts.work(now.feature, task, known.branch, known.instructions)
     if work.phase == "absent" and branch and tree and (branch.commits or tree.uncommitted):
         text = "\n".join((text, prompts.holds(branch.commits, branch.subjects, uncommitted=tree.uncommitted)))
-    asked = prompt_id(round_, known.told, number)
+    asked = round_prompt(round_, known.told, number)
     return e.Say(name, work.session, "work", task.agent, asked, text, round_, first=begins)

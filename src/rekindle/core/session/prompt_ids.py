@@ -1,5 +1,9 @@
 """The ids of prompts. One of rekindle's own is named after the prompt it goes on with: a spool has nothing but the id.
 
+Three kinds, and none can be taken for another: what a person or a program gives has neither a slash nor a plus sign in
+it; what a feature's run asks for has a slash (see `core.feature.talks`); what rekindle says to go on with one of them
+is that one's id, a plus sign and a tail.
+
 Whoever has the prompt itself asks it (`by`, `of`), not its id.
 """
 
