@@ -134,6 +134,7 @@ def check(life: Life) -> None:
     assert {prompt.id: prompt.state for prompt in session.prompts} == {"p0": "done", "p1": "done", "p2": "done"}
     assert session.state is State.WAITING_FOR_INPUT
     assert life.world.most_alive <= 1
+    assert life.world.refused == []
     assert len(life.world.conversations) == 1, "a fresh start was passed off as a resume"
 
 
@@ -170,6 +171,7 @@ def check_killed(life: Life) -> None:
     assert not session.queued
     assert session.turn is None
     assert life.world.most_alive <= 1
+    assert life.world.refused == []
     assert sum(bool(one.prompts) for one in life.world.conversations.values()) == 1, "a conversation was given up"
 
 
@@ -206,6 +208,7 @@ def check_rebuilt(life: Life) -> None:
     assert "same" not in {one.kind for one in receipts}
     assert any(one.kind == "rebuilt" and "lacks 1 of 2 earlier prompts" in one.reason for one in receipts)
     assert life.world.most_alive <= 1
+    assert life.world.refused == []
 
 
 def forgotten_points() -> int:

@@ -1,21 +1,43 @@
 """A world of agents in memory: keepers that outlive the supervisor, and agents that keep a record of their own.
 
-Time does not pass here. An agent acts when `settle` lets it, so that a test decides when.
+Time does not pass here. An agent acts when `settle` lets it, so that a test decides when. The conformance suite holds
+it to the promises of `rekindle.ports.keepers`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from rekindle.ports.keepers import Ended, KeeperLost, Lost, Order, Output, Running, Sent
+from rekindle.ports.errors import OwnedError, RekindleError
+from rekindle.ports.keepers import (
+    Ended,
+    KeeperLost,
+    Lost,
+    NoRoomForTurn,
+    NoRoomToStart,
+    Order,
+    Output,
+    ProgramMissing,
+    Running,
+    Sent,
+)
+from rekindle.ports.store import StaleGeneration
+
+#: How much a program's standard input holds before the program has read any of it.
+PIPE = 1 << 16
 
 
 @dataclass
 class FakeAttempt:
-    """A keeper with its agent."""
+    """A keeper with its agent.
+
+    `handled` are the messages that the agent has acted on. Its standard input holds more of them: those are delivered,
+    and a dead agent has done nothing about them. `children` are the processes that it leaves behind.
+    """
 
     order: Order
     alive: bool = True
@@ -25,6 +47,40 @@ class FakeAttempt:
     handled: int = 0
     ended: Ended | None = None
     stop_reason: str | None = None
+    frozen: bool = False
+    ran: bool = True
+    children: tuple[str, ...] = ()
+    lost: int = 0
+    how: Ended | None = None
+
+    @property
+    def delivered(self) -> int:
+        """How many messages have left the keeper whole."""
+        number, room = self.handled, PIPE
+        for record in self.records[self.handled :]:
+            room -= len(record.payload)
+            if room < 0:
+                break
+            number += 1
+        return number
+
+    @property
+    def started(self) -> int:
+        """How many messages have begun to leave the keeper."""
+        return min(self.delivered + 1, len(self.records))
+
+    def die(self, how: str, *, by_us: bool = False) -> None:
+        """The agent is dead. Its tree is gone when its children are, which takes until `World.settle`."""
+        self.alive = False
+        self.how = Ended(how, by_us, self.delivered, self.started)
+        if not self.children:
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Nothing of the tree is left."""
+        assert self.how is not None
+        self.ended = replace(self.how, swept=self.children, truncated=self.lost)
+        self.children = ()
 
 
 @dataclass
@@ -36,39 +92,55 @@ class Conversation:
 
 
 class FakeWorld:
-    """All keepers and agents. `point` is called before and after everything that changes the world."""
+    """All keepers and agents. `refused` is what was asked for and no supervisor without a fault asks for."""
 
     def __init__(self) -> None:
         self.attempts: dict[tuple[str, int], FakeAttempt] = {}
         self.conversations: dict[str, Conversation] = {}
         self.executed: list[tuple[str, str]] = []
+        self.refused: list[str] = []
         self.most_alive = 0
         self.obstacle: str | None = None
+        self.is_full = False
 
     def alive(self, session: str) -> int:
         return sum(one.alive for (name, _), one in self.attempts.items() if name == session)
 
-    def kill(self, session: str) -> None:
-        """kill -9 of the session's agent."""
+    def is_taken(self, session: str) -> bool:
+        """Whether any process of the session is left."""
+        return any(one.ended is None for (name, _), one in self.attempts.items() if name == session)
+
+    def kill(self, session: str, how: str = "killed by SIGKILL") -> None:
+        """kill -9 of the session's agent, or of whoever `how` says."""
         for (name, _), one in self.attempts.items():
             if name == session and one.alive:
-                one.alive = False
-                one.ended = Ended("killed by SIGKILL", False, one.handled, one.handled)
+                one.die(how)
+
+    def shorten(self, session: str, attempt: int, size: int) -> None:
+        """Somebody cuts off the end of what the agent has written."""
+        one = self.attempts[session, attempt]
+        one.lost += len(one.out) - size
+        one.out = one.out[:size]
 
     def settle(self) -> bool:
         """Let every live agent handle one message; whether any did."""
         moved = False
         for one in self.attempts.values():
-            if one.alive and one.handled < len(one.records):
+            if one.alive and not one.frozen and one.handled < len(one.records):
                 record = one.records[one.handled]
                 one.handled += 1
-                self._handle(one, json.loads(record.payload))
+                self._hear(one, record.payload)
                 moved = True
             if one.alive and one.stop_reason is not None:
-                one.alive = False
-                one.ended = Ended(f"stopped ({one.stop_reason})", True, one.handled, one.handled)
+                one.die(f"stopped ({one.stop_reason})", by_us=True)
+                moved = True
+            if not one.alive and one.ended is None:
+                one.sweep()
                 moved = True
         return moved
+
+    def _hear(self, one: FakeAttempt, payload: bytes) -> None:
+        self._handle(one, json.loads(payload))
 
     def _handle(self, one: FakeAttempt, message: dict[str, Any]) -> None:
         method, params = message.get("method"), message.get("params", {})
@@ -109,54 +181,85 @@ class FakeWorld:
 
 
 class FakeKeepers:
-    """See `rekindle.ports.keepers.Keepers`, over a FakeWorld."""
+    """See `rekindle.ports.keepers.Keepers`, over a FakeWorld. Each one is another daemon's."""
 
     def __init__(self, world: FakeWorld) -> None:
         self.world = world
+        self._generations: dict[tuple[str, int], int] = {}
 
     def point(self, name: str) -> None:
         """Where a test may crash the supervisor."""
 
     async def launch(self, order: Order) -> Running:
         self.point("before launch")
-        key = (order.session, order.attempt)
-        if key not in self.world.attempts:
-            assert self.world.alive(order.session) == 0, "a second agent of one session"
-            self.world.attempts[key] = FakeAttempt(order, generation=order.generation)
+        one = self.world.attempts.get((order.session, order.attempt))
+        if one is None:
+            self._start(order)
+        elif not one.ran:
+            raise RekindleError("the agent could not be started")
         self.point("after launch")
         return Running(f"{order.session}/{order.attempt}", 1000 + order.attempt)
 
+    def _start(self, order: Order) -> None:
+        if self.world.is_taken(order.session):
+            self._refuse("a second agent of one session")
+            raise OwnedError("another process holds the session")
+        if self.world.is_full:
+            raise NoRoomToStart("the disk has no room")
+        one = self.world.attempts[order.session, order.attempt] = FakeAttempt(order, generation=order.generation)
+        if self.world.obstacle is not None:
+            one.alive = one.ran = False
+            one.ended = Ended("it never ran", False, 0, 0)
+            raise ProgramMissing(self.world.obstacle)
+
     def obstacle(self, order: Order) -> str | None:
-        return self.world.obstacle
+        return self.world.obstacle or ("the disk has too little room" if self.world.is_full else None)
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:
         one = self.world.attempts.get((session, attempt))
-        if one is None or not one.alive:
+        if one is None or one.ended is not None:
             return False
-        assert generation >= one.generation, "a stale generation speaks"
-        one.generation = generation
+        self._speak(one, generation)
+        self._generations[session, attempt] = generation
         return True
+
+    def _speak(self, one: FakeAttempt, generation: int) -> None:
+        if generation < one.generation:
+            self._refuse("a stale generation speaks")
+            raise StaleGeneration(f"{one.order.session}: a newer daemon has taken it over")
+        one.generation = generation
+
+    def _refuse(self, what: str) -> None:
+        self.world.refused.append(what)
 
     async def send(self, session: str, attempt: int, message: str, payload: bytes) -> int:
         self.point("before send")
         one = self.world.attempts.get((session, attempt))
-        if one is None or not one.alive:
+        if one is None or one.ended is not None:
             raise KeeperLost(session)
+        self._speak(one, self._generations.get((session, attempt), 0))
         known = next((record for record in one.records if record.id == message), None)
+        if known is not None and known.payload != payload:
+            self._refuse("an id was used for two messages")
+            raise KeeperLost(f"{session}: message {known.number} has this id and another text")
         if known is None:
+            if not one.alive or one.stop_reason is not None:
+                raise KeeperLost(f"{session}: the agent is being ended")
+            if self.world.is_full:
+                raise NoRoomForTurn(f"{session}: there is no room on the disk for another turn")
             known = Sent(len(one.records) + 1, message, payload)
             one.records.append(known)
-        assert known.payload == payload, "an id was used for two messages"
         self.point("after send")
-        if not one.alive:
+        if one.ended is not None:
             raise KeeperLost(session)  # it has the message, and nobody hears that it has
         return known.number
 
     async def end(self, session: str, attempt: int, reason: str) -> None:
         self.point("before end")
         one = self.world.attempts.get((session, attempt))
-        if one is not None and one.alive:
-            one.stop_reason = reason
+        if one is not None and one.ended is None:
+            self._speak(one, self._generations.get((session, attempt), 0))
+            one.stop_reason = one.stop_reason or reason
         self.point("after end")
 
     def sent(self, session: str, attempt: int) -> Iterator[Sent]:
@@ -168,23 +271,28 @@ class FakeKeepers:
         return one.out if one is not None else b""
 
     async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
-        import asyncio
-
-        one = self.world.attempts[session, attempt]
-        while True:
-            if len(one.out) > offset:
+        one = self.world.attempts.get((session, attempt))
+        while one is not None:
+            if len(one.out) < offset:
+                yield Lost(offset - len(one.out))
+                offset = len(one.out)
+            elif len(one.out) > offset:
                 data = one.out[offset:]
                 offset = len(one.out)
                 yield Output(data, offset)
-            elif not one.alive:
+            elif one.ended is not None:
                 break
             else:
                 await asyncio.sleep(0)
-        assert one.ended is not None
-        yield one.ended
+        if one is None or one.ended is None:
+            yield Ended("its guard and keeper were killed", False, 0, 0)
+        else:
+            yield one.ended
 
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
         one = self.world.attempts.get((session, attempt))
         if one is None:
             return "absent"
-        return "alive" if one.alive else "gone"
+        if one.alive:
+            return "alive"
+        return "ending" if one.ended is None else "gone"

@@ -62,7 +62,7 @@ class Mute(FakeKeepers):
 
     async def launch(self, order: Order) -> Running:
         running = await super().launch(order)
-        self.world.attempts[order.session, order.attempt].handled = 10_000
+        self.world.attempts[order.session, order.attempt].frozen = True
         return running
 
 

@@ -89,7 +89,11 @@ class Keepers(Protocol):
     """All methods may be called again with the same arguments after a crash, and then change nothing."""
 
     async def launch(self, order: Order) -> Running:
-        """Start the attempt unless it runs or has run already. Raises RekindleError if it never ran."""
+        """Start the attempt unless it runs or has run already. Raises RekindleError if it never ran.
+
+        A session has one living tree: while another attempt of it has one, OwnedError is raised. After NoRoomToStart
+        the same attempt can be started later; an attempt whose program could not be executed cannot.
+        """
         ...
 
     def obstacle(self, order: Order) -> str | None:
@@ -97,15 +101,23 @@ class Keepers(Protocol):
         ...
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:
-        """Speak for the session from now on; a lower generation is refused. False if nobody answers any more."""
+        """Speak for the session from now on. False if nobody answers any more.
+
+        Raises StaleGeneration if a higher generation has connected before; then nothing changes. From now on `send` and
+        `end` of all lower ones, and of those who never connected, raise it too.
+        """
         ...
 
     async def send(self, session: str, attempt: int, message: str, payload: bytes) -> int:
-        """Put a message into the input spool (on disk when this returns) and return its number. Raises KeeperLost."""
+        """Put a message into the input spool (on disk when this returns) and return its number, counted from 1.
+
+        An id that is in the spool gets its number again, and nothing is added; it stands for one payload for good.
+        Raises KeeperLost if nobody takes it: the agent is dead or is being ended. NoRoomForTurn: nothing was added.
+        """
         ...
 
     async def end(self, session: str, attempt: int, reason: str) -> None:
-        """Begin to end the attempt's whole tree, with grace."""
+        """Begin to end the attempt's whole tree, with grace. Does nothing where none is left."""
         ...
 
     def sent(self, session: str, attempt: int) -> Iterator[Sent]:

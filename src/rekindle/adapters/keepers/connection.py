@@ -40,12 +40,17 @@ class KeeperConnection:
             raise KeeperGone(f"{path}: {error}") from error
         connection = cls(reader, writer, generation, keeper)
         try:
-            hello = {"op": "hello", "proto_min": frames.PROTO_MIN, "proto_max": frames.PROTO_MAX}
-            await connection.request(hello)
+            await connection.hello(generation)
         except BaseException:
             await connection.close()
             raise
         return connection
+
+    async def hello(self, generation: int) -> None:
+        """Say who speaks from now on. If that is refused, whoever spoke before speaks on."""
+        versions = {"proto_min": frames.PROTO_MIN, "proto_max": frames.PROTO_MAX}
+        await self.request({"op": "hello", "generation": generation, **versions})
+        self._generation = generation
 
     async def request(self, header: dict[str, Any], payload: bytes = b"") -> dict[str, Any]:
         """Ask, and wait for the answer."""

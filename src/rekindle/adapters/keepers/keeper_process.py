@@ -7,6 +7,7 @@ SESSIONS/<session>/<attempt>/ is its keeper's folder, SESSIONS/<session>/lock th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 import signal
@@ -67,17 +68,18 @@ class KeeperProcesses:
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:
         """Speak for the session from now on."""
-        self._generations[session, attempt] = generation
         try:
-            await self._connected(session, attempt)
+            await self._greet(session, attempt, generation)
         except StaleGeneration as error:
-            raise StaleWriter(f"{session}: a newer daemon has taken it over", "stop this daemon") from error
+            raise _overtaken(session) from error
         except KeeperGone:
+            self._generations[session, attempt] = generation
             return False
         except Refused as error:
             raise RekindleError(
                 f"{session}: its keeper refused us ({error})", "stop it with the rekindle that began it"
             ) from error
+        self._generations[session, attempt] = generation
         return True
 
     async def send(self, session: str, attempt: int, message: str, payload: bytes) -> int:
@@ -88,7 +90,7 @@ class KeeperProcesses:
         except KeeperGone as error:
             raise KeeperLost(f"{session}: {error}") from error
         except StaleGeneration as error:
-            raise StaleWriter(f"{session}: a newer daemon has taken it over", "stop this daemon") from error
+            raise _overtaken(session) from error
         except Refused as error:
             if error.code == Code.NO_ROOM.value:
                 raise NoRoomForTurn(
@@ -108,6 +110,8 @@ class KeeperProcesses:
                 return
             if not send_signal(identity.keeper, signal.SIGTERM):  # that is a stop, too
                 raise KeeperLost(f"{session}: {error}") from error
+        except StaleGeneration as error:
+            raise _overtaken(session) from error
         except Refused:
             return  # it is ending already
 
@@ -200,7 +204,17 @@ class KeeperProcesses:
             grace_seconds=self._grace,
         )
 
-    async def _connected(self, session: str, attempt: int) -> KeeperConnection:
+    async def _greet(self, session: str, attempt: int, generation: int) -> None:
+        """Say hello on the line that is open, so that it is known to be, or on a new one."""
+        known = self._connections.get((session, attempt))
+        if known is not None and not known.closed:
+            with contextlib.suppress(KeeperGone):
+                await known.hello(generation)
+                return
+        await self._connected(session, attempt, generation)
+
+    async def _connected(self, session: str, attempt: int, generation: int | None = None) -> KeeperConnection:
+        """The line to the keeper. A new one speaks for the generation, by default for the one that connected."""
         key = (session, attempt)
         connection = self._connections.get(key)
         if connection is not None and not connection.closed:
@@ -208,7 +222,8 @@ class KeeperProcesses:
         identity = launch.read_identity(self.folder(session, attempt))
         if identity is None:
             raise KeeperGone("it never said where it listens")
-        connection = await KeeperConnection.open(identity.socket, self._generations.get(key, 0), identity.keeper.pid)
+        given = self._generations.get(key, 0) if generation is None else generation
+        connection = await KeeperConnection.open(identity.socket, given, identity.keeper.pid)
         self._connections[key] = connection
         return connection
 
@@ -225,6 +240,10 @@ class KeeperProcesses:
             return tuple(process.comm for process in ended)
         finally:
             os.close(fd)
+
+
+def _overtaken(session: str) -> StaleWriter:
+    return StaleWriter(f"{session}: a newer daemon has taken it over", "stop this daemon")
 
 
 def stamp(sessions: str, session: str) -> str:

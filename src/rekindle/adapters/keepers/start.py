@@ -53,9 +53,12 @@ def obstacle(spec: launch.Spec) -> str | None:
     found = shutil.which(program, path=spec.env.get("PATH", os.defpath))
     if found is None:
         return f"{program} is not there"
-    room = os.statvfs(os.path.dirname(spec.lock))
+    place = os.path.dirname(spec.lock)
+    while not os.path.exists(place):  # the first start makes it
+        place = os.path.dirname(place)
+    room = os.statvfs(place)
     if room.f_bavail * room.f_frsize < spec.room_ahead:
-        return f"the disk of {os.path.dirname(spec.lock)} has too little room"
+        return f"the disk of {place} has too little room"
     return None
 
 
