@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from rekindle.scripted.script import Die, Fail, Put, Run, Say, Script, Step, Stream, Write, parse
+from rekindle.scripted.script import (
+    DieAction,
+    FailAction,
+    PutAction,
+    RunAction,
+    SayAction,
+    Script,
+    ScriptStep,
+    StreamAction,
+    WriteAction,
+    parse,
+)
 
 
 def test_lines_that_begin_with_a_directive_are_steps_and_all_others_are_talk() -> None:
     script = parse("Please do this:\nsay hello\n  say quoted\n> say cited\nSay no\nrun echo 'a b'\n")
-    assert script == Script((Step(1, "say hello", Say("hello")), Step(2, "run echo 'a b'", Run(("echo", "a b")))))
+    assert script == Script(
+        (ScriptStep(1, "say hello", SayAction("hello")), ScriptStep(2, "run echo 'a b'", RunAction(("echo", "a b"))))
+    )
 
 
 def test_talk_alone_is_no_script() -> None:
@@ -17,25 +30,25 @@ def test_talk_alone_is_no_script() -> None:
 
 
 def test_text_of_a_file_may_have_newlines_and_backslashes() -> None:
-    assert parse(r"write a.txt one\ntwo\\n").steps[0].action == Write("a.txt", "one\ntwo\\n")
-    assert parse("put a.txt").steps[0].action == Put("a.txt", "")
+    assert parse(r"write a.txt one\ntwo\\n").steps[0].action == WriteAction("a.txt", "one\ntwo\\n")
+    assert parse("put a.txt").steps[0].action == PutAction("a.txt", "")
 
 
 def test_once_names_a_step() -> None:
     (step,) = parse("once boom die exit 3").steps
-    assert (step.once, step.action) == ("boom", Die(None, 3))
+    assert (step.once, step.action) == ("boom", DieAction(None, 3))
 
 
 @pytest.mark.parametrize(
     ("line", "action"),
     [
-        ("die", Die("SIGKILL", 0)),
-        ("die term", Die("SIGTERM", 0)),
-        ("die SIGHUP", Die("SIGHUP", 0)),
-        ("overflow", Fail("context_overflow", None)),
-        ("fail rate_limited 5", Fail("rate_limited", 5.0)),
-        ("stream 3 0.1", Stream(3, 0.1, "word")),
-        ("stream 3 0 w", Stream(3, 0.0, "w")),
+        ("die", DieAction("SIGKILL", 0)),
+        ("die term", DieAction("SIGTERM", 0)),
+        ("die SIGHUP", DieAction("SIGHUP", 0)),
+        ("overflow", FailAction("context_overflow", None)),
+        ("fail rate_limited 5", FailAction("rate_limited", 5.0)),
+        ("stream 3 0.1", StreamAction(3, 0.1, "word")),
+        ("stream 3 0 w", StreamAction(3, 0.0, "w")),
     ],
 )
 def test_arguments(line: str, action: object) -> None:

@@ -31,13 +31,13 @@ from acp.schema import (
 )
 
 from rekindle.scripted import greeting, report, transcript
+from rekindle.scripted.acting import ActionContext, TurnError
 from rekindle.scripted.conversation import ASSISTANT, SESSION, TURN_ENDED, USER, Conversation, Record, Stop
 from rekindle.scripted.failures import SESSION_NOT_FOUND
 from rekindle.scripted.greeting import Offers
-from rekindle.scripted.hands import Hands, TurnFailed
-from rekindle.scripted.session import Session
+from rekindle.scripted.session import ScriptedSession
 from rekindle.scripted.transcript import Transcript
-from rekindle.scripted.turn import Turn
+from rekindle.scripted.turn import ScriptedTurn
 from rekindle.scripted.wire import Message, StdioTransport
 
 _INVALID_REQUEST = -32600
@@ -76,7 +76,7 @@ class ScriptedAgent:
         self._offers = offers or Offers()
         self._now = now
         self._new_id = new_id
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, ScriptedSession] = {}
         self._client: Client | None = None
 
     def on_connect(self, conn: Client) -> None:
@@ -102,7 +102,7 @@ class ScriptedAgent:
         session_id = self._new_id()
         path = transcript.path_of(self._home, session_id)
         assert path is not None
-        session = Session(Transcript(path), Conversation(), cwd)
+        session = ScriptedSession(Transcript(path), Conversation(), cwd)
         session.record(SESSION, id=session_id, cwd=cwd, created=self._now().isoformat())
         self._sessions[session_id] = session
         return NewSessionResponse(session_id=session_id)
@@ -145,10 +145,10 @@ class ScriptedAgent:
             raise acp.RequestError(_INVALID_REQUEST, f"A turn is in progress in session {session_id}")
         text = "\n".join(block.text for block in prompt if block.type == "text")
         session.record(USER, text=text)
-        session.turn = turn = Turn(session, self._hands(session_id, session))
+        session.turn = turn = ScriptedTurn(session, self._hands(session_id, session))
         try:
             stop = await turn.play(text)
-        except TurnFailed as failed:
+        except TurnError as failed:
             session.record(TURN_ENDED, stop="failed")
             raise acp.RequestError(failed.code, failed.message, failed.data) from failed
         except asyncio.CancelledError:
@@ -166,13 +166,13 @@ class ScriptedAgent:
         if session is not None and session.turn is not None:
             session.turn.cancel()
 
-    def _hands(self, session_id: str, session: Session) -> Hands:
+    def _hands(self, session_id: str, session: ScriptedSession) -> ActionContext:
         assert self._client is not None
 
         def remember(text: str) -> None:
             session.record(ASSISTANT, text=text)
 
-        return Hands(self._client, session_id, session.cwd, self._offers, remember, self._now)
+        return ActionContext(self._client, session_id, session.cwd, self._offers, remember, self._now)
 
     def _open(self, method: str, session_id: str, cwd: str) -> list[Record]:
         self._check_load(method)
@@ -188,7 +188,7 @@ class ScriptedAgent:
             raise _not_found(session_id)  # emptied: a conversation whose beginning is gone is not this conversation
         if live is not None:
             live.close()
-        self._sessions[session_id] = Session(Transcript(path), conversation, cwd)
+        self._sessions[session_id] = ScriptedSession(Transcript(path), conversation, cwd)
         return records
 
     def _check_load(self, method: str) -> None:

@@ -14,14 +14,14 @@ _LEAVE_BEHIND = 'sleep "$1" </dev/null >/dev/null 2>&1 & echo "$!"'
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedCommand:
     """How a command ended: its status as a shell's `$?` would have it, and the start of its output."""
 
     status: int
     output: str
 
 
-async def run(words: tuple[str, ...], cwd: str) -> Finished:
+async def run(words: tuple[str, ...], cwd: str) -> FinishedCommand:
     """Run a command in a session of its own and wait for it. Cancelled, it ends the command's group first.
 
     Raises OSError where it cannot be started. If the agent is killed the command goes on, as with real agents.
@@ -34,7 +34,7 @@ async def run(words: tuple[str, ...], cwd: str) -> Finished:
     except BaseException:
         await _end(process)
         raise
-    return Finished(128 - status if status < 0 else status, output)
+    return FinishedCommand(128 - status if status < 0 else status, output)
 
 
 async def leave_behind(seconds: float, cwd: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from rekindle.scripted.script import Ask, Script, Step, parse
+from rekindle.scripted.script import AskAction, Script, ScriptStep, parse
 
 SESSION: Final = "session"
 USER: Final = "user"
@@ -42,13 +42,13 @@ class Conversation:
     done_once: set[str] = field(default_factory=set)
     always: set[str] = field(default_factory=set)
 
-    def unknown(self) -> list[Step]:
+    def unknown(self) -> list[ScriptStep]:
         """Steps of the last script that were started and whose outcome nobody recorded."""
         if self.settled:
             return []
         return [step for step in self.script.steps if step.number in self.started - self.finished]
 
-    def remaining(self) -> list[Step]:
+    def remaining(self) -> list[ScriptStep]:
         """Steps of the last script that were never started."""
         if self.settled:
             return []
@@ -71,7 +71,7 @@ class Conversation:
             case {"kind": "step-finished", "number": int(number), "result": str(result)}:
                 self.finished.add(number)
                 step = self._step(number)
-                if step is not None and isinstance(step.action, Ask) and result == "allow_always":
+                if step is not None and isinstance(step.action, AskAction) and result == "allow_always":
                     self.always.add(step.action.text)
             case {"kind": "turn-ended", "stop": str(stop)}:
                 self.settled = self.settled or stop in _SETTLED
@@ -86,6 +86,6 @@ class Conversation:
         elif script.steps:
             self.script, self.started, self.finished, self.settled = script, set(), set(), False
 
-    def _step(self, number: int) -> Step | None:
+    def _step(self, number: int) -> ScriptStep | None:
         steps = self.script.steps
         return steps[number - 1] if 0 < number <= len(steps) else None

@@ -19,19 +19,32 @@ from acp.schema import (
 )
 
 from rekindle.scripted.conversation import ASSISTANT, STEP_FINISHED, USER, Record
-from rekindle.scripted.script import Big, Die, Fail, Put, Read, Run, Say, Step, Stream, Terminal, Write, parse
+from rekindle.scripted.script import (
+    BigAction,
+    DieAction,
+    FailAction,
+    PutAction,
+    ReadAction,
+    RunAction,
+    SayAction,
+    ScriptStep,
+    StreamAction,
+    TerminalAction,
+    WriteAction,
+    parse,
+)
 
 Update = UserMessageChunk | AgentMessageChunk | ToolCallStart | ToolCallProgress
 
 _STATUS: dict[str, ToolCallStatus] = {"completed": "completed", "failed": "failed", "cancelled": "failed"}
 
 
-def is_tool(step: Step) -> bool:
+def is_tool(step: ScriptStep) -> bool:
     """Whether a step is shown as a tool call; talk is shown as talk, and an end of the turn not at all."""
-    return not isinstance(step.action, Say | Stream | Big | Fail | Die)
+    return not isinstance(step.action, SayAction | StreamAction | BigAction | FailAction | DieAction)
 
 
-def title(step: Step) -> str:
+def title(step: ScriptStep) -> str:
     """Such as `run: sleep 5`."""
     words = step.directive.split(maxsplit=2)
     text = words[2] if step.once is not None else step.directive
@@ -39,14 +52,14 @@ def title(step: Step) -> str:
     return f"{first}: {rest.strip()}" if rest.strip() else first
 
 
-def started(step: Step, call_id: str, cwd: str) -> ToolCallStart:
+def started(step: ScriptStep, call_id: str, cwd: str) -> ToolCallStart:
     """The update that opens a step's tool call."""
     return acp.start_tool_call(
         call_id, title(step), kind=_kind(step), status="in_progress", locations=_locations(step, cwd)
     )
 
 
-def asked(step: Step, call_id: str) -> ToolCallUpdate:
+def asked(step: ScriptStep, call_id: str) -> ToolCallUpdate:
     """A tool call as a permission request shows it."""
     return ToolCallUpdate(tool_call_id=call_id, title=title(step), kind=_kind(step), status="pending")
 
@@ -83,21 +96,21 @@ def replay(record: Record, cwd: str) -> Iterator[Update]:
             pass
 
 
-def _kind(step: Step) -> ToolKind:
+def _kind(step: ScriptStep) -> ToolKind:
     match step.action:
-        case Run() | Terminal():
+        case RunAction() | TerminalAction():
             return "execute"
-        case Write() | Put():
+        case WriteAction() | PutAction():
             return "edit"
-        case Read():
+        case ReadAction():
             return "read"
         case _:
             return "other"
 
 
-def _locations(step: Step, cwd: str) -> list[ToolCallLocation] | None:
+def _locations(step: ScriptStep, cwd: str) -> list[ToolCallLocation] | None:
     match step.action:
-        case Write(path=path) | Put(path=path) | Read(path=path):
+        case WriteAction(path=path) | PutAction(path=path) | ReadAction(path=path):
             return [ToolCallLocation(path=os.path.join(cwd, path))]
         case _:
             return None

@@ -24,91 +24,107 @@ SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGABRT", "SIGS
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class SayAction:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamAction:
     count: int
     seconds: float
     word: str
 
 
 @dataclass(frozen=True, slots=True)
-class Big:
+class BigAction:
     size: int
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteAction:
     path: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunAction:
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Terminal:
+class TerminalAction:
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadAction:
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PutAction:
     path: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AskAction:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sleep:
+class SleepAction:
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Fail:
+class FailAction:
     failure: str
     seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Die:
+class DieAction:
     signal: str | None
     status: int
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class NoiseAction:
     size: int
 
 
 @dataclass(frozen=True, slots=True)
-class Truncate:
+class TruncateAction:
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class Spawn:
+class SpawnAction:
     seconds: float
 
 
-Action = Say | Stream | Big | Write | Run | Terminal | Read | Put | Ask | Sleep | Fail | Die | Noise | Truncate | Spawn
+Action = (
+    SayAction
+    | StreamAction
+    | BigAction
+    | WriteAction
+    | RunAction
+    | TerminalAction
+    | ReadAction
+    | PutAction
+    | AskAction
+    | SleepAction
+    | FailAction
+    | DieAction
+    | NoiseAction
+    | TruncateAction
+    | SpawnAction
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptStep:
     """One directive: its number in the script (from 1), its text as written, and the name that `once` gave it."""
 
     number: int
@@ -121,7 +137,7 @@ class Step:
 class Script:
     """What a prompt asks for. With `mistakes` nothing of it is to be run."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ScriptStep, ...] = ()
     mistakes: tuple[str, ...] = ()
 
 
@@ -131,7 +147,7 @@ class _Wrong(ValueError):
 
 def parse(text: str) -> Script:
     """The script in a prompt's text; empty for a prompt that is plain talk."""
-    steps: list[Step] = []
+    steps: list[ScriptStep] = []
     mistakes: list[str] = []
     for line_number, line in enumerate(text.split("\n"), 1):
         if _word(line) not in _PARSERS and _word(line) != "once":
@@ -141,7 +157,7 @@ def parse(text: str) -> Script:
         except _Wrong as wrong:
             mistakes.append(f"line {line_number}: {wrong}")
         else:
-            steps.append(Step(len(steps) + 1, line.strip(), action, once))
+            steps.append(ScriptStep(len(steps) + 1, line.strip(), action, once))
     return Script(tuple(steps), tuple(mistakes))
 
 
@@ -207,7 +223,7 @@ def _nothing(rest: str, directive: str) -> None:
 
 
 def _say(rest: str) -> Action:
-    return Say(_text(rest, "say wants a TEXT"))
+    return SayAction(_text(rest, "say wants a TEXT"))
 
 
 def _stream(rest: str) -> Action:
@@ -215,53 +231,53 @@ def _stream(rest: str) -> Action:
     words = rest.split()
     if len(words) not in (2, 3):
         raise _Wrong(usage)
-    return Stream(_whole(words[0], usage), _number(words[1], usage), words[2] if len(words) == 3 else "word")
+    return StreamAction(_whole(words[0], usage), _number(words[1], usage), words[2] if len(words) == 3 else "word")
 
 
 def _big(rest: str) -> Action:
-    return Big(_whole(rest, "big wants a number of BYTES"))
+    return BigAction(_whole(rest, "big wants a number of BYTES"))
 
 
 def _write(rest: str) -> Action:
     path, text = _cut(rest)
-    return Write(_text(path, "write wants a PATH and a TEXT"), _unescape(text))
+    return WriteAction(_text(path, "write wants a PATH and a TEXT"), _unescape(text))
 
 
 def _run(rest: str) -> Action:
-    return Run(_words(rest, "run"))
+    return RunAction(_words(rest, "run"))
 
 
 def _terminal(rest: str) -> Action:
-    return Terminal(_words(rest, "terminal"))
+    return TerminalAction(_words(rest, "terminal"))
 
 
 def _read(rest: str) -> Action:
-    return Read(_text(rest, "read wants a PATH"))
+    return ReadAction(_text(rest, "read wants a PATH"))
 
 
 def _put(rest: str) -> Action:
     path, text = _cut(rest)
-    return Put(_text(path, "put wants a PATH and a TEXT"), _unescape(text))
+    return PutAction(_text(path, "put wants a PATH and a TEXT"), _unescape(text))
 
 
 def _ask(rest: str) -> Action:
-    return Ask(_text(rest, "ask wants a TEXT"))
+    return AskAction(_text(rest, "ask wants a TEXT"))
 
 
 def _sleep(rest: str) -> Action:
-    return Sleep(_number(rest, "sleep wants a number of SECONDS"))
+    return SleepAction(_number(rest, "sleep wants a number of SECONDS"))
 
 
 def _fail(rest: str) -> Action:
     failure, seconds = _cut(rest)
     if failure not in FAILURES:
         raise _Wrong(f"fail wants one of {', '.join(FAILURES)}, got {failure!r}")
-    return Fail(failure, _number(seconds, "fail wants CLASS [SECONDS]") if seconds else None)
+    return FailAction(failure, _number(seconds, "fail wants CLASS [SECONDS]") if seconds else None)
 
 
 def _overflow(rest: str) -> Action:
     _nothing(rest, "overflow")
-    return Fail("context_overflow", None)
+    return FailAction("context_overflow", None)
 
 
 def _die(rest: str) -> Action:
@@ -270,25 +286,25 @@ def _die(rest: str) -> Action:
         status = _whole(rest_of_it, "die exit wants a status from 0 to 255")
         if status > 255:
             raise _Wrong(f"die exit wants a status from 0 to 255, got {status}")
-        return Die(None, status)
+        return DieAction(None, status)
     name = first.upper() or "SIGKILL"
     name = name if name.startswith("SIG") else f"SIG{name}"
     if name not in SIGNALS or rest_of_it:
         raise _Wrong(f"die wants nothing, `exit N` or one of {', '.join(SIGNALS)}, got {rest!r}")
-    return Die(name, 0)
+    return DieAction(name, 0)
 
 
 def _noise(rest: str) -> Action:
-    return Noise(_whole(rest, "noise wants a number of BYTES"))
+    return NoiseAction(_whole(rest, "noise wants a number of BYTES"))
 
 
 def _truncate(rest: str) -> Action:
     _nothing(rest, "truncate")
-    return Truncate()
+    return TruncateAction()
 
 
 def _spawn(rest: str) -> Action:
-    return Spawn(_number(rest, "spawn wants a number of SECONDS"))
+    return SpawnAction(_number(rest, "spawn wants a number of SECONDS"))
 
 
 _PARSERS: dict[str, Callable[[str], Action]] = {

@@ -8,17 +8,17 @@ from rekindle.scripted.conversation import Conversation
 from rekindle.scripted.transcript import Transcript
 
 if TYPE_CHECKING:
-    from rekindle.scripted.turn import Turn
+    from rekindle.scripted.turn import ScriptedTurn
 
 
-class Session:
+class ScriptedSession:
     """An open session; `turn` is the one in progress, if there is one."""
 
     def __init__(self, transcript: Transcript, conversation: Conversation, cwd: str) -> None:
         self._transcript = transcript
         self.conversation = conversation
         self.cwd = cwd
-        self.turn: Turn | None = None
+        self.turn: ScriptedTurn | None = None
 
     def record(self, kind: str, **fields: Any) -> None:
         """Put a fact on disk, then know it."""

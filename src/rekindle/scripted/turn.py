@@ -6,26 +6,26 @@ import asyncio
 import json
 
 from rekindle.scripted import report
+from rekindle.scripted.acting import REJECTED, WITHDRAWN, ActionContext, ActionOutcome, TurnError
 from rekindle.scripted.conversation import STEP_FINISHED, STEP_STARTED, Status, Stop
-from rekindle.scripted.hands import REJECTED, WITHDRAWN, Hands, Outcome, TurnFailed
-from rekindle.scripted.script import Ask, Step, Write, parse
-from rekindle.scripted.session import Session
+from rekindle.scripted.script import AskAction, ScriptStep, WriteAction, parse
+from rekindle.scripted.session import ScriptedSession
 
 #: Asks the agent to shorten its conversation. It has no model that forgets, so all that it does is to say so.
 COMPACT = "/compact"
 
 
-class Turn:
+class ScriptedTurn:
     """A turn in progress. `play` it once; `cancel` may come at any time."""
 
-    def __init__(self, session: Session, hands: Hands) -> None:
+    def __init__(self, session: ScriptedSession, actions: ActionContext) -> None:
         self._session = session
-        self._hands = hands
+        self._actions = actions
         self._task: asyncio.Task[Stop] | None = None
         self.cancelled = False
 
     async def play(self, text: str) -> Stop:
-        """Do what the prompt says. Raises TurnFailed for `fail`, CancelledError after `cancel`."""
+        """Do what the prompt says. Raises TurnError for `fail`, CancelledError after `cancel`."""
         self._task = asyncio.ensure_future(self._play(text))
         return await self._task
 
@@ -39,70 +39,72 @@ class Turn:
         script = parse(text)
         conversation = self._session.conversation
         if text.strip() == COMPACT:
-            await self._hands.say(f"compacted: {len(conversation.users) - 1} prompts are a summary now.")
+            await self._actions.say(f"compacted: {len(conversation.users) - 1} prompts are a summary now.")
             return "compacted"
         if script.mistakes:
             for mistake in script.mistakes:
-                await self._hands.say(mistake)
-            await self._hands.say("nothing of this script was run.")
+                await self._actions.say(mistake)
+            await self._actions.say("nothing of this script was run.")
             return "end_turn"
         if not script.steps and not conversation.unknown() and not conversation.remaining():
-            await self._hands.say("I have seen: " + json.dumps(conversation.users, ensure_ascii=False))
+            await self._actions.say("I have seen: " + json.dumps(conversation.users, ensure_ascii=False))
             return "end_turn"
         for step in conversation.unknown():
             sentence = f"step {step.number} ({step.directive}) was started, its outcome is unknown;"
-            if isinstance(step.action, Write):  # the same file with the same text: once or twice makes no difference
-                await self._hands.say(f"{sentence} I write it again.")
+            if isinstance(
+                step.action, WriteAction
+            ):  # the same file with the same text: once or twice makes no difference
+                await self._actions.say(f"{sentence} I write it again.")
                 await self._step(step)
                 continue
-            await self._hands.say(f"{sentence} I do not repeat it.")
-            self._finished(step, None, Outcome("unknown", "unknown"))
+            await self._actions.say(f"{sentence} I do not repeat it.")
+            self._finished(step, None, ActionOutcome("unknown", "unknown"))
         return await self._steps(conversation.remaining())
 
-    async def _steps(self, steps: list[Step]) -> Stop:
+    async def _steps(self, steps: list[ScriptStep]) -> Stop:
         for index, step in enumerate(steps):
             if step.once is not None and step.once in self._session.conversation.done_once:
                 self._started(step, None)
-                self._finished(step, None, Outcome("skipped", f"{step.once} was done before"))
+                self._finished(step, None, ActionOutcome("skipped", f"{step.once} was done before"))
                 continue
             outcome = await self._step(step)
-            if isinstance(step.action, Ask) and outcome.result == WITHDRAWN:
+            if isinstance(step.action, AskAction) and outcome.result == WITHDRAWN:
                 return "cancelled"
-            if isinstance(step.action, Ask) and outcome.result == REJECTED:
+            if isinstance(step.action, AskAction) and outcome.result == REJECTED:
                 rest = len(steps) - index - 1
-                await self._hands.say(f"permission was refused: {step.action.text}; {rest} more steps are skipped.")
+                await self._actions.say(f"permission was refused: {step.action.text}; {rest} more steps are skipped.")
                 return "rejected"
         return "end_turn"
 
-    async def _step(self, step: Step) -> Outcome:
-        if isinstance(step.action, Ask) and step.action.text in self._session.conversation.always:
+    async def _step(self, step: ScriptStep) -> ActionOutcome:
+        if isinstance(step.action, AskAction) and step.action.text in self._session.conversation.always:
             self._started(step, None)
-            return self._finished(step, None, Outcome("completed", "allowed before, for always"))
+            return self._finished(step, None, ActionOutcome("completed", "allowed before, for always"))
         call_id = f"turn-{len(self._session.conversation.users)}-step-{step.number}" if report.is_tool(step) else None
         self._started(step, call_id)
         if call_id is not None:
-            await self._update(report.started(step, call_id, self._hands.cwd))
+            await self._update(report.started(step, call_id, self._actions.cwd))
         try:
-            outcome = await self._hands.do(step, call_id or "")
-        except TurnFailed as failed:
-            self._finished(step, None, Outcome("failed", failed.message))
+            outcome = await self._actions.do(step, call_id or "")
+        except TurnError as failed:
+            self._finished(step, None, ActionOutcome("failed", failed.message))
             raise
         except asyncio.CancelledError:
             if self.cancelled:  # otherwise the process is on its way out, and this step is left as if it were killed
-                await self._close(step, call_id, Outcome("cancelled", "cancelled"))
+                await self._close(step, call_id, ActionOutcome("cancelled", "cancelled"))
             raise
         return await self._close(step, call_id, outcome)
 
-    async def _close(self, step: Step, call_id: str | None, outcome: Outcome) -> Outcome:
+    async def _close(self, step: ScriptStep, call_id: str | None, outcome: ActionOutcome) -> ActionOutcome:
         self._finished(step, call_id, outcome)
         if call_id is not None:
             await self._update(report.finished(call_id, outcome.status, outcome.result))
         return outcome
 
-    def _started(self, step: Step, call_id: str | None) -> None:
+    def _started(self, step: ScriptStep, call_id: str | None) -> None:
         self._session.record(STEP_STARTED, number=step.number, directive=step.directive, call=call_id)
 
-    def _finished(self, step: Step, call_id: str | None, outcome: Outcome) -> Outcome:
+    def _finished(self, step: ScriptStep, call_id: str | None, outcome: ActionOutcome) -> ActionOutcome:
         status: Status = outcome.status
         self._session.record(
             STEP_FINISHED,
@@ -115,4 +117,4 @@ class Turn:
         return outcome
 
     async def _update(self, update: report.Update) -> None:
-        await self._hands.client.session_update(self._hands.session_id, update)
+        await self._actions.client.session_update(self._actions.session_id, update)

@@ -19,22 +19,22 @@ from rekindle.scripted import commands, failures, report
 from rekindle.scripted.conversation import Status
 from rekindle.scripted.greeting import Offers
 from rekindle.scripted.script import (
-    Ask,
-    Big,
-    Die,
-    Fail,
-    Noise,
-    Put,
-    Read,
-    Run,
-    Say,
-    Sleep,
-    Spawn,
-    Step,
-    Stream,
-    Terminal,
-    Truncate,
-    Write,
+    AskAction,
+    BigAction,
+    DieAction,
+    FailAction,
+    NoiseAction,
+    PutAction,
+    ReadAction,
+    RunAction,
+    SayAction,
+    ScriptStep,
+    SleepAction,
+    SpawnAction,
+    StreamAction,
+    TerminalAction,
+    TruncateAction,
+    WriteAction,
 )
 
 _OPTIONS = [
@@ -49,14 +49,14 @@ _NOISE = b"noise " * 13 + b".\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ActionOutcome:
     """How a step ended, and what is to be said of it."""
 
     status: Status
     result: str
 
 
-class TurnFailed(Exception):
+class TurnError(Exception):
     """The turn ends here with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ class TurnFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class ActionContext:
     """What the actions of one session work with."""
 
     client: Client
@@ -77,58 +77,58 @@ class Hands:
     remember: Callable[[str], None]
     now: Callable[[], datetime]
 
-    async def do(self, step: Step, call_id: str) -> Outcome:
-        """Do a step. Trouble with a file, a command or the client is an outcome; only `fail` raises TurnFailed."""
+    async def do(self, step: ScriptStep, call_id: str) -> ActionOutcome:
+        """Do a step. Trouble with a file, a command or the client is an outcome; only `fail` raises TurnError."""
         try:
             return await self._do(step, call_id)
         except OSError as error:
             if isinstance(error, ConnectionError):
                 raise
-            return Outcome("failed", str(error))
+            return ActionOutcome("failed", str(error))
         except acp.RequestError as error:
-            return Outcome("failed", f"the client answered with an error: {error}")
+            return ActionOutcome("failed", f"the client answered with an error: {error}")
         except ValidationError as error:
-            return Outcome("failed", f"the client's answer makes no sense: {error}")
+            return ActionOutcome("failed", f"the client's answer makes no sense: {error}")
 
     async def say(self, text: str) -> None:
         """Say a line."""
         self.remember(text)
         await self._chunk(f"{text}\n")
 
-    async def _do(self, step: Step, call_id: str) -> Outcome:
+    async def _do(self, step: ScriptStep, call_id: str) -> ActionOutcome:
         match step.action:
-            case Say(text):
+            case SayAction(text):
                 await self.say(text)
                 return _done()
-            case Stream(count, seconds, word):
+            case StreamAction(count, seconds, word):
                 return await self._stream(count, seconds, word)
-            case Big(size):
+            case BigAction(size):
                 await self.say("x" * size)
                 return _done()
-            case Write(path, text):
+            case WriteAction(path, text):
                 return self._write(path, text)
-            case Run(words):
+            case RunAction(words):
                 return await self._run(words)
-            case Terminal(words):
+            case TerminalAction(words):
                 return await self._terminal(words, call_id)
-            case Read(path):
+            case ReadAction(path):
                 return await self._read(path)
-            case Put(path, text):
+            case PutAction(path, text):
                 return await self._put(path, text)
-            case Ask():
+            case AskAction():
                 return await self._ask(step, call_id)
-            case Sleep(seconds):
+            case SleepAction(seconds):
                 await asyncio.sleep(seconds)
                 return _done(f"slept {seconds:g} s")
-            case Fail(failure, seconds):
-                raise TurnFailed(*failures.describe(failure, seconds, self.now()))
-            case Die(signal_name, status):
+            case FailAction(failure, seconds):
+                raise TurnError(*failures.describe(failure, seconds, self.now()))
+            case DieAction(signal_name, status):
                 return _die(signal_name, status)
-            case Noise(size):
+            case NoiseAction(size):
                 return _noise(size)
-            case Truncate():
+            case TruncateAction():
                 return _truncate()
-            case Spawn(seconds):
+            case SpawnAction(seconds):
                 return _done(f"left behind pid {await commands.leave_behind(seconds, self.cwd)}")
             case _ as never:
                 assert_never(never)
@@ -136,7 +136,7 @@ class Hands:
     async def _chunk(self, text: str) -> None:
         await self.client.session_update(self.session_id, acp.update_agent_message_text(text))
 
-    async def _stream(self, count: int, seconds: float, word: str) -> Outcome:
+    async def _stream(self, count: int, seconds: float, word: str) -> ActionOutcome:
         words: list[str] = []
         try:
             for number in range(1, count + 1):
@@ -149,20 +149,20 @@ class Hands:
                 self.remember(" ".join(words))
         return _done(f"streamed {count} words")
 
-    def _write(self, path: str, text: str) -> Outcome:
+    def _write(self, path: str, text: str) -> ActionOutcome:
         place = os.path.join(self.cwd, path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         return _done(f"wrote {len(text.encode())} bytes")
 
-    async def _run(self, words: tuple[str, ...]) -> Outcome:
+    async def _run(self, words: tuple[str, ...]) -> ActionOutcome:
         ended = await commands.run(words, self.cwd)
         return _ended(ended.status, ended.output)
 
-    async def _terminal(self, words: tuple[str, ...], call_id: str) -> Outcome:
+    async def _terminal(self, words: tuple[str, ...], call_id: str) -> ActionOutcome:
         if not self.offers.terminal:
-            return Outcome("failed", "the client offers no terminal")
+            return ActionOutcome("failed", "the client offers no terminal")
         made = await self.client.create_terminal(self.session_id, words[0], args=list(words[1:]), cwd=self.cwd)
         terminal_id = made.terminal_id
         shown = acp.update_tool_call(call_id, status="in_progress", content=[acp.tool_terminal_ref(terminal_id)])
@@ -177,41 +177,41 @@ class Hands:
         finally:
             await self.client.release_terminal(self.session_id, terminal_id)
         if ended.signal:
-            return Outcome("failed", f"{output.output}\n[ended by {ended.signal}]")
+            return ActionOutcome("failed", f"{output.output}\n[ended by {ended.signal}]")
         return _ended(ended.exit_code or 0, output.output)
 
-    async def _read(self, path: str) -> Outcome:
+    async def _read(self, path: str) -> ActionOutcome:
         if not self.offers.read:
-            return Outcome("failed", "the client offers no reading of files")
+            return ActionOutcome("failed", "the client offers no reading of files")
         return _done((await self.client.read_text_file(self.session_id, os.path.join(self.cwd, path))).content)
 
-    async def _put(self, path: str, text: str) -> Outcome:
+    async def _put(self, path: str, text: str) -> ActionOutcome:
         if not self.offers.write:
-            return Outcome("failed", "the client offers no writing of files")
+            return ActionOutcome("failed", "the client offers no writing of files")
         await self.client.write_text_file(self.session_id, os.path.join(self.cwd, path), text)
         return _done(f"put {len(text.encode())} bytes")
 
-    async def _ask(self, step: Step, call_id: str) -> Outcome:
+    async def _ask(self, step: ScriptStep, call_id: str) -> ActionOutcome:
         answer = await self.client.request_permission(self.session_id, report.asked(step, call_id), _OPTIONS)
         if not isinstance(answer.outcome, AllowedOutcome):
-            return Outcome("cancelled", WITHDRAWN)
+            return ActionOutcome("cancelled", WITHDRAWN)
         chosen = answer.outcome.option_id
         if chosen in ("allow_once", "allow_always"):
             return _done(chosen)
-        return Outcome("failed", REJECTED)
+        return ActionOutcome("failed", REJECTED)
 
 
-def _done(result: str = "done") -> Outcome:
-    return Outcome("completed", result)
+def _done(result: str = "done") -> ActionOutcome:
+    return ActionOutcome("completed", result)
 
 
-def _ended(status: int, output: str) -> Outcome:
+def _ended(status: int, output: str) -> ActionOutcome:
     if status == 0:
         return _done(output)
-    return Outcome("failed", f"{output}\n[exit status {status}]")
+    return ActionOutcome("failed", f"{output}\n[exit status {status}]")
 
 
-def _die(signal_name: str | None, status: int) -> Outcome:
+def _die(signal_name: str | None, status: int) -> ActionOutcome:
     if signal_name is None:
         os._exit(status)
     number = signal.Signals[signal_name]
@@ -221,14 +221,14 @@ def _die(signal_name: str | None, status: int) -> Outcome:
     return _done(f"went on after {signal_name}")
 
 
-def _noise(size: int) -> Outcome:
+def _noise(size: int) -> ActionOutcome:
     noise = memoryview((_NOISE * (size // len(_NOISE) + 1))[:size])
     while noise:
         noise = noise[os.write(2, noise) :]
     return _done(f"wrote {size} bytes to standard error")
 
 
-def _truncate() -> Outcome:
+def _truncate() -> ActionOutcome:
     fd = os.open("/dev/stdout", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
         os.write(fd, b"\n")  # at the start of the file: this descriptor does not append
