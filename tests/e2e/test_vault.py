@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.adapters.vault import kept
-from rekindle.adapters.vault.vault import FOLDER, copies, editions, transcript
+from rekindle.adapters.vault.vault import copies, editions, transcript
 from rekindle.core.vault import frames
 from tests.e2e.conftest import Scratch
 from tests.e2e.daemon import Machine, until
@@ -183,7 +184,7 @@ def test_an_agent_whose_record_was_harmed_goes_on_in_the_same_conversation(machi
     machine.until_status(session, "interrupted")
     record = next((machine.home / ".local" / "state" / "rekindle" / "scripted").glob("*.jsonl"))
     data = record.read_bytes()
-    vault = Path(machine.places.sessions, session, FOLDER)
+    vault = Path(session_folder(machine.places.sessions, session).vault)
     until(lambda: data in copies(str(vault), transcript(str(record)).name), "a copy of the record")
     if harm == "deleted":
         shutil.rmtree(record.parent)

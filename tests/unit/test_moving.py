@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from rekindle.adapters.moving.export import export
 from rekindle.adapters.moving.importing import Place, put_in_place
-from rekindle.adapters.session_folder.rebuild import rebuild, write_session_file
+from rekindle.adapters.session_folder.rebuild import rebuild
+from rekindle.adapters.session_folder.session_file import write_session_file
 from rekindle.adapters.snapshots import taking
 from rekindle.adapters.sql_store.codec import encode_fact
 from rekindle.core.moving import FOLDER, Manifest, at_rest, folded, is_id, moved, why_not_member

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from rekindle.adapters.session_folder.rebuild import Rebuilt, put_back, rebuild, write_session_file
+from rekindle.adapters.session_folder.rebuild import Rebuilt, put_back, rebuild
+from rekindle.adapters.session_folder.session_file import write_session_file
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.core.session import facts as f
 from rekindle.core.session.plan import plan

@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.session_folder.rebuild import Rebuilt, rebuild, write_session_file
+from rekindle.adapters.session_folder.layout import SessionFolder
+from rekindle.adapters.session_folder.rebuild import Rebuilt, rebuild
+from rekindle.adapters.session_folder.session_file import write_session_file
+from rekindle.adapters.session_folder.spool_files import spool
 from rekindle.adapters.vault.preflight import check
-from rekindle.adapters.vault.vault import FOLDER, Vault, spool
+from rekindle.adapters.vault.vault import Vault
 from rekindle.agents.base.dialect import Outgoing
 from rekindle.agents.base.terminal import TerminalDialect
 from rekindle.agents.claude.dialect import ClaudeDialect
@@ -219,7 +222,7 @@ def test_a_prompt_that_the_record_was_seen_to_have_is_gone_on_with(bench: Bench)
     sessions = cut_and_loaded(bench)
     record = bench.root / f"{TOKEN}.jsonl"
     record.write_bytes(RECORDED.sub(TOKEN.encode(), TRANSCRIPTS["plain"]))
-    with Vault(str(sessions / "s" / FOLDER), "s", time.time) as vault:
+    with Vault(SessionFolder(sessions / "s").vault, "s", time.time) as vault:
         check(vault, ClaudeTranscript(), str(record), TOKEN, time.time)
     assert states(only(rebuild(sessions))) == {"p1": "failed", "p1+2": "queued"}
 
@@ -270,9 +273,9 @@ def test_spools_that_only_the_vault_has_tell_the_same(bench: Bench) -> None:
     talk.kill()
     before = only(rebuild(sessions))
     folder = sessions / "s"
-    with Vault(str(folder / FOLDER), "s", time.time) as vault:
+    with Vault(SessionFolder(folder).vault, "s", time.time) as vault:
         for name in ("in", "out"):
-            vault.copy(spool(str(folder), 1, name))
+            vault.copy(spool(SessionFolder(folder), 1, name))
             (folder / "1" / name).unlink()
     after = only(rebuild(sessions))
     assert states(after) == states(before) == {"p1": "done", "p2": "cut"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from rekindle.adapters.session_folder import environment
 from rekindle.adapters.workplace.workplace import LocalWorkplace
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import create
@@ -20,6 +19,6 @@ def test_an_environment_that_is_lost_is_told_before_the_agent_gets_another_one(t
     session = create(created)
     assert asyncio.run(place.ready(session)) == []
     assert place.environment(session)["HOME"] == "/home/somebody"
-    (sessions / "s" / environment.NAME).write_bytes(b'{"HOME": ')
+    (sessions / "s" / "environment.json").write_bytes(b'{"HOME": ')
     [told] = asyncio.run(place.ready(session))
     assert "environment" in told

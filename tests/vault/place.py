@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 from rekindle.adapters.session_folder import retention
-from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
+from rekindle.adapters.session_folder.layout import SessionFolder
+from rekindle.adapters.session_folder.spool_files import spool
+from rekindle.adapters.vault.vault import Vault, transcript
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from tests.sessions import created, folded
@@ -30,7 +32,7 @@ class Place:
         self.sessions = folder / "sessions"
         self.own = self.sessions / "s1"
         self.attempt = self.own / "1"
-        self.vault = self.own / FOLDER
+        self.vault = Path(SessionFolder(self.own).vault)
         self.record = folder / "record"
         self.attempt.mkdir(parents=True)
 
@@ -43,8 +45,8 @@ class Place:
 
     def copy(self) -> None:
         with Vault(str(self.vault), "s1") as vault:
-            vault.copy(spool(str(self.own), 1, "out"))
-            vault.copy(spool(str(self.own), 1, "in"))
+            vault.copy(spool(SessionFolder(self.own), 1, "out"))
+            vault.copy(spool(SessionFolder(self.own), 1, "in"))
             vault.copy(transcript(str(self.record)))
 
     def look(self, session: Session | None = None, older_than: float | None = None) -> retention.Survey:

@@ -31,6 +31,7 @@ from rekindle.adapters.callbacks.refusal import (
     invalid,
     text_param,
 )
+from rekindle.adapters.session_folder.layout import SessionFolder
 from rekindle.agents.base import fields
 from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.agents.base.observation import RequestId
@@ -71,7 +72,7 @@ class Terminals:
         env: Mapping[str, str],
         grace_seconds: float = 2.0,
     ) -> None:
-        self._home = os.path.join(os.path.abspath(session_folder), "terminals")
+        self._home = SessionFolder(os.path.abspath(session_folder)).terminals
         self._folder = folder
         self._stamp = stamp
         self._generation = generation

@@ -19,6 +19,7 @@ from rekindle.adapters.keepers.connection import KeeperConnection
 from rekindle.adapters.keepers.start import obstacle, start
 from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine.process_identity import is_stopped
+from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.keeper import launch, lockfile, room
 from rekindle.keeper.errors import KeeperGone, Refused, StaleGeneration
 from rekindle.keeper.input_records import InputReader
@@ -51,11 +52,11 @@ class KeeperProcesses:
 
     def folder(self, session: str, attempt: int) -> str:
         """The keeper's folder of an attempt."""
-        return os.path.join(self._sessions, session, str(attempt))
+        return session_folder(self._sessions, session).attempt(attempt)
 
     def lock(self, session: str) -> str:
         """The session's lock."""
-        return os.path.join(self._sessions, session, "lock")
+        return session_folder(self._sessions, session).lock
 
     async def launch(self, order: Order) -> Running:
         """Start the attempt unless it runs or has run already."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from rekindle.adapters.keepers import tmux
-from rekindle.adapters.session_folder.conversation import attempts_in
+from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.keeper.launch import read_identity
 
 
@@ -22,9 +20,9 @@ class SessionTerminals:
 
     def is_open(self, session: str) -> bool:
         """Whether the terminal of the session's newest attempt is there."""
-        folder = os.path.join(self._sessions, session)
-        newest = attempts_in(folder)[-1:]
-        identity = read_identity(os.path.join(folder, str(newest[0]))) if newest else None
+        own = session_folder(self._sessions, session)
+        newest = own.attempts()[-1:]
+        identity = read_identity(own.attempt(newest[0])) if newest else None
         return identity is not None and self._terminals.is_open(session, identity.guard)
 
     def screen(self, session: str, *, history: int = 0) -> str:

@@ -14,17 +14,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rekindle import files
-from rekindle.adapters.session_folder.conversation import attempts_in
+from rekindle.adapters.session_folder.layout import SPOOLS, SessionFolder
 from rekindle.adapters.session_folder.spool_files import kept_spool
 from rekindle.core.masking import Masker
 from rekindle.core.moving import FOLDER, why_not_member
 from rekindle.keeper.input_records import InputReader
+from rekindle.keeper.spec import Layout
 
+#: The names of what lies in a session's folder, and in an attempt's.
+_SESSION, _ATTEMPT = SessionFolder(""), Layout("")
 #: Slots with a checksum: numbers, pids and times, nothing that anybody said.
-_SLOTS = ("exit", "identity", "progress", "seen")
+_SLOTS = (_ATTEMPT.exit, _ATTEMPT.identity, _ATTEMPT.progress, _ATTEMPT.seen)
 #: Folders that hold nothing for an archive: second copies, and orders to run commands.
-_NOT_TAKEN = ("vault", "terminals")
-_JSON_LINES = ("out", "session.json")
+_NOT_TAKEN = (_SESSION.vault, _SESSION.terminals)
 
 
 def collected(folder: str, masker: Masker | None, left_out: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -38,7 +40,7 @@ def collected(folder: str, masker: Masker | None, left_out: list[str]) -> Iterat
         except OSError as error:
             left_out.append(f"{path}: {error.strerror}")
             continue
-        if name == "spec.json":
+        if name == _ATTEMPT.spec:
             data = _without_environment(data)
         if masker is not None and name in _SLOTS:
             if masker.data(data) != data:
@@ -51,9 +53,9 @@ def collected(folder: str, masker: Masker | None, left_out: list[str]) -> Iterat
 
 def masked(name: str, data: bytes, masker: Masker) -> bytes:
     """A file's content without its secrets."""
-    if name == "in":
+    if name == _ATTEMPT.input:
         return _masked_input(data, masker)
-    return masker.lines(data) if name in _JSON_LINES or name.endswith((".json", ".jsonl")) else masker.data(data)
+    return masker.lines(data) if name == _ATTEMPT.out or name.endswith((".json", ".jsonl")) else masker.data(data)
 
 
 def _files(folder: str) -> Iterator[str]:
@@ -68,9 +70,9 @@ def _files(folder: str) -> Iterator[str]:
 
 def _kept(folder: str) -> Iterator[str]:
     """Spools that were given back, and that the vault has."""
-    for attempt in attempts_in(folder):
-        for name in ("in", "out"):
-            path = os.path.join(str(attempt), name)
+    for attempt in SessionFolder(folder).attempts():
+        for name in SPOOLS:
+            path = os.path.join(_SESSION.attempt(attempt), name)
             if not os.path.exists(os.path.join(folder, path)):
                 yield path
 
@@ -80,7 +82,7 @@ def _read(folder: str, path: str) -> bytes:
         return files.read(os.path.join(folder, path))
     except FileNotFoundError:
         place, name = os.path.split(os.path.join(folder, path))
-        kept = kept_spool(place, name) if name in ("in", "out") else None
+        kept = kept_spool(place, name) if name in SPOOLS else None
         if kept is None:
             raise
         return kept

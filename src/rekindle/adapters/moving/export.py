@@ -11,9 +11,9 @@ from rekindle import files
 from rekindle.adapters.moving import archive, bundle
 from rekindle.adapters.moving.collecting import collected
 from rekindle.adapters.session_folder import environment as kept_environment
+from rekindle.adapters.session_folder.layout import SessionFolder
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact
 from rekindle.adapters.vault import record_files
-from rekindle.adapters.vault.vault import FOLDER as VAULT
 from rekindle.adapters.vault.vault import copies, transcript
 from rekindle.agents.base.places import record_place
 from rekindle.agents.registry import AGENTS
@@ -103,7 +103,7 @@ def _put(stage: str, path: str, data: bytes) -> None:
 def _record(folder: str, session: Session, environment: Mapping[str, str]) -> bytes | None:
     """The agent's own record of the conversation, as it is or as the vault has it."""
     place = record_place(session.agent, environment, session.cwd, session.token) if session.token is not None else None
-    dialect, vault = AGENTS[session.agent].transcript if place is not None else None, os.path.join(folder, VAULT)
+    dialect, vault = AGENTS[session.agent].transcript if place is not None else None, SessionFolder(folder).vault
     if place is not None and dialect is not None and "*" in place:
         place = record_files.match(dialect, place, vault, thorough=True)
     if place is None:

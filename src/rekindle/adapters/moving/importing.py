@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from rekindle import files
 from rekindle.adapters.moving import archive, bundle
 from rekindle.adapters.session_folder import handovers
-from rekindle.adapters.session_folder.rebuild import IMPORTED_FILE
+from rekindle.adapters.session_folder.layout import SessionFolder, session_folder
 from rekindle.adapters.session_folder.spools import read_account
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
 from rekindle.agents.base.places import record_place
@@ -31,6 +31,7 @@ from rekindle.core.moving import FACTS, FOLDER, SNAPSHOTS, TRANSCRIPT, Manifest,
 from rekindle.core.session.facts import AnyFact, Cut, Handover, Imported, LaunchIntended, ResumeAsked
 from rekindle.core.session.state import Session
 from rekindle.keeper.input_records import InputReader
+from rekindle.keeper.spec import Layout
 from rekindle.ports.errors import OwnedError
 
 
@@ -108,11 +109,12 @@ def _alone(staging: str) -> Iterator[None]:
 def _rename_conversation(stage: str, folder: str, old: str, new: str) -> None:
     """Give the agent's conversation another name everywhere, so that two sessions never share a record."""
     before, after = json.dumps(old).encode(), json.dumps(new).encode()  # as a whole text of JSON, nowhere else
-    attempts = [os.path.join(folder, name) for name in os.listdir(folder) if name.isdigit()]
-    lines = [os.path.join(stage, FACTS), os.path.join(stage, TRANSCRIPT), *(os.path.join(at, "out") for at in attempts)]
+    own = SessionFolder(folder)
+    attempts = [Layout(own.attempt(number)) for number in own.attempts()]
+    lines = [os.path.join(stage, FACTS), os.path.join(stage, TRANSCRIPT), *(one.out for one in attempts)]
     for path in filter(os.path.exists, lines):
         files.replace(path, files.read(path).replace(before, after), mode=0o600)
-    for path in filter(os.path.exists, (os.path.join(at, "in") for at in attempts)):
+    for path in filter(os.path.exists, (one.input for one in attempts)):
         reader = InputReader(io.BytesIO(files.read(path)))
         renamed = (replace(one, payload=one.payload.replace(before, after)) for one in reader)
         files.replace(path, b"".join(one.encode() for one in renamed), mode=0o600)
@@ -122,7 +124,7 @@ def _write_facts(stage: str, folder: str, manifest: Manifest, place: Place, now:
     facts = [fact for fact in _facts(os.path.join(stage, FACTS)) if not isinstance(fact, Imported)]
     theirs = folded(facts)
     kept = settled(facts, place.trusted)
-    kept = moved(kept, session=place.session, cwd=place.cwd, folder=os.path.join(place.sessions, place.session))
+    kept = moved(kept, session=place.session, cwd=place.cwd, folder=session_folder(place.sessions, place.session).path)
     session = folded(kept)
     if session is None or theirs is None:
         raise archive.BadArchive("the archive's facts do not begin with a session", "write it again")
@@ -134,7 +136,7 @@ def _write_facts(stage: str, folder: str, manifest: Manifest, place: Place, now:
     ]
     _write_handovers(folder, kept)
     data = b"".join(encode_fact(fact).encode("utf-8", "surrogatepass") + b"\n" for fact in kept)
-    files.replace(os.path.join(folder, IMPORTED_FILE), data, mode=0o600, durable=True)
+    files.replace(SessionFolder(folder).imported, data, mode=0o600, durable=True)
     return session, asked
 
 
@@ -174,7 +176,7 @@ def _cut(folder: str, session: Session) -> Cut:
     if turn is None or attempt is None:
         return Cut()
     kind = AGENTS.get(session.agent, AGENTS[DEFAULT])
-    talk = read_account(os.path.join(folder, str(attempt.number)), attempt.number, kind, session.changed_at)
+    talk = read_account(SessionFolder(folder).attempt(attempt.number), attempt.number, kind, session.changed_at)
     if talk.turn is None:
         return Cut(delivered="yes")
     return Cut(said=talk.turn.said, tools=talk.turn.tools, delivered="yes")
@@ -188,7 +190,7 @@ def _snapshots(
         return
     taken_back.callback(bundle.forget, place.cwd, bundle.fetch(place.cwd, packed, manifest.session, place.session))
     if bundle.is_outside(place.cwd):
-        shutil.move(packed, os.path.join(folder, SNAPSHOTS))
+        shutil.move(packed, SessionFolder(folder).snapshots)
         notes.append(f"{place.cwd} is in no git repository, so its snapshots wait in the session's folder as a bundle")
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rekindle.adapters.search.documents import Document, digest, documents
-from rekindle.adapters.session_folder.conversation import Extent, FolderConversation, attempts_in, extent
+from rekindle.adapters.session_folder.conversation import Extent, FolderConversation, extent
+from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.core.masking import Masker
 from rekindle.core.search import searchable
 
@@ -73,9 +74,9 @@ class Update:
 
     def _session(self, name: str, look: int, before: int | None) -> None:
         """`look` is remembered once every attempt has ended: nothing has to be looked at until the folder changes."""
-        folder = os.path.join(self._sessions, name)
+        own = session_folder(self._sessions, name)
         known = self._known(name)
-        extents = {number: extent(folder, number) for number in attempts_in(folder)}
+        extents = {number: extent(own.path, number) for number in own.attempts()}
         changed = {
             number: now
             for number, now in extents.items()
@@ -83,7 +84,7 @@ class Update:
         }
         ended = {number for number in known if known[number].ended}
         if changed:
-            conversation = FolderConversation(folder, changed.keys())
+            conversation = FolderConversation(own.path, changed.keys())
             entries = conversation.poll()
             ended |= conversation.ended
         after = look if extents.keys() <= ended and look < self._now - _TICK else _LOOK_AGAIN

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
-from rekindle import files
 from rekindle.adapters.session_folder import handovers
-from rekindle.adapters.session_folder.rebuild import SESSION_FILE
+from rekindle.adapters.session_folder.layout import SessionFolder, session_folder
+from rekindle.adapters.session_folder.session_file import agent_of, is_in_terminal
 from rekindle.adapters.session_folder.spools import AttemptSpools
 from rekindle.agents.base import conversation
 from rekindle.agents.base.conversation import Entry
@@ -18,6 +16,7 @@ from rekindle.agents.base.dialect import Dialect
 from rekindle.agents.base.terminal import in_terminal
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.keeper import launch
+from rekindle.keeper.spec import Layout
 
 
 class FolderConversation:
@@ -36,7 +35,7 @@ class FolderConversation:
     def poll(self) -> list[Entry]:
         """Entries that have not been given out yet, in order."""
         found: list[Entry] = []
-        for number in attempts_in(self._folder):
+        for number in SessionFolder(self._folder).attempts():
             if self._wanted is not None and number not in self._wanted:
                 continue
             if number not in self._attempts:
@@ -49,7 +48,7 @@ class FolderConversation:
         agent = handovers.agent_of(self._folder, number, agent_of(self._folder))
         kind = AGENTS[agent if agent in AGENTS else DEFAULT]
         kind = in_terminal(kind) if is_in_terminal(self._folder) and kind.terminal else kind
-        return _AttemptReader(os.path.join(self._folder, str(number)), number, kind.dialect(number, "", None))
+        return _AttemptReader(SessionFolder(self._folder).attempt(number), number, kind.dialect(number, "", None))
 
 
 class FolderConversations:
@@ -60,7 +59,7 @@ class FolderConversations:
 
     def follow(self, session: str, attempts: Collection[int] | None = None) -> FolderConversation:
         """A session's conversation from its beginning."""
-        return FolderConversation(os.path.join(self._sessions, session), attempts)
+        return FolderConversation(session_folder(self._sessions, session).path, attempts)
 
     def read(self, session: str, attempts: Collection[int] | None = None) -> list[Entry]:
         """All that there is of it now."""
@@ -68,34 +67,7 @@ class FolderConversations:
 
     def is_in_terminal(self, session: str) -> bool:
         """Whether the session's agent is used as an interactive program."""
-        return is_in_terminal(os.path.join(self._sessions, session))
-
-
-def agent_of(folder: str) -> str:
-    """The agent that a session was begun with."""
-    agent = _session_file(folder).get("agent")
-    return agent if agent in AGENTS else DEFAULT
-
-
-def is_in_terminal(folder: str) -> bool:
-    """Whether the session's agent is used as an interactive program."""
-    return _session_file(folder).get("terminal") is True
-
-
-def _session_file(folder: str) -> dict[str, Any]:
-    try:
-        found = json.loads(files.read(os.path.join(folder, SESSION_FILE)))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def attempts_in(folder: str) -> list[int]:
-    """The attempts that a session's folder has something of, oldest first."""
-    try:
-        return sorted(int(name) for name in os.listdir(folder) if name.isascii() and name.isdigit())
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+        return is_in_terminal(session_folder(self._sessions, session).path)
 
 
 @dataclass(frozen=True)
@@ -108,16 +80,17 @@ class Extent:
 
 def extent(folder: str, attempt: int) -> Extent:
     """How much there is to read of an attempt now."""
+    there = Layout(SessionFolder(folder).attempt(attempt))
     sizes: list[int] = []
     at = 0.0
-    for name in ("in", "out", "exit"):
+    for path in (there.input, there.out, there.exit):
         try:
-            status = os.stat(os.path.join(folder, str(attempt), name))
+            status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             sizes.append(-1)
             continue
         # The file of the exit has its size before it has its content.
-        sizes.append(status.st_mtime_ns if name == "exit" else status.st_size)
+        sizes.append(status.st_mtime_ns if path == there.exit else status.st_size)
         at = max(at, status.st_mtime)
     return Extent(tuple(sizes), at)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rekindle.adapters.session_folder import handovers
+from rekindle.adapters.session_folder.layout import SessionFolder
 from rekindle.adapters.session_folder.spools import read_account
 from rekindle.agents.base.account import Account
 from rekindle.agents.base.kind import AgentKind
@@ -35,15 +36,10 @@ class Evidence:
     at: float
 
 
-def numbers(folder: Path) -> list[int]:
-    """The attempts that a session's folder has something of, oldest first."""
-    return sorted(int(one.name) for one in folder.iterdir() if one.name.isdecimal() and one.name.isascii())
-
-
 def lives(folder: Path, number: int) -> bool:
     """Whether an attempt's keeper runs, as far as its files can be read."""
     try:
-        return is_alive(str(folder / str(number)))
+        return is_alive(SessionFolder(folder).attempt(number))
     except (OSError, ValueError, AttributeError, RecursionError, KeeperError):
         return False
 
@@ -51,8 +47,8 @@ def lives(folder: Path, number: int) -> bool:
 def read_attempts(folder: Path, created: Created, report: list[str]) -> list[Evidence]:
     """All attempts whose files can be read; the others are reported."""
     found = []
-    for number in numbers(folder):
-        place = str(folder / str(number))
+    for number in SessionFolder(folder).attempts():
+        place = SessionFolder(folder).attempt(number)
         kind = AGENTS.get(handovers.agent_of(str(folder), number, created.agent), AGENTS[DEFAULT])
         kind = in_terminal(kind) if created.terminal and kind.terminal is not None else kind
         try:

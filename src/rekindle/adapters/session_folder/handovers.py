@@ -8,9 +8,8 @@ import os
 import msgspec
 
 from rekindle import files
+from rekindle.adapters.session_folder.layout import SessionFolder
 from rekindle.core.session.facts import Handover
-
-_FILE = "handovers.json"
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -24,13 +23,13 @@ def keep(folder: str, attempt: int, handover: Handover) -> None:
     """On disk when this returns. Of two handovers before the same attempt the later one counts."""
     kept = [one for one in read(folder) if one.attempt < attempt]
     data = msgspec.json.encode([*kept, Kept(attempt, handover)])
-    files.replace(os.path.join(folder, _FILE), data, mode=0o600, durable=True)
+    files.replace(SessionFolder(folder).handovers, data, mode=0o600, durable=True)
 
 
 def read(folder: str) -> list[Kept]:
     """All handovers of a session, in order; none where they cannot be read."""
     try:
-        return msgspec.json.decode(files.read(os.path.join(folder, _FILE)), type=list[Kept])
+        return msgspec.json.decode(files.read(SessionFolder(folder).handovers), type=list[Kept])
     except (OSError, msgspec.MsgspecError):
         return []
 
@@ -38,7 +37,7 @@ def read(folder: str) -> list[Kept]:
 def forget(folder: str) -> None:
     """As if one agent had had the session from its beginning."""
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(folder, _FILE))
+        os.unlink(SessionFolder(folder).handovers)
 
 
 def agent_of(folder: str, attempt: int, first: str) -> str:

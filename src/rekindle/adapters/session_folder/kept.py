@@ -6,6 +6,7 @@ import json
 import os
 
 from rekindle import files
+from rekindle.adapters.session_folder.layout import SessionFolder, session_folder
 from rekindle.ports.errors import RekindleError
 
 TYPE_CHECKING = False
@@ -52,20 +53,18 @@ class SessionsOnDisk:
 
     def is_alive(self, session: str) -> bool:
         """Whether somebody holds the session's lock."""
-        return files.is_locked(os.path.join(self.folder(session), "lock"))
+        return files.is_locked(self._of(session).lock)
 
     def has_keeper(self, session: str, attempt: int) -> bool:
         """Whether the keeper of this attempt lives."""
         from rekindle.keeper import launch
 
-        return launch.is_alive(os.path.join(self.folder(session), str(attempt)))
+        return launch.is_alive(self._of(session).attempt(attempt))
 
     def begun(self, session: str) -> Mapping[str, Any]:
         """What was written down when the session was begun."""
-        from rekindle.adapters.session_folder.rebuild import SESSION_FILE
-
         try:
-            found = json.loads(files.read(os.path.join(self.folder(session), SESSION_FILE)))
+            found = json.loads(files.read(self._of(session).session_file))
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
@@ -78,7 +77,10 @@ class SessionsOnDisk:
 
     def folder(self, session: str) -> str:
         """Where the session's files are, or were."""
-        return os.path.join(self._places.sessions, session)
+        return self._of(session).path
+
+    def _of(self, session: str) -> SessionFolder:
+        return session_folder(self._places.sessions, session)
 
     def _read(self, read: Callable[[], Found]) -> Found:
         import sqlite3

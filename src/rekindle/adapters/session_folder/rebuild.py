@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 
-from rekindle import files
 from rekindle.adapters.session_folder import handovers
-from rekindle.adapters.session_folder.evidence import Evidence, infer_tokens, lives, numbers, read_attempts, read_orders
-from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
+from rekindle.adapters.session_folder.evidence import Evidence, infer_tokens, lives, read_attempts, read_orders
+from rekindle.adapters.session_folder.layout import SessionFolder
+from rekindle.adapters.session_folder.session_file import read_imported, read_session_file
 from rekindle.adapters.vault.preflight import last_check
-from rekindle.adapters.vault.vault import FOLDER
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Created, Cut
 from rekindle.core.session.machine import STOPS, evolve
@@ -26,10 +25,6 @@ from rekindle.keeper.launch import find_leftovers, is_alive
 from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.progress import read_progress
 from rekindle.ports.store import Store
-
-SESSION_FILE = "session.json"
-#: The facts that a session from another machine came with.
-IMPORTED_FILE = "imported.jsonl"
 
 _NEVER_TOLD = (
     "No file tells: prompts that were queued and not sent yet, answers to permission requests, receipts, "
@@ -51,14 +46,6 @@ class Rebuilt:
 
     sessions: list[RebuiltSession] = field(default_factory=list)
     report: list[str] = field(default_factory=list)
-
-
-def write_session_file(folder: Path, created: Created) -> None:
-    """Keep the beginning of a session where its keepers are. On disk when this returns; call it at creation."""
-    files.make_folder(str(folder.parent))
-    folder.mkdir(mode=0o700, exist_ok=True)
-    files.sync_folder(str(folder.parent))
-    files.replace(folder / SESSION_FILE, encode_fact(created).encode(), mode=0o600, durable=True)
 
 
 def rebuild(sessions: Path, *, known: Collection[str] = ()) -> Rebuilt:
@@ -84,7 +71,8 @@ def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:
     name = folder.name
     created = read_session_file(folder)
     if isinstance(created, str):
-        alive = [f" Attempt {one} still runs: {folder / str(one)}." for one in numbers(folder) if lives(folder, one)]
+        own = SessionFolder(folder)
+        alive = [f" Attempt {one} still runs: {own.attempt(one)}." for one in own.attempts() if lives(folder, one)]
         rebuilt.report.append(f"Session {name} is left out: {created}.{''.join(alive)}")
         return
     imported = read_imported(folder)
@@ -120,28 +108,6 @@ def _fold(session: Session, found: list[AnyFact], facts: list[AnyFact]) -> Sessi
     return session
 
 
-def read_imported(folder: Path) -> list[AnyFact]:
-    """The facts that a session came with from another machine; none if it was begun here, or they cannot be read."""
-    try:
-        return [
-            decode_fact(line.decode("utf-8", "surrogatepass"))
-            for line in files.read(folder / IMPORTED_FILE).splitlines()
-        ]
-    except (OSError, Unreadable, UnicodeDecodeError):
-        return []
-
-
-def read_session_file(folder: Path) -> Created | str:
-    """The first fact, or why there is none."""
-    try:
-        fact = decode_fact(files.read(folder / SESSION_FILE).decode())
-    except (OSError, Unreadable, UnicodeDecodeError) as error:
-        return f"{SESSION_FILE} cannot be read ({error})"
-    if not isinstance(fact, Created) or fact.session != folder.name:
-        return f"{SESSION_FILE} is not about it"
-    return fact
-
-
 def _facts(session: Session, folder: Path, one: Evidence, after: Evidence | None, report: list[str]) -> list[AnyFact]:
     """What one attempt adds to the session."""
     number, at, talk = one.number, one.at, one.talk
@@ -169,7 +135,7 @@ def _recorded(folder: Path, one: Evidence) -> list[str] | None:
     """The prompts that the agent's own record had before the newest attempt, if it has not added to it since."""
     if one.talk.how != "load" or one.talk.asked is None or one.talk.prompts:
         return None
-    found = last_check(str(folder / FOLDER), one.talk.asked)
+    found = last_check(SessionFolder(folder).vault, one.talk.asked)
     return list(found.prompts) if found is not None and found.state not in ("missing", "unsupported") else None
 
 

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rekindle import files
-from rekindle.adapters.session_folder.spool_files import open_spool
+from rekindle.adapters.session_folder.layout import session_folder
+from rekindle.adapters.session_folder.spool_files import open_spool, spools
 from rekindle.adapters.vault import agent_database, kept, preflight, record_files
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
-from rekindle.adapters.vault.vault import FOLDER, Vault, spool, transcript
+from rekindle.adapters.vault.vault import Vault, transcript
 from rekindle.agents.base.acknowledged import Lacking, Spoken
 from rekindle.agents.base.kind import DatabaseDialect
 from rekindle.agents.base.transcript import NoPlace, Record, TranscriptDialect
@@ -148,7 +149,7 @@ class VaultRecords:
 
     def folder(self, session: str) -> str:
         """Where a session's vault is."""
-        return os.path.join(self._sessions, session, FOLDER)
+        return session_folder(self._sessions, session).vault
 
     def copied(self, path: str) -> int:
         """How much of a record that is followed is in its vault."""
@@ -189,10 +190,8 @@ class VaultRecords:
                     log.warning("%s: %s", session, error)
 
     def _copy_spools(self, vault: Vault, session: str) -> None:
-        own = os.path.join(self._sessions, session)
-        for number in sorted(int(name) for name in os.listdir(own) if name.isascii() and name.isdigit()):
-            for name in ("in", "out"):
-                vault.copy(spool(own, number, name))
+        for source in spools(session_folder(self._sessions, session)):
+            vault.copy(source)
 
     @contextmanager
     def _vault(self, session: str, *, patience: float = _PATIENCE) -> Iterator[Vault]:
@@ -235,8 +234,9 @@ class VaultRecords:
     ) -> tuple[Spoken, ...]:
         """What the agent told of this conversation, in the attempts before `until`; those of other agents left out."""
         own = [one for one in session.attempts if one.token == token and one.agent in ("", session.agent)]
-        numbers = [str(one.number) for one in own if until is None or one.number < until]
-        return dialect.acknowledged(_heard(os.path.join(self._sessions, session.id, one)) for one in numbers)
+        folder = session_folder(self._sessions, session.id)
+        numbers = [one.number for one in own if until is None or one.number < until]
+        return dialect.acknowledged(_heard(folder.attempt(one)) for one in numbers)
 
     def _understood(
         self, session: Session, token: str, *, thorough: bool = False

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rekindle import files
+from rekindle.adapters.session_folder.layout import SPOOLS, SessionFolder, attempt_of, session_folder
+from rekindle.adapters.session_folder.spool_files import spool
 from rekindle.adapters.vault import kept as kept_
-from rekindle.adapters.vault.vault import FOLDER, Listed, Source, Vault, copies, editions, spool
+from rekindle.adapters.vault.vault import Listed, Source, Vault, copies, editions
 from rekindle.core.session.state import TERMINAL, Session
 from rekindle.keeper import launch, lockfile
 from rekindle.keeper import room as reserve
+from rekindle.keeper.spec import Layout
 from rekindle.ports.errors import OwnedError
 
 DAY = 86400.0
@@ -61,8 +64,8 @@ def survey(folder: str, sessions: Iterable[Session], now: float, older_than: flo
     items: list[Item] = []
     remarks: list[Remark] = []
     for session in sessions:
-        own = os.path.join(folder, session.id)
-        if not os.path.isdir(own):
+        own = session_folder(folder, session.id)
+        if not os.path.isdir(own.path):
             continue
         _reserved(own, session, items, remarks)
         _spools(own, session, items, remarks)
@@ -77,13 +80,13 @@ def survey(folder: str, sessions: Iterable[Session], now: float, older_than: flo
 
 def complete(folder: str, session: Session) -> None:
     """Copy what the attempts that are over have said, as far as the vault lacks it. Raises OwnedError or OSError."""
-    own = os.path.join(folder, session.id)
+    own = session_folder(folder, session.id)
     over = [attempt.number for attempt in session.attempts if attempt.status == "gone"]
-    sources = [spool(own, number, name) for number in over for name in ("in", "out")]
+    sources = [spool(own, number, name) for number in over for name in SPOOLS]
     sources = [source for source in sources if os.path.exists(source.path)]
     if not sources:
         return
-    with Vault(os.path.join(own, FOLDER), session.id) as vault:
+    with Vault(own.vault, session.id) as vault:
         for source in sources:
             vault.copy(source)
 
@@ -107,7 +110,7 @@ def remove(folder: str, items: Sequence[Item]) -> tuple[list[Item], list[Remark]
     gone: list[Item] = []
     remarks: list[Remark] = []
     for item in items:
-        own = os.path.join(folder, item.session)
+        own = session_folder(folder, item.session)
         try:
             if item.what == "room":
                 why = _give_back(own, item.path)
@@ -124,8 +127,8 @@ def remove(folder: str, items: Sequence[Item]) -> tuple[list[Item], list[Remark]
     return gone, remarks
 
 
-def _remove_checked(own: str, item: Item) -> str | None:
-    with Vault(os.path.join(own, FOLDER), item.session) as vault:
+def _remove_checked(own: SessionFolder, item: Item) -> str | None:
+    with Vault(own.vault, item.session) as vault:
         why = _why_not(own, item)
         if why is None and item.what == "edition":
             vault.remove(next(one for one in editions(vault.folder) if one.path == item.path))
@@ -149,9 +152,9 @@ def room(path: str) -> int:
     return found
 
 
-def _reserved(own: str, session: Session, items: list[Item], remarks: list[Remark]) -> None:
+def _reserved(own: SessionFolder, session: Session, items: list[Item], remarks: list[Remark]) -> None:
     for attempt in session.attempts:
-        folder = os.path.join(own, str(attempt.number))
+        folder = own.attempt(attempt.number)
         size = reserve.reserved(folder)
         if not size or launch.is_alive(folder):
             continue
@@ -162,9 +165,9 @@ def _reserved(own: str, session: Session, items: list[Item], remarks: list[Remar
             items.append(Item(session.id, "room", folder, size, os.lstat(folder).st_mtime, why))
 
 
-def _give_back(own: str, folder: str) -> str | None:
+def _give_back(own: SessionFolder, folder: str) -> str | None:
     """Take the session's lock, so that no keeper can live meanwhile, and shorten the files to what they hold."""
-    lock = lockfile.take(os.path.join(own, "lock"))
+    lock = lockfile.take(own.lock)
     if lock is None:
         return "its session has an agent"
     try:
@@ -176,9 +179,9 @@ def _give_back(own: str, folder: str) -> str | None:
         os.close(lock)
 
 
-def _spools(own: str, session: Session, items: list[Item], remarks: list[Remark]) -> None:
+def _spools(own: SessionFolder, session: Session, items: list[Item], remarks: list[Remark]) -> None:
     for attempt in session.attempts:
-        for name in ("out", "in"):
+        for name in reversed(SPOOLS):
             source = spool(own, attempt.number, name)
             if not os.path.exists(source.path):
                 continue
@@ -189,11 +192,11 @@ def _spools(own: str, session: Session, items: list[Item], remarks: list[Remark]
                 remarks.append(Remark(session.id, source.path, why))
 
 
-def _spool_stays(own: str, source: Source, *, is_over: bool) -> str | None:
+def _spool_stays(own: SessionFolder, source: Source, *, is_over: bool) -> str | None:
     folder = os.path.dirname(source.path)
     if not is_over or launch.is_alive(folder) or (not _was_succeeded(folder) and reserve.may_run(folder)):
         return "its attempt may still live"
-    listed = editions(os.path.join(own, FOLDER), source.name)
+    listed = editions(own.vault, source.name)
     copied = listed[-1].read() if listed else None
     if copied is None or not copied.is_whole:
         return "the vault has no whole copy of it"
@@ -202,13 +205,12 @@ def _spool_stays(own: str, source: Source, *, is_over: bool) -> str | None:
 
 def _was_succeeded(folder: str) -> bool:
     """Whether a later attempt of the session ran: it was only started when this one was proven gone."""
-    own, number = os.path.split(folder)
-    later = [name for name in os.listdir(own) if name.isdecimal() and int(name) > int(number)]
-    return any(launch.read_identity(os.path.join(own, name)) is not None for name in later)
+    own, number = attempt_of(folder)
+    return any(launch.read_identity(own.attempt(one)) is not None for one in own.attempts() if one > number)
 
 
-def _editions(own: str, session: str, items: list[Item], remarks: list[Remark]) -> None:
-    for one in editions(os.path.join(own, FOLDER)):
+def _editions(own: SessionFolder, session: str, items: list[Item], remarks: list[Remark]) -> None:
+    for one in editions(own.vault):
         why = _edition_stays(one)
         if why is None:
             items.append(_item(session, "edition", one.path, "a newer edition has all of it"))
@@ -231,8 +233,10 @@ def _edition_stays(one: Listed) -> str | None:
     return "no newer edition has all of it"
 
 
-def _originals(own: str, session: str, before: float | None, items: list[Item], remarks: list[Remark]) -> None:
-    vault = os.path.join(own, FOLDER)
+def _originals(
+    own: SessionFolder, session: str, before: float | None, items: list[Item], remarks: list[Remark]
+) -> None:
+    vault = own.vault
     for one in kept_.listing(vault):
         if before is None or one.note.at >= before:
             continue
@@ -252,16 +256,16 @@ def _is_contained(vault: str, one: kept_.Kept) -> bool:
     return any(original in copy for source in sources for copy in copies(vault, source))
 
 
-def _whole(own: str, session: Session, items: list[Item], remarks: list[Remark]) -> None:
+def _whole(own: SessionFolder, session: Session, items: list[Item], remarks: list[Remark]) -> None:
     why = _session_stays(own, session)
     if why is None:
-        items.append(_item(session.id, "session", own, f"{session.state}, and it never had a conversation"))
+        items.append(_item(session.id, "session", own.path, f"{session.state}, and it never had a conversation"))
     else:
-        remarks.append(Remark(session.id, own, why))
+        remarks.append(Remark(session.id, own.path, why))
 
 
-def _session_stays(own: str, session: Session) -> str | None:
-    if files.is_locked(os.path.join(own, "lock")):
+def _session_stays(own: SessionFolder, session: Session) -> str | None:
+    if files.is_locked(own.lock):
         return "its agent may still live"
     if session.token is not None or any(attempt.token is not None for attempt in session.attempts):
         return "it holds a token"
@@ -270,20 +274,20 @@ def _session_stays(own: str, session: Session) -> str | None:
     return None
 
 
-def _has_conversation(own: str) -> bool:
-    if editions(os.path.join(own, FOLDER)):
+def _has_conversation(own: SessionFolder) -> bool:
+    if editions(own.vault):
         return True
-    found = (os.path.join(own, name, "out") for name in os.listdir(own) if name.isdecimal())
+    found = (Layout(own.attempt(number)).out for number in own.attempts())
     return any(os.path.exists(path) and os.path.getsize(path) > 0 for path in found)
 
 
-def _why_not(own: str, item: Item) -> str | None:
+def _why_not(own: SessionFolder, item: Item) -> str | None:
     """The second look, with the vault locked."""
-    vault = os.path.join(own, FOLDER)
+    vault = own.vault
     match item.what:
         case "spool":
             folder, name = os.path.split(item.path)
-            return _spool_stays(own, spool(own, int(os.path.basename(folder)), name), is_over=True)
+            return _spool_stays(own, spool(own, attempt_of(folder)[1], name), is_over=True)
         case "edition":
             found = next((one for one in editions(vault) if one.path == item.path), None)
             return _edition_stays(found) if found is not None else "it is gone already"
@@ -295,7 +299,7 @@ def _why_not(own: str, item: Item) -> str | None:
         case "room":
             return None
         case "session":
-            busy = files.is_locked(os.path.join(own, "lock")) or _has_conversation(own)
+            busy = files.is_locked(own.lock) or _has_conversation(own)
             return "it has come to life" if busy else None
 
 

@@ -13,6 +13,7 @@ from rekindle.agents.base.dialect import Dialect
 from rekindle.agents.base.exchange import Exchange, Exchanged, SpooledMessage
 from rekindle.agents.base.kind import AgentKind
 from rekindle.keeper.input_records import InputReader
+from rekindle.keeper.spec import Layout
 
 _BLOCK = 1 << 20
 
@@ -110,6 +111,6 @@ def _hole(file: BinaryIO, size: int) -> int:
 def _heard_at(folder: str, at: float) -> float:
     """When the agent was last heard; when it was started, where only a copy is left."""
     try:
-        return max(at, os.stat(os.path.join(folder, "out")).st_mtime)
+        return max(at, os.stat(Layout(folder).out).st_mtime)
     except OSError:
         return at

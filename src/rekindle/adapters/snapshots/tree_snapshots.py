@@ -7,11 +7,10 @@ import os
 
 from rekindle import files
 from rekindle.adapters.git.git import Children
+from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.adapters.snapshots import taking
 from rekindle.adapters.snapshots.thinning import thin
 from rekindle.core.session.state import Session
-
-_OWED = "snapshot.owed"
 
 
 class TreeSnapshots:
@@ -53,4 +52,4 @@ class TreeSnapshots:
         self._children.end()
 
     def _mark(self, session: str) -> str:
-        return os.path.join(self._sessions, session, _OWED)
+        return session_folder(self._sessions, session).owed_snapshot

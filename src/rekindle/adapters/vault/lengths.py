@@ -6,14 +6,10 @@ look at. So how much was put on disk is written down elsewhere, and synced, befo
 
 from __future__ import annotations
 
-import os
-
 import msgspec
 
 from rekindle import files
 from rekindle.adapters.vault.edition import Copied
-
-NAME = "vault.json"
 
 
 class Length(msgspec.Struct, frozen=True):
@@ -30,7 +26,7 @@ class Unlisted(Exception):
 def read(vault: str) -> dict[str, Length] | None:
     """What a vault has to hold, by the names of its files; None if nothing was ever listed. Raises Unlisted."""
     try:
-        return msgspec.json.decode(files.read(_path(vault)), type=dict[str, Length])
+        return msgspec.json.decode(files.read(place(vault)), type=dict[str, Length])
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -41,7 +37,7 @@ def read(vault: str) -> dict[str, Length] | None:
 
 def write(vault: str, listed: dict[str, Length]) -> None:
     """On disk when this returns. Raises OSError; then the old list stands."""
-    files.replace(_path(vault), msgspec.json.encode(listed), mode=0o600, durable=True)
+    files.replace(place(vault), msgspec.json.encode(listed), mode=0o600, durable=True)
 
 
 def problem(found: Copied, listed: Length | None) -> tuple[int, int, str] | None:
@@ -57,5 +53,6 @@ def problem(found: Copied, listed: Length | None) -> tuple[int, int, str] | None
     return None
 
 
-def _path(vault: str) -> str:
-    return os.path.join(os.path.dirname(vault), NAME)
+def place(vault: str) -> str:
+    """Where the list of a vault is."""
+    return f"{vault}.json"

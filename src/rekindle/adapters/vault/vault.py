@@ -1,7 +1,7 @@
 """A session's vault: for each source (a spool, the agent's own record) its editions, oldest first.
 
 An edition goes on as long as its source only grows. If the source shrinks, or what was copied of it has changed, a new
-edition begins and the old one stays. SESSION/vault/ holds files named SOURCE.NUMBER; one writer at a time, by a lock.
+edition begins and the old one stays. A vault's folder holds files named SOURCE.NUMBER; one writer at a time, by a lock.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from rekindle.adapters.vault.lengths import Length
 from rekindle.core.vault.frames import MAX_PAYLOAD
 from rekindle.ports.errors import OwnedError
 
-FOLDER = "vault"
 _LOCK = "lock"
 _NAME = re.compile(r"([a-z]+-[0-9a-f]+)\.([0-9]+)")
 _AT_ONCE = 32 * MAX_PAYLOAD
@@ -34,11 +33,6 @@ class Source:
     name: str
     path: str
     attempt: int = 0
-
-
-def spool(session_folder: str, attempt: int, name: str) -> Source:
-    """A keeper's spool (`out` or `in`) of one attempt."""
-    return Source(f"{name}-{attempt}", os.path.join(session_folder, str(attempt), name), attempt)
 
 
 def transcript(path: str) -> Source:

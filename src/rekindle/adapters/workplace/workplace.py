@@ -15,8 +15,14 @@ from rekindle.adapters.callbacks.serving import Callbacks
 from rekindle.adapters.keepers.keeper_process import stamp
 from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder import handovers
-from rekindle.adapters.session_folder.conversation import FolderConversations, agent_of
-from rekindle.adapters.session_folder.rebuild import IMPORTED_FILE, read_imported, read_session_file, write_session_file
+from rekindle.adapters.session_folder.conversation import FolderConversations
+from rekindle.adapters.session_folder.layout import SessionFolder, session_folder
+from rekindle.adapters.session_folder.session_file import (
+    agent_of,
+    read_imported,
+    read_session_file,
+    write_session_file,
+)
 from rekindle.adapters.snapshots.changes import changed_since, conflict
 from rekindle.adapters.workplace.rebuilding import Wanted, is_missing, rebuild
 from rekindle.adapters.workplace.recent import recently_written
@@ -43,14 +49,14 @@ class LocalWorkplace:
 
     def prepare(self, created: Created, env: dict[str, str]) -> None:
         """Make a session's folder, with what has to outlive the store."""
-        folder = os.path.join(self._sessions, created.session)
+        folder = session_folder(self._sessions, created.session).path
         os.makedirs(folder, mode=0o700, exist_ok=True)
         kept_environment.write(folder, env)
         write_session_file(Path(folder), created)
 
     def note_place(self, session: Session) -> None:
         """The session's repository was moved: a store that is rebuilt has to know it where it is."""
-        folder = Path(self._sessions, session.id)
+        folder = Path(session_folder(self._sessions, session.id).path)
         created = read_session_file(folder)
         if isinstance(created, Created):
             now = replace(created, cwd=session.cwd, repository=session.repository, worktree=session.worktree)
@@ -64,10 +70,10 @@ class LocalWorkplace:
         facts = read_imported(Path(staged))
         if not facts or not isinstance(facts[0], Created) or facts[0].session != session or not is_id(session):
             raise UsageError(f"{staged} holds no session {session}", "import its archive again")
-        folder = os.path.join(self._sessions, session)
+        folder = session_folder(self._sessions, session).path
         kept_environment.write(staged, env)
         write_session_file(Path(staged), facts[0])
-        if os.path.exists(os.path.join(folder, IMPORTED_FILE)):
+        if os.path.exists(SessionFolder(folder).imported):
             os.rename(folder, f"{staged}.before")
         if os.path.exists(folder):
             raise OwnedError(f"there is a folder {folder} already", "look at it before you remove it")
@@ -77,11 +83,11 @@ class LocalWorkplace:
 
     def change_environment(self, session: Session, env: dict[str, str]) -> None:
         """From the next attempt on the agent has another environment."""
-        kept_environment.write(os.path.join(self._sessions, session.id), env)
+        kept_environment.write(session_folder(self._sessions, session.id).path, env)
 
     def note_agent(self, session: Session) -> None:
         """Write down whose the newest attempt is, if another agent had the ones before."""
-        folder = os.path.join(self._sessions, session.id)
+        folder = session_folder(self._sessions, session.id).path
         assert session.attempt is not None
         if handovers.agent_of(folder, session.attempt.number, agent_of(folder)) != session.agent:
             handover = Handover(session.agent, session.model, session.arguments)
@@ -89,7 +95,7 @@ class LocalWorkplace:
 
     def environment(self, session: Session) -> dict[str, str]:
         """The environment that the session was begun in, and what tells its hooks whose they are."""
-        kept = kept_environment.read(os.path.join(self._sessions, session.id))
+        kept = kept_environment.read(session_folder(self._sessions, session.id).path)
         env = kept if kept is not None else dict(os.environ)
         env["PWD"] = session.cwd
         env["REKINDLE_SESSION"] = session.id
@@ -113,7 +119,7 @@ class LocalWorkplace:
             with contextlib.suppress(GitFailed, OSError):
                 found = conflict(session.cwd, session.id, session.worktree)
                 told += [found] if found is not None else []
-        if kept_environment.read(os.path.join(self._sessions, session.id)) is None:
+        if kept_environment.read(session_folder(self._sessions, session.id).path) is None:
             told.append("the environment that the session was begun in cannot be read; its agent gets the daemon's")
         return told
 
@@ -143,7 +149,7 @@ class LocalWorkplace:
 
     async def end_terminals(self, session: Session) -> None:
         """End the commands that the session's agent has had us run."""
-        if os.path.isdir(os.path.join(self._sessions, session.id, "terminals")):
+        if os.path.isdir(session_folder(self._sessions, session.id).terminals):
             callbacks = self._callbacks_of(session, session.attempt.number if session.attempt is not None else 0)
             await asyncio.to_thread(callbacks.terminals.end_all, "the agent has ended")
 
@@ -162,7 +168,7 @@ class LocalWorkplace:
         key = (session.id, attempt)
         if key not in self._callbacks:
             self._callbacks[key] = Callbacks(
-                os.path.join(self._sessions, session.id),
+                session_folder(self._sessions, session.id).path,
                 session.cwd,
                 stamp(self._sessions, session.id),
                 attempt,

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.adapters.vault import kept, lengths
-from rekindle.adapters.vault.vault import FOLDER, editions
+from rekindle.adapters.vault.vault import editions
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.commands.logs import named
 from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
@@ -27,7 +28,7 @@ def verify(session: str | None, as_json: bool) -> int:
     """Check every byte that was kept, of SESSION or of all. Exit status 1 if something is damaged."""
     folder = places().sessions
     names = [named(session)] if session is not None else sorted(os.listdir(folder) if os.path.isdir(folder) else [])
-    found = {name: _checked(os.path.join(folder, name, FOLDER)) for name in names}
+    found = {name: _checked(session_folder(folder, name).vault) for name in names}
     found = {name: one for name, one in found.items() if one or session is not None}
     is_whole = not any(file["damage"] for one in found.values() for file in one)
     if as_json:
@@ -51,7 +52,7 @@ def verify(session: str | None, as_json: bool) -> int:
 @click.argument("session", shell_complete=complete_sessions)
 def diff(session: str) -> None:
     """What the last pre-flight of SESSION that replaced the agent's record changed in it."""
-    told = kept.difference(os.path.join(places().sessions, named(session), FOLDER))
+    told = kept.difference(session_folder(places().sessions, named(session)).vault)
     if not told:
         click.echo("No pre-flight has changed the agent's record.", err=True)
     sys.stdout.write(told)
@@ -79,7 +80,7 @@ def _checked(folder: str) -> list[dict[str, Any]]:
 
 def _listed(folder: str, found: list[dict[str, Any]]) -> dict[str, lengths.Length]:
     """How long the copies have to be. A list that is lost counts as damage: without it nobody can tell."""
-    place = os.path.join(os.path.dirname(folder), lengths.NAME)
+    place = lengths.place(folder)
     try:
         listed = lengths.read(folder)
         why = "the list of copies and their lengths is gone" if listed is None and editions(folder) else None
