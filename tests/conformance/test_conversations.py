@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rekindle.adapters.session_folder.conversation import FolderConversations
-from rekindle.agents.base.conversation import Entry
+from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.agents.base.exchange import SpooledMessage
 from rekindle.ports.conversations import Conversations
 from tests.fakes.conversations import FakeAttempt, FakeConversations
@@ -51,7 +51,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     return World(FolderConversations(str(tmp_path)), tmp_path, None)
 
 
-def words(entries: list[Entry]) -> list[tuple[str, str]]:
+def words(entries: list[ConversationEntry]) -> list[tuple[str, str]]:
     return [(one.kind, one.text) for one in entries if one.kind in ("prompt", "told", "said")]
 
 
@@ -67,13 +67,13 @@ def test_prompts_answers_and_ends_come_in_their_order(world: World) -> None:
     talk.say("p1+1", "go on", ["second"])
     world.put(talk)
     assert world.conversations.read("s1") == [
-        Entry("prompt", "one", 1),
-        Entry("said", "first", 1),
-        Entry("said", "and more", 1),
-        Entry("end", "end_turn", 1),
-        Entry("told", "go on", 1),
-        Entry("said", "second", 1),
-        Entry("end", "end_turn", 1),
+        ConversationEntry("prompt", "one", 1),
+        ConversationEntry("said", "first", 1),
+        ConversationEntry("said", "and more", 1),
+        ConversationEntry("end", "end_turn", 1),
+        ConversationEntry("told", "go on", 1),
+        ConversationEntry("said", "second", 1),
+        ConversationEntry("end", "end_turn", 1),
     ]
 
 
@@ -104,7 +104,7 @@ def test_attempts_follow_upon_each_other_and_can_be_chosen(world: World) -> None
     two.say("p2", "two", ["second"])
     world.put(one)
     world.put(two, attempt=2)
-    heading = Entry("attempt", "attempt 2", 2)
+    heading = ConversationEntry("attempt", "attempt 2", 2)
     read = world.conversations.read("s1")
     assert [entry.attempt for entry in read] == sorted(entry.attempt for entry in read)
     assert heading in read
@@ -121,7 +121,7 @@ def test_an_attempt_that_ended_in_the_middle_of_a_turn_says_so_once(world: World
     followed.poll()
     assert followed.ended == frozenset()
     world.end()
-    note = Entry("note", "the agent was cut off in the middle of its turn (killed by SIGKILL)", 1)
+    note = ConversationEntry("note", "the agent was cut off in the middle of its turn (killed by SIGKILL)", 1)
     assert followed.poll() == [note]
     assert followed.ended == {1}
     assert followed.poll() == []

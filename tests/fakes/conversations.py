@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from rekindle.agents.base.conversation import Entry, beginning, cut_off, entries
+from rekindle.agents.base.conversation import ConversationEntry, beginning, cut_off, entries
 from rekindle.agents.base.exchange import Exchange, SpooledMessage
 from rekindle.agents.registry import AGENTS
 
@@ -29,7 +29,7 @@ class _Reader:
         self._messages = 0
         self.ended = False
 
-    def poll(self) -> list[Entry]:
+    def poll(self) -> list[ConversationEntry]:
         if self.ended:
             return []
         self._exchange.sent(self._attempt.messages[self._messages :])
@@ -59,8 +59,8 @@ class FakeConversation:
     def ended(self) -> frozenset[int]:
         return frozenset(number for number, reader in self._readers.items() if reader.ended)
 
-    def poll(self) -> list[Entry]:
-        found: list[Entry] = []
+    def poll(self) -> list[ConversationEntry]:
+        found: list[ConversationEntry] = []
         for number in sorted(self._attempts):
             if self._wanted is not None and number not in self._wanted:
                 continue
@@ -82,7 +82,7 @@ class FakeConversations:
     def follow(self, session: str, attempts: Collection[int] | None = None) -> FakeConversation:
         return FakeConversation(self._agent, self.sessions[session], attempts)
 
-    def read(self, session: str, attempts: Collection[int] | None = None) -> list[Entry]:
+    def read(self, session: str, attempts: Collection[int] | None = None) -> list[ConversationEntry]:
         return self.follow(session, attempts).poll()
 
     def is_in_terminal(self, session: str) -> bool:

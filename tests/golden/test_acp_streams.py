@@ -45,7 +45,7 @@ def test_there_are_recordings_of_every_agent_that_runs_without_an_account() -> N
 @pytest.mark.parametrize("agent", RECORDED)
 def test_a_turn_that_was_cut_is_open_with_the_words_that_were_said(agent: str) -> None:
     dialect, seen = told(agent, "begun")
-    assert [one.stop_reason for one in seen if isinstance(one, o.TurnFinished)] == ["end_turn"]
+    assert [one.stop_reason for one in seen if isinstance(one, o.AgentFinishedTurn)] == ["end_turn"]
     assert "the first answer" in "".join(one.text for one in seen if isinstance(one, o.Said))
     assert dialect.open.prompt_id == "p2"
     assert dialect.open.said.endswith("half of the second")
@@ -61,18 +61,18 @@ def test_a_load_shows_every_prompt_and_then_the_next_turn_is_no_replay(agent: st
     after = seen[next(at for at, one in enumerate(seen) if isinstance(one, o.ConversationOpened)) :]
     said = "".join(one.text for one in after if isinstance(one, o.Said) and not one.replay)
     assert "mock reply" in said
-    assert isinstance(seen[-1], o.TurnFinished) or any(isinstance(one, o.TurnFinished) for one in after)
+    assert isinstance(seen[-1], o.AgentFinishedTurn) or any(isinstance(one, o.AgentFinishedTurn) for one in after)
 
 
 @pytest.mark.parametrize("agent", RECORDED)
 def test_an_unknown_conversation_is_told_from_every_other_problem(agent: str) -> None:
     _, seen = told(agent, "unknown")
-    [refused] = [one for one in seen if isinstance(one, o.OpenRefused)]
+    [refused] = [one for one in seen if isinstance(one, o.AgentRefusedToOpen)]
     assert refused.problem == "unknown_session", refused
 
 
 @pytest.mark.parametrize(("agent", "case"), errors())
 def test_an_error_of_the_model_has_its_class(agent: str, case: str) -> None:
     _, seen = told(agent, f"error_{case}")
-    [failed] = [one for one in seen if isinstance(one, o.TurnFailed)]
+    [failed] = [one for one in seen if isinstance(one, o.AgentFailedTurn)]
     assert failed.error_class == EXCEPTIONS.get((agent, case), CLASSES.get(case, case)), failed

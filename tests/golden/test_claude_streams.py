@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from rekindle.agents.base.framing import Framer, Line
-from rekindle.agents.base.observation import Observation, Said, TurnFailed, TurnFinished
+from rekindle.agents.base.observation import AgentFailedTurn, AgentFinishedTurn, Observation, Said
 from rekindle.agents.claude import messages
 from rekindle.agents.claude.dialect import ClaudeDialect
 from tests.golden.claude_samples import STREAMS
@@ -61,7 +61,7 @@ def seen(data: bytes) -> list[Observation]:
     for line in lines(data):
         told = dialect.received(line)
         found += told
-        if any(isinstance(one, TurnFinished | TurnFailed) for one in told):
+        if any(isinstance(one, AgentFinishedTurn | AgentFailedTurn) for one in told):
             number += 1
             ask(dialect, f"p{number}", next(uuids, None))
     return found
@@ -131,7 +131,7 @@ def test_a_kill_in_mid_stream_leaves_the_words_and_the_tool_that_ran() -> None:
 def test_the_end_of_a_turn_that_nobody_asked_for_ends_nothing() -> None:
     dialect = ready(asked=False)
     told = [one for line in lines(STREAMS["plain"]) for one in dialect.received(line)]
-    assert not any(isinstance(one, TurnFinished) for one in told)
+    assert not any(isinstance(one, AgentFinishedTurn) for one in told)
 
 
 @pytest.mark.parametrize("text", ["Do it.", "/compact"])
@@ -142,10 +142,10 @@ def test_a_turn_that_the_agent_takes_for_a_lost_background_command_does_not_end_
     told = dialect.say("p1", text)
     dialect.sent(told.message_id, told.line)
     seen = dialect.received(json.dumps({**own, "origin": {"kind": "task-notification"}}).encode())
-    assert not any(isinstance(one, TurnFinished) for one in seen)
+    assert not any(isinstance(one, AgentFinishedTurn) for one in seen)
     assert dialect.open.prompt_id == "p1", "its turn still runs"
     seen = dialect.received(json.dumps({**own, "num_turns": 1, "result": "Done."}).encode())
-    assert any(isinstance(one, TurnFinished) for one in seen)
+    assert any(isinstance(one, AgentFinishedTurn) for one in seen)
 
 
 def test_a_command_in_the_background_is_running_until_the_agent_tells_of_its_end() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rekindle.keeper.client import Sent
-from rekindle.keeper.errors import Refused, StaleGeneration
+from rekindle.keeper.errors import Refused, ReplacedGeneration
 from rekindle.keeper.input_records import InputReader, InputRecord
 from rekindle.keeper.launch import read_progress
 from tests.keeper.keeper_bench import Bench, kill, python_agent, shell_agent, status, until
@@ -59,14 +59,14 @@ def test_a_stale_generation_is_refused_and_a_higher_one_adopted_for_good(bench: 
             lambda: old.signal("SIGKILL"),
             lambda: old.punch(1),
         ):
-            with pytest.raises(StaleGeneration) as refused:
+            with pytest.raises(ReplacedGeneration) as refused:
                 act()
             assert refused.value.current == 5
         assert new.send("b", b"b\n").n == 1
         assert new.send("c", b"c\n", generation=6).n == 2
-        with pytest.raises(StaleGeneration):
+        with pytest.raises(ReplacedGeneration):
             new.signal("SIGKILL")
-        with pytest.raises(StaleGeneration):
+        with pytest.raises(ReplacedGeneration):
             session.client(4)
     until(lambda: session.out() == b"b\nc\n")
     assert spooled(session.folder)[1].generation == 6

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rekindle.agents.base.acknowledged import Lacking, Spoken, lacking
 from rekindle.agents.base.preflight import decide
-from rekindle.agents.claude.opened import Rule, above, opened
+from rekindle.agents.claude.opened import LeafRule, above, opened
 from rekindle.agents.claude.spoken import spoken, told
 from rekindle.agents.claude.transcript import ClaudeTranscript
 from tests.golden.claude_samples import STREAMS, TRANSCRIPTS
@@ -23,7 +23,7 @@ from tests.real.claude_trees import Tree
 DIALECT = ClaudeTranscript()
 Line = dict[str, Any]
 seeds = st.integers(0, 2**32)
-rules = st.sampled_from(Rule)
+rules = st.sampled_from(LeafRule)
 
 
 def tree(seed: int) -> list[Line]:
@@ -59,14 +59,14 @@ def conversation(turns: int) -> list[Line]:
 
 
 @given(turns=st.integers(1, 12), rule=rules)
-def test_a_conversation_without_branches_is_loaded_whole_and_in_order(turns: int, rule: Rule) -> None:
+def test_a_conversation_without_branches_is_loaded_whole_and_in_order(turns: int, rule: LeafRule) -> None:
     branch = opened(conversation(turns), rule)
     assert names(branch.rows) == [f"row-{number}" for number in range(2 * turns)]
     assert (branch.leaf, branch.cut, branch.spliced) == (f"row-{2 * turns - 1}", None, ())
 
 
 @given(seed=seeds, rule=rules)
-def test_a_file_that_was_doubled_is_loaded_as_before(seed: int, rule: Rule) -> None:
+def test_a_file_that_was_doubled_is_loaded_as_before(seed: int, rule: LeafRule) -> None:
     lines = [line for line in tree(seed) if line["type"] != "last-prompt" and line.get("subtype") is None]
     leaf = {"type": "last-prompt", "leafUuid": lines[-1]["uuid"], "sessionId": "s", "explicit": True}
     once, twice = opened([*lines, leaf], rule), opened([*lines, leaf, *lines, leaf], rule)
@@ -87,12 +87,12 @@ def test_a_line_that_names_a_row_makes_every_version_load_the_branch_above_it(se
         return
     assert led.data.startswith(file_of(lines)) and led.data.count(b"\n") == len(lines) + 1
     records = [json.loads(line) for line in led.data.splitlines()]
-    for rule in Rule:
+    for rule in LeafRule:
         assert not lacking(expected, turns_of(opened(records, rule).rows)).any
 
 
 @given(seed=seeds, rule=rules)
-def test_nothing_is_loaded_twice_and_each_row_hangs_on_the_one_before_it(seed: int, rule: Rule) -> None:
+def test_nothing_is_loaded_twice_and_each_row_hangs_on_the_one_before_it(seed: int, rule: LeafRule) -> None:
     branch = opened(tree(seed), rule)
     assert len(set(names(branch.rows))) == len(branch.rows)
     assert all(row["uuid"] not in branch.spliced for row in branch.rows[:1])
@@ -151,7 +151,7 @@ def test_whatever_was_done_to_a_record_nothing_that_was_acknowledged_is_silently
         assert not found.lacks, "the vault has all of it"
     if not found.lacks and found.state != "missing":
         records = [json.loads(line) for line in lies.splitlines()]
-        for rule in Rule:
+        for rule in LeafRule:
             loaded = [one for one in turns_of(opened(records, rule).rows) if one.id in {row.id for row in expected}]
             assert tuple(loaded) == expected, "present, in order, unaltered"
 

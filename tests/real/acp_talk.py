@@ -15,7 +15,7 @@ from pathlib import Path
 from rekindle.agents.base import observation as o
 from rekindle.agents.base.dialect import Outgoing
 from rekindle.agents.base.framing import Framer, Line
-from rekindle.agents.base.kind import AgentKind, Start
+from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.keeper.launch import end_leftovers
 from rekindle.keeper.spec import STAMP_VARIABLE
 
@@ -31,7 +31,7 @@ class AcpTalk:
         self.received: list[bytes] = []
         self.seen: list[o.Observation] = []
         self._stamp = f"rekindle-talk-{secrets.token_hex(8)}"
-        start = Start(how="new", token=None)
+        start = AgentStart(how="new", token=None)
         self._process = subprocess.Popen(
             kind.argv(start),
             cwd=cwd,
@@ -63,12 +63,12 @@ class AcpTalk:
     def open(self, token: str | None = None) -> o.Observation:
         """Begin a conversation, or load one; what came of it."""
         self.say(*self.wire.begin("new" if token is None else "load", token))
-        return self.until(lambda one: isinstance(one, o.ConversationOpened | o.OpenRefused))
+        return self.until(lambda one: isinstance(one, o.ConversationOpened | o.AgentRefusedToOpen))
 
     def prompt(self, name: str, text: str) -> o.Observation:
         """A whole turn; how it ended."""
         self.say(self.wire.say(name, text))
-        return self.until(lambda one: isinstance(one, o.TurnFinished | o.TurnFailed))
+        return self.until(lambda one: isinstance(one, o.AgentFinishedTurn | o.AgentFailedTurn))
 
     def say(self, *messages: Outgoing) -> None:
         assert self._process.stdin is not None

@@ -68,7 +68,7 @@ def test_an_unknown_conversation_is_refused_and_never_begun_anew(stand_up: Stand
     stage = stand_up(agent)
     with AcpTalk(AGENTS[agent], stage.machine.work, stage.machine.environment()) as talk:
         refused = talk.open(UNKNOWN)
-    assert isinstance(refused, o.OpenRefused)
+    assert isinstance(refused, o.AgentRefusedToOpen)
     assert refused.problem == "unknown_session", refused
 
 

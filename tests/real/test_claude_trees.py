@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rekindle.agents.claude.opened import MEASURED, Branch, above, opened
+from rekindle.agents.claude.opened import MEASURED, LoadedBranch, above, opened
 from rekindle.agents.claude.spoken import spoken
 from rekindle.agents.claude.transcript import ClaudeTranscript
 from tests.real.claude_cli import ClaudeCli
@@ -61,7 +61,7 @@ def as_blocks(content: Any) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def predicted(branch: Branch) -> list[str] | None:
+def predicted(branch: LoadedBranch) -> list[str] | None:
     if branch.refused or not branch.rows:
         return None
     turns = [one for row in branch.rows if (one := spoken(row)) is not None]

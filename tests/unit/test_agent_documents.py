@@ -12,7 +12,7 @@ import pytest
 from rekindle import agents
 from rekindle.adapters.machine.agent_programs import check, path_of, version_of
 from rekindle.agents import registry
-from rekindle.agents.base.kind import Start
+from rekindle.agents.base.kind import AgentStart
 from tests.real.documents import PAGE, renewed
 from tests.real.results import outcomes, page
 
@@ -42,7 +42,7 @@ def test_the_example_of_the_guide_is_an_agent(tmp_path: Path, monkeypatch: pytes
     kind = registry.found()["mine"]
     for name in ("rekindle.agents.mine.kind", "rekindle.agents.mine"):
         del sys.modules[name]
-    assert kind.argv(Start(how="new", token=None, model="m")) == ("mine-agent", "--acp", "--model", "m")
+    assert kind.argv(AgentStart(how="new", token=None, model="m")) == ("mine-agent", "--acp", "--model", "m")
     assert kind.refused(("--resume",)) == "--resume"
     missing = check(kind, {"PATH": str(tmp_path / "nowhere")})
     assert (missing.state, missing.problem) == ("not installed", kind.missing)

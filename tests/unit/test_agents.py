@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from rekindle.agents.base.kind import Start
+from rekindle.agents.base.kind import AgentStart
 from rekindle.agents.base.transcript import NoPlace
 from rekindle.agents.registry import AGENTS, DEFAULT
 
-NEW = Start(how="new", token=None)
+NEW = AgentStart(how="new", token=None)
 LINES = {
     "auggie": ("auggie", "--acp"),
     "codex": ("codex-acp",),
@@ -31,19 +31,19 @@ def test_every_module_of_the_kinds_is_an_agent_of_its_name() -> None:
 def test_an_agent_over_acp_is_started_the_same_way_whatever_it_is_to_open(name: str) -> None:
     kind = AGENTS[name]
     assert kind.argv(NEW) == LINES[name]
-    assert kind.argv(Start(how="load", token="a-token")) == LINES[name]
-    assert kind.argv(Start(how="new", token=None, arguments=("--one", "two")))[-2:] == ("--one", "two")
+    assert kind.argv(AgentStart(how="load", token="a-token")) == LINES[name]
+    assert kind.argv(AgentStart(how="new", token=None, arguments=("--one", "two")))[-2:] == ("--one", "two")
 
 
 @pytest.mark.parametrize("name", ["auggie", "copilot", "gemini", "qwen"])
 def test_the_model_is_a_flag_where_there_is_one(name: str) -> None:
-    start = Start(how="load", token="t", model="m1")
+    start = AgentStart(how="load", token="t", model="m1")
     assert AGENTS[name].argv(start)[len(LINES[name]) :] == ("--model", "m1")
 
 
 @pytest.mark.parametrize(("name", "variable"), [("codex", "CODEX_CONFIG"), ("opencode", "OPENCODE_CONFIG_CONTENT")])
 def test_the_model_is_put_into_the_configuration_where_there_is_no_flag(name: str, variable: str) -> None:
-    kind, start = AGENTS[name], Start(how="new", token=None, model="m1")
+    kind, start = AGENTS[name], AgentStart(how="new", token=None, model="m1")
     assert variable not in kind.variables(NEW, {})
     assert json.loads(kind.variables(start, {})[variable]) == {"model": "m1"}
     mine = {variable: json.dumps({"model": "m0", "mine": 1})}
@@ -52,7 +52,7 @@ def test_the_model_is_put_into_the_configuration_where_there_is_no_flag(name: st
 
 
 def test_a_thread_of_amp_is_continued_by_its_name_and_never_by_being_the_last() -> None:
-    words = AGENTS["amp"].argv(Start(how="load", token="T-1"))
+    words = AGENTS["amp"].argv(AgentStart(how="load", token="T-1"))
     assert words[:4] == ("amp", "threads", "continue", "T-1")
     assert "--last" not in words
     assert AGENTS["amp"].argv(NEW)[:2] == ("amp", "--execute")

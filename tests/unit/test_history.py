@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.agents.base.conversation import Entry, as_turns
+from rekindle.agents.base.conversation import ConversationEntry, as_turns
 from rekindle.core.session.history import MOST_OF_ALL, TITLE, Turn, request_of, with_history
 
 SOME = [
@@ -77,17 +77,17 @@ def test_a_history_is_not_told_inside_of_another() -> None:
 
 def test_turns_are_made_of_what_was_shown() -> None:
     shown = [
-        Entry("prompt", "do it", 1),
-        Entry("thought", "hm", 1),
-        Entry("said", "I ", 1),
-        Entry("said", "begin.", 1),
-        Entry("tool", "make", 1, "c1"),
-        Entry("tool", "cat x", 1, "c2"),
-        Entry("tool_done", "completed: fine", 1, "c1"),
-        Entry("said", "Done.", 1),
-        Entry("end", "end_turn", 1),
-        Entry("attempt", "attempt 2", 2),
-        Entry("said", "Back.", 2),
+        ConversationEntry("prompt", "do it", 1),
+        ConversationEntry("thought", "hm", 1),
+        ConversationEntry("said", "I ", 1),
+        ConversationEntry("said", "begin.", 1),
+        ConversationEntry("tool", "make", 1, "c1"),
+        ConversationEntry("tool", "cat x", 1, "c2"),
+        ConversationEntry("tool_done", "completed: fine", 1, "c1"),
+        ConversationEntry("said", "Done.", 1),
+        ConversationEntry("end", "end_turn", 1),
+        ConversationEntry("attempt", "attempt 2", 2),
+        ConversationEntry("said", "Back.", 2),
     ]
     assert as_turns(shown) == [
         Turn("user", "do it"),

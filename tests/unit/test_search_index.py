@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rekindle.adapters.search.documents import LONGEST, documents
 from rekindle.adapters.search.index import SearchFailed, SearchIndex
 from rekindle.adapters.session_folder.conversation import FolderConversation
-from rekindle.agents.base.conversation import Entry
+from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.masking import Masker
 from rekindle.core.search import CLOSE, OPEN, expression, hit, searchable
 from rekindle.keeper.input_records import InputRecord
@@ -143,7 +143,7 @@ def test_marks_lie_where_the_hits_are(pieces: list[tuple[str, str]]) -> None:
 @settings(max_examples=40)
 @given(st.lists(st.text("ab \n", max_size=9000), max_size=6), st.integers(0, 6))
 def test_more_words_change_nothing_but_the_last_message(texts: list[str], upto: int) -> None:
-    entries = [Entry("said" if len(text) % 3 else "tool", text, 1) for text in texts]
+    entries = [ConversationEntry("said" if len(text) % 3 else "tool", text, 1) for text in texts]
     before, after = documents(entries[:upto], Masker()), documents(entries, Masker())
     assert before[:-1] == after[: max(0, len(before) - 1)]
     assert all(len(one.text) <= LONGEST for one in after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekindle.agents.base.kind import AgentKind, Start
+from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.agents.registry import AGENTS
 
 
@@ -25,7 +25,7 @@ def faults() -> str:
 
 
 def _row(kind: AgentKind) -> str:
-    line = " ".join(kind.argv(Start(how="new", token=None)))
+    line = " ".join(kind.argv(AgentStart(how="new", token=None)))
     short = line if len(line) <= 40 else f"{line[:37]}…"
     resumes = kind.resumes if kind.native else f"the history, told to a new conversation ({kind.resumes} on request)"
     resumes = "not driven" if kind.obstacle else resumes

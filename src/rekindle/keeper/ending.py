@@ -22,7 +22,7 @@ _UNKILLABLE_AGAIN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EndingStep:
     signals: tuple[tuple[ProcessId, int], ...]
     wake_at: float
 
@@ -57,14 +57,14 @@ class Ending:
     def swept(self) -> tuple[Swept, ...]:
         return tuple(self._swept.values())
 
-    def step(self, now: float, tree: Sequence[Process], *, agent_gone: bool) -> Step:
+    def step(self, now: float, tree: Sequence[Process], *, agent_gone: bool) -> EndingStep:
         """What to send to whom now, and when to look again (besides whenever a child ends)."""
         if now >= self._kill_at:
             self._kill_rounds += 1
             again = _KILL_AGAIN if self._kill_rounds < 100 else _UNKILLABLE_AGAIN
-            return Step(self._send(tree, (signal.SIGKILL,)), now + again)
+            return EndingStep(self._send(tree, (signal.SIGKILL,)), now + again)
         if now < self._ask_at:
-            return Step((), self._ask_at)
+            return EndingStep((), self._ask_at)
         if self._to_ask is None:
             self._to_ask = {process.id for process in tree}
         due = [
@@ -75,7 +75,7 @@ class Ending:
             and (agent_gone or process.group == self._agent.pid)
         ]
         self._asked.update(process.id for process in due)
-        return Step(self._send(due, self._gentle), self._kill_at)
+        return EndingStep(self._send(due, self._gentle), self._kill_at)
 
     def _send(self, targets: Sequence[Process], numbers: Sequence[int]) -> tuple[tuple[ProcessId, int], ...]:
         for process in targets:

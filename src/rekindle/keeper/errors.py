@@ -12,7 +12,7 @@
     |   `-- StartInDoubt       no word in time: it may live or not
     |-- KeeperGone             no keeper answers
     `-- Refused                the keeper said no, and why (`code`)
-        |-- StaleGeneration    somebody newer owns the session
+        |-- ReplacedGeneration somebody newer owns the session
         |-- ProtocolMismatch   keeper and client are too far apart
         `-- NoRoomForInput     the disk is full: no new input for now
 
@@ -82,7 +82,7 @@ class Refused(KeeperError):
         self.details = details
 
 
-class StaleGeneration(Refused):
+class ReplacedGeneration(Refused):
     """Somebody with a higher generation owns the session. Give it up; do not try again."""
 
     @property

@@ -25,7 +25,7 @@ from rekindle.keeper.outcome import EndedBy, LeftRunning, Swept, read_exit, writ
 from rekindle.keeper.processes import ProcessId, is_running, own_id, send_signal
 from rekindle.keeper.progress import read_progress
 from rekindle.keeper.readiness import Readiness
-from rekindle.keeper.reaping import Tree
+from rekindle.keeper.reaping import ProcessTree
 from rekindle.keeper.report import Cause, Sizes, compose
 from rekindle.keeper.spec import Background, Layout, Spec, read_spec
 
@@ -122,16 +122,16 @@ def _pass_on(keeper: int, number: int) -> None:
         os.kill(keeper, number)
 
 
-def _await_keeper(keeper: int, folder: str, background: Background) -> Tree:
+def _await_keeper(keeper: int, folder: str, background: Background) -> ProcessTree:
     """Sleeps until the keeper is gone. Orphans of a keeper come to us only then."""
     while os.waitpid(-1, 0)[0] != keeper:
         pass
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     identity = read_identity(folder)
-    return Tree(identity.agent if identity else None, background)
+    return ProcessTree(identity.agent if identity else None, background)
 
 
-def _take_over(spec: Spec, files: Files, tree: Tree, kept: tuple[LeftRunning, ...], started_at: float) -> None:
+def _take_over(spec: Spec, files: Files, tree: ProcessTree, kept: tuple[LeftRunning, ...], started_at: float) -> None:
     swept = _sweep(spec, tree)
     left = (*(one for one in kept if is_running(one.id)), *tree.left())
     files.out.observe()
@@ -157,7 +157,7 @@ def _take_over(spec: Spec, files: Files, tree: Tree, kept: tuple[LeftRunning, ..
         os.unlink(spec.socket)
 
 
-def _sweep(spec: Spec, tree: Tree) -> tuple[Swept, ...]:
+def _sweep(spec: Spec, tree: ProcessTree) -> tuple[Swept, ...]:
     """End everything below; the keeper's death closed stdin already, so SIGTERM comes at once."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     identity = read_identity(spec.folder)

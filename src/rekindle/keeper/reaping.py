@@ -15,31 +15,31 @@ from rekindle.keeper.spec import Background
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AgentEnd:
     """How the agent ended: an exit code or the name of a signal."""
 
     code: int | None
     signal: str | None
 
 
-def ended_from(status: int) -> Ended:
+def ended_from(status: int) -> AgentEnd:
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
-        return Ended(code, None)
+        return AgentEnd(code, None)
     try:
-        return Ended(None, signal.Signals(-code).name)
+        return AgentEnd(None, signal.Signals(-code).name)
     except ValueError:
-        return Ended(None, f"signal {-code}")
+        return AgentEnd(None, f"signal {-code}")
 
 
-class Tree:
+class ProcessTree:
     """All that lives below this process, seen from the agent's side."""
 
     def __init__(self, agent: ProcessId | None, background: Background) -> None:
         self._agent = agent
         self._background = background
         self.childless = False
-        self.agent_ended: Ended | None = None
+        self.agent_ended: AgentEnd | None = None
 
     @property
     def agent_gone(self) -> bool:

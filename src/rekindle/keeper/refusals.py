@@ -6,7 +6,7 @@ the same error.
 
 from enum import Enum
 
-from rekindle.keeper.errors import NoRoomForInput, ProtocolMismatch, Refused, StaleGeneration
+from rekindle.keeper.errors import NoRoomForInput, ProtocolMismatch, Refused, ReplacedGeneration
 
 
 class Code(Enum):
@@ -40,7 +40,7 @@ def from_header(header: dict[str, object]) -> Refused:
     code = str(header.get("code", ""))
     details = {key: value for key, value in header.items() if key not in ("ok", "code", "message", "re")}
     kinds: dict[str, type[Refused]] = {
-        Code.STALE_GENERATION.value: StaleGeneration,
+        Code.STALE_GENERATION.value: ReplacedGeneration,
         Code.PROTOCOL.value: ProtocolMismatch,
         Code.NO_ROOM.value: NoRoomForInput,
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rekindle.keeper.identity import here
 from rekindle.keeper.outcome import EndedBy, ExitRecord, LeftRunning, Swept
 from rekindle.keeper.progress import Progress
-from rekindle.keeper.reaping import Ended
+from rekindle.keeper.reaping import AgentEnd
 from rekindle.keeper.spec import Spec
 
 
@@ -30,7 +30,7 @@ def compose(
     written_by: str,
     started_at: float,
     progress: Progress,
-    ended: Ended | None = None,
+    ended: AgentEnd | None = None,
     sizes: Sizes | None = None,
     swept: tuple[Swept, ...] = (),
     left: tuple[LeftRunning, ...] = (),

@@ -20,7 +20,7 @@ from rekindle.keeper.operations import Control, Operations
 from rekindle.keeper.outcome import EndedBy, Swept
 from rekindle.keeper.pane import Pane
 from rekindle.keeper.processes import descendants, send_signal
-from rekindle.keeper.reaping import Tree
+from rekindle.keeper.reaping import ProcessTree
 from rekindle.keeper.report import Cause
 from rekindle.keeper.spec import Spec
 from rekindle.keeper.stdin_feed import StdinFeed
@@ -75,7 +75,7 @@ class Tending:
         self._ending: Ending | None = None
         self._step_at = 0.0
         self.cause = Cause(EndedBy.AGENT, "")
-        self.tree = Tree(agent.id, spec.background)
+        self.tree = ProcessTree(agent.id, spec.background)
         control = Control(self._stop, self._signal_group, self._feed_changed, self._describe_ending, self._look)
         operations = Operations(spec, files, self._feed, identity, control)
         self._doorway = Doorway(spec.socket, self._epoll, operations.answer)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
-from rekindle.agents.base.conversation import Entry
+from rekindle.agents.base.conversation import ConversationEntry
 
 
 class FollowedConversation(Protocol):
     """One session's conversation as it grows."""
 
-    def poll(self) -> list[Entry]:
+    def poll(self) -> list[ConversationEntry]:
         """Entries that have not been given out yet, in order: each prompt before what was said to it."""
         ...
 
@@ -28,7 +28,7 @@ class Conversations(Protocol):
         """A session's conversation from its beginning; with `attempts`, only these."""
         ...
 
-    def read(self, session: str, attempts: Collection[int] | None = None) -> list[Entry]:
+    def read(self, session: str, attempts: Collection[int] | None = None) -> list[ConversationEntry]:
         """All that there is of it now."""
         ...
 

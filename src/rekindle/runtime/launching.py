@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import math
 
-from rekindle.agents.base.kind import AgentKind, Start
+from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.agents.base.terminal import in_terminal
 from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
@@ -155,11 +155,11 @@ class Launcher:
         self._engine.record(session, f.Launched(at=now, attempt=attempt, folder="", pid=0), ended)
 
 
-def _start(session: Session) -> Start:
+def _start(session: Session) -> AgentStart:
     attempt = session.attempt
     assert attempt is not None
     begins = attempt.number == 1 or not any(one.opened for one in session.attempts)
-    return Start(
+    return AgentStart(
         how=attempt.how,
         token=attempt.token,
         model=session.model,

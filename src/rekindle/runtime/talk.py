@@ -236,16 +236,16 @@ class Talk:
                 if running is not None:
                     self._is_working = True
                     step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running))
-            case o.TurnFinished() | o.TurnFailed():
+            case o.AgentFinishedTurn() | o.AgentFailedTurn():
                 self._is_working = False
-            case o.PermissionAsked():
+            case o.AgentAskedPermission():
                 step.facts.extend(self._asked(seen))
             case o.CallbackAsked() if not follow_up:
                 step.callbacks.append(seen)
             case _:
                 pass
 
-    def _asked(self, seen: o.PermissionAsked) -> list[AnyFact]:
+    def _asked(self, seen: o.AgentAskedPermission) -> list[AnyFact]:
         key = fields.key(seen.request_id)
         asked = f.PermissionAsked(
             at=self._clock(),

@@ -57,7 +57,7 @@ def test_a_turn_that_we_cancel_ends() -> None:
     dialect = prompting(AcpDialect(1, "/w"))
     send(dialect, *dialect.cancel("p1"))
     [seen] = tell(dialect, id="1-prompt-p1", result={"stopReason": "cancelled"})
-    assert isinstance(seen, o.TurnFinished)
+    assert isinstance(seen, o.AgentFinishedTurn)
 
 
 def test_a_turn_may_be_cancelled_because_of_our_answer() -> None:
@@ -67,7 +67,7 @@ def test_a_turn_may_be_cancelled_because_of_our_answer() -> None:
     assert answer is not None
     send(dialect, answer)
     [seen] = tell(dialect, id="1-prompt-p1", result={"stopReason": "cancelled"})
-    assert isinstance(seen, o.TurnFinished)
+    assert isinstance(seen, o.AgentFinishedTurn)
 
 
 def test_what_a_question_tells_of_a_tool_is_kept() -> None:
@@ -170,12 +170,12 @@ def test_codex_is_asked_for_the_failures_that_it_would_call_a_success() -> None:
     [greeting] = CodexDialect(1, "/w").begin("new", None)
     assert "sessionFailure" in json.dumps(json.loads(greeting.line)["params"]["clientCapabilities"]["_meta"])
     [seen] = tell(prompting(CodexDialect(1, "/w")), id="1-prompt-p1", result=failing("error"))
-    assert isinstance(seen, o.TurnFailed)
+    assert isinstance(seen, o.AgentFailedTurn)
     assert seen.error_class == "rate_limited"
 
 
 def test_a_warning_of_codex_is_no_failure_and_other_agents_are_not_read_that_way() -> None:
     [seen] = tell(prompting(CodexDialect(1, "/w")), id="1-prompt-p1", result=failing("warning"))
-    assert isinstance(seen, o.TurnFinished)
+    assert isinstance(seen, o.AgentFinishedTurn)
     [seen] = tell(prompting(AcpDialect(1, "/w")), id="1-prompt-p1", result=failing("error"))
-    assert isinstance(seen, o.TurnFinished)
+    assert isinstance(seen, o.AgentFinishedTurn)

@@ -15,19 +15,19 @@ from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.acp.segment import MOST_SAID
 from rekindle.agents.base.dialect import Outgoing
 from rekindle.agents.base.observation import (
+    AgentAskedPermission,
+    AgentCompacted,
+    AgentFailedTurn,
+    AgentFinishedTurn,
+    AgentRefusedToOpen,
     CallbackAsked,
-    Compacted,
     ConversationOpened,
     Initialized,
     Noise,
     Observation,
-    OpenRefused,
-    PermissionAsked,
     Said,
     ToolChanged,
     ToolStarted,
-    TurnFailed,
-    TurnFinished,
     UserReplayed,
 )
 from tests.acp_conversations import golden_names, live, plain, read_golden
@@ -104,13 +104,13 @@ def test_a_conversation_with_the_sdks_agent_side(talk: Talk) -> None:
     assert (ready.agent_name, ready.can_load, ready.can_resume) == ("sdk", True, False)
 
     talk.send(messages.load_session(1, "lost", "/w"))
-    (refused,) = talk.hear(OpenRefused)
-    assert isinstance(refused, OpenRefused)
+    (refused,) = talk.hear(AgentRefusedToOpen)
+    assert isinstance(refused, AgentRefusedToOpen)
     assert refused.problem == "unknown_session"
 
     talk.send(messages.resume_session(1, "known", "/w"))
-    (refused,) = talk.hear(OpenRefused)
-    assert isinstance(refused, OpenRefused)
+    (refused,) = talk.hear(AgentRefusedToOpen)
+    assert isinstance(refused, AgentRefusedToOpen)
     assert refused.problem == "unsupported"
 
     talk.send(messages.load_session(1, "known", "/w"))
@@ -121,10 +121,10 @@ def test_a_conversation_with_the_sdks_agent_side(talk: Talk) -> None:
     ]
 
     talk.send(messages.prompt(1, "p1", "known", "go"))
-    said, started, asked = talk.hear(PermissionAsked)
+    said, started, asked = talk.hear(AgentAskedPermission)
     assert said == Said("hello", False)
     assert isinstance(started, ToolStarted)
-    assert isinstance(asked, PermissionAsked)
+    assert isinstance(asked, AgentAskedPermission)
     assert (asked.title, asked.kind, asked.options[0].kind) == ("Edit", "edit", "allow_once")
     assert list(talk.wire.open.unanswered) == [asked]
     assert [tool.tool_id for tool in talk.wire.open.tools] == ["t1"]
@@ -139,8 +139,8 @@ def test_a_conversation_with_the_sdks_agent_side(talk: Talk) -> None:
     assert said == Said("selected text", False)
     assert isinstance(write, CallbackAsked)
     talk.send(messages.refuse(1, write.request_id, -32602, "outside"))
-    (failed,) = talk.hear(TurnFailed)
-    assert isinstance(failed, TurnFailed)
+    (failed,) = talk.hear(AgentFailedTurn)
+    assert isinstance(failed, AgentFailedTurn)
     assert (failed.error_class, failed.message) == ("overloaded", "write failed: outside")
     assert not talk.wire.open.awaiting
     assert not talk.wire.open.unanswered
@@ -162,15 +162,15 @@ def test_a_request_that_is_in_the_spool_is_open_whatever_its_generation() -> Non
     sent = messages.prompt(3, "p1", "s", "x")
     wire.sent(sent.message_id, sent.line)
     (finished,) = wire.received(b'{"jsonrpc":"2.0","id":"3-prompt-p1","result":{"stopReason":"end_turn"}}')
-    assert finished == TurnFinished(prompt_id="p1", stop_reason="end_turn")
+    assert finished == AgentFinishedTurn(prompt_id="p1", stop_reason="end_turn")
 
 
 def test_a_context_that_falls_by_more_than_half_was_summed_up_and_one_that_grows_was_not() -> None:
     wire = AcpDialect(1, "/w")
     update = '{"method":"session/update","params":{"update":{"sessionUpdate":"usage_update","used":%d,"size":100000}}}'
     seen = [one for used in (50_000, 80_000, 70_000, 9_000, 9_500) for one in wire.received((update % used).encode())]
-    assert [one for one in seen if isinstance(one, Compacted)] == [
-        Compacted("its context fell from 70000 to 9000 tokens")
+    assert [one for one in seen if isinstance(one, AgentCompacted)] == [
+        AgentCompacted("its context fell from 70000 to 9000 tokens")
     ]
 
 

@@ -21,7 +21,7 @@ from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine.process_identity import is_stopped
 from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.keeper import launch, lockfile, room
-from rekindle.keeper.errors import KeeperGone, Refused, StaleGeneration
+from rekindle.keeper.errors import KeeperGone, Refused, ReplacedGeneration
 from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.processes import is_running, send_signal
@@ -71,7 +71,7 @@ class KeeperProcesses:
         """Speak for the session from now on."""
         try:
             await self._greet(session, attempt, generation)
-        except StaleGeneration as error:
+        except ReplacedGeneration as error:
             raise _overtaken(session) from error
         except KeeperGone:
             self._generations[session, attempt] = generation
@@ -90,7 +90,7 @@ class KeeperProcesses:
             answer = await connection.request({"op": "send", "id": message}, payload)
         except KeeperGone as error:
             raise KeeperLost(f"{session}: {error}") from error
-        except StaleGeneration as error:
+        except ReplacedGeneration as error:
             raise _overtaken(session) from error
         except Refused as error:
             if error.code == Code.NO_ROOM.value:
@@ -111,7 +111,7 @@ class KeeperProcesses:
                 return
             if not send_signal(identity.keeper, signal.SIGTERM):  # that is a stop, too
                 raise KeeperLost(f"{session}: {error}") from error
-        except StaleGeneration as error:
+        except ReplacedGeneration as error:
             raise _overtaken(session) from error
         except Refused:
             return  # it is ending already

@@ -19,7 +19,7 @@ import msgspec
 from rekindle.agents.base import observation as o
 from rekindle.agents.base.dialect import Outgoing
 from rekindle.agents.base.framing import Framer, Line
-from rekindle.agents.base.kind import AgentKind, Start
+from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.keeper.launch import end_leftovers
 from rekindle.keeper.spec import STAMP_VARIABLE
 
@@ -97,7 +97,7 @@ def check(kind: AgentKind, environment: Mapping[str, str], *, seconds: float = _
         return Check(state="not driven", problem=kind.obstacle)
     stamp = f"rekindle-check-{secrets.token_hex(8)}"
     token = kind.mint(stamp, 1) if kind.mint is not None else None
-    start = Start(how="new", token=token, model=kind.model(dict(environment)))
+    start = AgentStart(how="new", token=token, model=kind.model(dict(environment)))
     env = {**environment, **kind.variables(start, environment)}
     with tempfile.TemporaryDirectory(prefix="rekindle-check-") as folder, tempfile.TemporaryFile() as errors:
         folder = os.path.realpath(folder)
@@ -142,9 +142,9 @@ class _Dry:
                 self._can = seen
             case o.ConversationOpened():
                 return self._told("ready")
-            case o.OpenRefused(problem="unauthorized", message=message):
+            case o.AgentRefusedToOpen(problem="unauthorized", message=message):
                 return self._told("no account", message)
-            case o.OpenRefused(message=message):
+            case o.AgentRefusedToOpen(message=message):
                 return self._told("refused", message)
         return None
 

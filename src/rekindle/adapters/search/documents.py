@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rekindle.agents.base.conversation import Entry
+from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.masking import Masker
 
 #: Longer ones are cut into several, so that a snippet of a huge output is found as fast as of a short one.
@@ -23,7 +23,7 @@ class Document:
     text: str
 
 
-def documents(entries: Iterable[Entry], masker: Masker) -> list[Document]:
+def documents(entries: Iterable[ConversationEntry], masker: Masker) -> list[Document]:
     """The documents of one attempt, masked. More entries may change the last message and add others, nothing else."""
     found: list[Document] = []
     kind = ""

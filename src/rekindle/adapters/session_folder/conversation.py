@@ -11,7 +11,7 @@ from rekindle.adapters.session_folder.layout import SessionFolder, session_folde
 from rekindle.adapters.session_folder.session_file import agent_of, is_in_terminal
 from rekindle.adapters.session_folder.spools import AttemptSpools
 from rekindle.agents.base import conversation
-from rekindle.agents.base.conversation import Entry
+from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.agents.base.dialect import Dialect
 from rekindle.agents.base.terminal import in_terminal
 from rekindle.agents.registry import AGENTS, DEFAULT
@@ -32,9 +32,9 @@ class FolderConversation:
         """The attempts that were read to their end: nothing will come of them any more."""
         return frozenset(number for number, reader in self._attempts.items() if reader.ended)
 
-    def poll(self) -> list[Entry]:
+    def poll(self) -> list[ConversationEntry]:
         """Entries that have not been given out yet, in order."""
-        found: list[Entry] = []
+        found: list[ConversationEntry] = []
         for number in SessionFolder(self._folder).attempts():
             if self._wanted is not None and number not in self._wanted:
                 continue
@@ -61,7 +61,7 @@ class FolderConversations:
         """A session's conversation from its beginning."""
         return FolderConversation(session_folder(self._sessions, session).path, attempts)
 
-    def read(self, session: str, attempts: Collection[int] | None = None) -> list[Entry]:
+    def read(self, session: str, attempts: Collection[int] | None = None) -> list[ConversationEntry]:
         """All that there is of it now."""
         return self.follow(session, attempts).poll()
 
@@ -103,7 +103,7 @@ class _AttemptReader:
         self._spools = AttemptSpools(folder, dialect)
         self.ended = False
 
-    def poll(self) -> list[Entry]:
+    def poll(self) -> list[ConversationEntry]:
         if self.ended:
             return []
         record = launch.read_exit(self._folder)

@@ -10,7 +10,7 @@ from rekindle.agents.acp.decoding import Message, Request, Response, decode
 from rekindle.agents.acp.wire import Wire
 from rekindle.agents.base import fields
 from rekindle.agents.base.dialect import CallbackRefused, CallbackResult, Outgoing, SpeaksInLines
-from rekindle.agents.base.observation import CallbackAsked, How, Initialized, Observation, PermissionAsked
+from rekindle.agents.base.observation import AgentAskedPermission, CallbackAsked, How, Initialized, Observation
 
 _CODES: Final = {
     "not_served": -32601,
@@ -54,7 +54,7 @@ class AcpDialect(Wire, SpeaksInLines):
 
     def cancel(self, prompt_id: str) -> list[Outgoing]:
         """End a turn; questions that the agent still asks are answered as cancelled."""
-        asked = [one for one in self.open.unanswered if isinstance(one, PermissionAsked)]
+        asked = [one for one in self.open.unanswered if isinstance(one, AgentAskedPermission)]
         token = self.token or self._stored_token
         stop = [messages.cancel(self.generation, prompt_id, token)] if token else []
         return stop + [messages.answer(self.generation, one.request_id, messages.CANCELLED) for one in asked]

@@ -18,18 +18,18 @@ from rekindle.agents.base.failure import Failure, classify, resets_at, retry_aft
 from rekindle.agents.base.framing import Oversized
 from rekindle.agents.base.lenient import excerpt
 from rekindle.agents.base.observation import (
+    AgentAskedPermission,
+    AgentCompacted,
+    AgentFailedTurn,
+    AgentFinishedTurn,
+    AgentRefusedToOpen,
     CallbackAsked,
-    Compacted,
     ContextUsed,
     ConversationOpened,
     How,
     Initialized,
     Noise,
     Observation,
-    OpenRefused,
-    PermissionAsked,
-    TurnFailed,
-    TurnFinished,
     Unknown,
 )
 from rekindle.core.session.facts import Usage
@@ -54,7 +54,7 @@ class Wire:
         self._opened: How | None = None
         self._messages: set[str] = set()
         self._ours: dict[str, OurRequest] = {}
-        self._theirs: dict[str, PermissionAsked | CallbackAsked] = {}
+        self._theirs: dict[str, AgentAskedPermission | CallbackAsked] = {}
         self._answered: set[str] = set()
         self._cancelled: set[str] = set()
         self._segment = Segment()
@@ -113,7 +113,7 @@ class Wire:
                 asked = self._theirs.pop(key, None)
                 if _is_allowed(asked, result):
                     self._segment.allow(key)
-                elif isinstance(asked, PermissionAsked):
+                elif isinstance(asked, AgentAskedPermission):
                     self._denied = True
                 self._answered.add(key)
             case Notification(method="session/cancel"):
@@ -152,11 +152,11 @@ class Wire:
         seen = self._segment.update(fields.mapping(params.get("update")), replay=replay)
         return [*seen, *(found for one in seen if isinstance(one, ContextUsed) and (found := self._shortened(one)))]
 
-    def _shortened(self, now: ContextUsed) -> Compacted | None:
+    def _shortened(self, now: ContextUsed) -> AgentCompacted | None:
         """A conversation only grows: one that is much smaller than it was has been summed up by its agent."""
         before, self._used = self._used, now.used
         fell = 0 < now.used < before * _MUCH_LESS
-        return Compacted(f"its context fell from {before} to {now.used} tokens") if fell else None
+        return AgentCompacted(f"its context fell from {before} to {now.used} tokens") if fell else None
 
     def _request(self, request: Request, line: bytes) -> list[Observation]:
         key = fields.key(request.request_id)
@@ -166,13 +166,13 @@ class Wire:
         self._theirs[key] = asked
         return [asked]
 
-    def _permission(self, request: Request) -> PermissionAsked:
+    def _permission(self, request: Request) -> AgentAskedPermission:
         tool = fields.mapping(request.params.get("toolCall"))
         tool_id = fields.text(tool.get("toolCallId"))
         known = self._segment.tool(tool_id)
         self._segment.ask(fields.key(request.request_id), tool)
         title = fields.text(tool.get("title"), known.title if known else "")
-        return PermissionAsked(
+        return AgentAskedPermission(
             request_id=request.request_id,
             tool_id=tool_id,
             title=title,
@@ -216,12 +216,12 @@ class Wire:
         """A failure in the answer to a prompt, from an agent that calls it a success."""
         return None
 
-    def _turn_ended(self, prompt_id: str, response: Response) -> TurnFinished | TurnFailed:
+    def _turn_ended(self, prompt_id: str, response: Response) -> AgentFinishedTurn | AgentFailedTurn:
         result = fields.mapping(response.result)
         failure = response.failure or self.failure_in(result)
         reason = fields.text(result.get("stopReason"))
         if failure is None and reason:
-            return TurnFinished(prompt_id=prompt_id, stop_reason=reason, usage=_usage(result.get("usage")))
+            return AgentFinishedTurn(prompt_id=prompt_id, stop_reason=reason, usage=_usage(result.get("usage")))
         return _turn_failed(prompt_id, failure or Failure(None, "the agent ended the turn and did not say why"))
 
     def _is_cut(self, prompt_id: str, response: Response) -> bool:
@@ -237,29 +237,29 @@ class Wire:
             return f"an answer to generation {found[1]}; this is generation {self.generation}"
         return "an answer to nothing that is open"
 
-    def _opening(self, how: How, ours: OurRequest, response: Response) -> ConversationOpened | OpenRefused:
+    def _opening(self, how: How, ours: OurRequest, response: Response) -> ConversationOpened | AgentRefusedToOpen:
         failure = response.failure
         token = ours.token if how != "new" else fields.text(fields.mapping(response.result).get("sessionId"))
         if failure is None and not token:
             failure = Failure(None, "the agent opened a conversation and did not name it")
         if failure is not None:
             problem = why_not_opened(failure, how)
-            return OpenRefused(how=how, problem=problem, code=failure.code, message=_words(failure))
+            return AgentRefusedToOpen(how=how, problem=problem, code=failure.code, message=_words(failure))
         self.token, self._opened, self._prompted, self._used = token, how, False, 0
         self._segment = Segment(follows_load=how != "new")
         return ConversationOpened(token, how)
 
-    def _initialize(self, response: Response) -> Initialized | OpenRefused:
+    def _initialize(self, response: Response) -> Initialized | AgentRefusedToOpen:
         if response.failure is not None:
             failure = response.failure
             problem = why_not_opened(failure, "new")
-            return OpenRefused(how="initialize", problem=problem, code=failure.code, message=_words(failure))
+            return AgentRefusedToOpen(how="initialize", problem=problem, code=failure.code, message=_words(failure))
         self._initialized = _initialized(fields.mapping(response.result))
         return self._initialized
 
 
-def _turn_failed(prompt_id: str, failure: Failure) -> TurnFailed:
-    return TurnFailed(
+def _turn_failed(prompt_id: str, failure: Failure) -> AgentFailedTurn:
+    return AgentFailedTurn(
         prompt_id=prompt_id,
         error_class=classify(failure),
         code=failure.code,
@@ -284,9 +284,9 @@ def _asked(before: Opening | None, ours: OurRequest) -> Opening | None:
     return before
 
 
-def _is_allowed(asked: PermissionAsked | CallbackAsked | None, result: object) -> bool:
+def _is_allowed(asked: AgentAskedPermission | CallbackAsked | None, result: object) -> bool:
     """Whether our answer lets a tool run."""
-    if not isinstance(asked, PermissionAsked):
+    if not isinstance(asked, AgentAskedPermission):
         return False
     chosen = fields.mapping(fields.mapping(result).get("outcome")).get("optionId")
     return any(one.option_id == chosen and one.kind.startswith("allow") for one in asked.options)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rekindle.agents.base.kind import AgentKind, Start, refusing
+from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
 from rekindle.agents.claude.dialect import ClaudeDialect
 
 
-def _argv(start: Start) -> tuple[str, ...]:
+def _argv(start: AgentStart) -> tuple[str, ...]:
     thread = ("threads", "continue", start.token) if start.how == "load" and start.token is not None else ()
     mode = ("--mode", start.model) if start.model is not None else ()
     return ("amp", *thread, "--execute", "--stream-json", "--stream-json-input", *mode, *start.arguments)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.base.kind import AgentKind, Start, refusing
+from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
 
 
-def _argv(start: Start) -> tuple[str, ...]:
+def _argv(start: AgentStart) -> tuple[str, ...]:
     model = ("--model", start.model) if start.model is not None else ()
     return ("auggie", "--acp", *model, *start.arguments)
 

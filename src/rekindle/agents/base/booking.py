@@ -14,18 +14,18 @@ def as_fact(
     match seen:
         case o.ConversationNamed():
             return f.Named(at=at, attempt=attempt, token=seen.token)
-        case o.Compacted():
+        case o.AgentCompacted():
             return f.Compacted(at=at, attempt=attempt, why=seen.why)
-        case o.OpenRefused():
+        case o.AgentRefusedToOpen():
             how: f.How = "load" if seen.how in ("load", "resume") else "new"
             return f.OpenRefused(at=at, attempt=attempt, how=how, problem=seen.problem, message=seen.message)
-        case o.Spent():
+        case o.AgentSpent():
             return f.Spent(at=at, attempt=attempt, prompt=seen.prompt_id, usage=seen.usage)
-        case o.TurnFinished():
+        case o.AgentFinishedTurn():
             return f.TurnFinished(
                 at=at, attempt=attempt, prompt=seen.prompt_id, stop_reason=seen.stop_reason, usage=seen.usage
             )
-        case o.TurnFailed():
+        case o.AgentFailedTurn():
             retry = seen.resets_at
             if retry is None and seen.retry_after_seconds is not None:
                 retry = at + seen.retry_after_seconds

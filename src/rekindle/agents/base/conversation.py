@@ -21,7 +21,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True)
-class Entry:
+class ConversationEntry:
     """One thing that was said or done. `call` tells which tool call a result belongs to."""
 
     kind: Kind
@@ -30,24 +30,24 @@ class Entry:
     call: str = ""
 
 
-def entries(exchanged: Exchanged, attempt: int) -> list[Entry]:
+def entries(exchanged: Exchanged, attempt: int) -> list[ConversationEntry]:
     """What a step of an exchange shows; `told` is a prompt of rekindle's own."""
     if isinstance(exchanged, Prompted):
-        return [Entry("told" if task_in(exchanged.prompt) else "prompt", exchanged.text, attempt)]
+        return [ConversationEntry("told" if task_in(exchanged.prompt) else "prompt", exchanged.text, attempt)]
     return [entry for seen in exchanged.seen if (entry := _entry(seen, attempt)) is not None]
 
 
-def beginning(attempt: int) -> list[Entry]:
+def beginning(attempt: int) -> list[ConversationEntry]:
     """What stands in front of an attempt: nothing in front of the first one."""
-    return [Entry("attempt", f"attempt {attempt}", attempt)] if attempt > 1 else []
+    return [ConversationEntry("attempt", f"attempt {attempt}", attempt)] if attempt > 1 else []
 
 
-def cut_off(attempt: int, how: str) -> Entry:
+def cut_off(attempt: int, how: str) -> ConversationEntry:
     """What stands behind an attempt that ended in the middle of a turn."""
-    return Entry("note", f"the agent was cut off in the middle of its turn ({how})", attempt)
+    return ConversationEntry("note", f"the agent was cut off in the middle of its turn ({how})", attempt)
 
 
-def as_turns(shown: Iterable[Entry]) -> list[Turn]:
+def as_turns(shown: Iterable[ConversationEntry]) -> list[Turn]:
     """What was said and done. Thoughts and notes are nobody's words."""
     found: list[Turn] = []
     names: dict[tuple[int, str], str] = {}
@@ -72,12 +72,12 @@ def as_turns(shown: Iterable[Entry]) -> list[Turn]:
     return found
 
 
-def said(shown: Iterable[Entry]) -> str:
+def said(shown: Iterable[ConversationEntry]) -> str:
     """All words of the agent's."""
     return "".join(entry.text for entry in shown if entry.kind == "said")
 
 
-def last_turns(shown: Iterable[Entry]) -> dict[int, str]:
+def last_turns(shown: Iterable[ConversationEntry]) -> dict[int, str]:
     """What the agent said in the last turn of each attempt."""
     found: dict[int, str] = {}
     for entry in shown:
@@ -88,31 +88,35 @@ def last_turns(shown: Iterable[Entry]) -> dict[int, str]:
     return found
 
 
-def _entry(seen: o.Observation, attempt: int) -> Entry | None:
+def _entry(seen: o.Observation, attempt: int) -> ConversationEntry | None:
     match seen:
         case o.Said(replay=False):
-            return Entry("thought" if seen.thought else "said", seen.text, attempt)
+            return ConversationEntry("thought" if seen.thought else "said", seen.text, attempt)
         case o.ToolStarted(replay=False):
-            return Entry("tool", seen.title, attempt, seen.tool_id)
+            return ConversationEntry("tool", seen.title, attempt, seen.tool_id)
         case o.ToolChanged(replay=False) if seen.status in ("completed", "failed"):
             output = f": {seen.output}" if seen.output else ""
-            return Entry("tool_done", f"{seen.status}{output}", attempt, seen.tool_id)
+            return ConversationEntry("tool_done", f"{seen.status}{output}", attempt, seen.tool_id)
         case o.PlanShown(replay=False):
-            return Entry("plan", "\n".join(f"[{one.status}] {one.content}" for one in seen.entries), attempt)
-        case o.PermissionAsked():
-            return Entry("question", seen.title, attempt)
-        case o.TurnFinished():
-            return Entry("end", seen.stop_reason, attempt)
-        case o.TurnFailed():
-            return Entry("error", f"{seen.error_class}: {seen.message}", attempt)
-        case o.OpenRefused():
-            return Entry("error", f"the conversation was not opened: {seen.message}", attempt)
+            return ConversationEntry(
+                "plan", "\n".join(f"[{one.status}] {one.content}" for one in seen.entries), attempt
+            )
+        case o.AgentAskedPermission():
+            return ConversationEntry("question", seen.title, attempt)
+        case o.AgentFinishedTurn():
+            return ConversationEntry("end", seen.stop_reason, attempt)
+        case o.AgentFailedTurn():
+            return ConversationEntry("error", f"{seen.error_class}: {seen.message}", attempt)
+        case o.AgentRefusedToOpen():
+            return ConversationEntry("error", f"the conversation was not opened: {seen.message}", attempt)
         case o.Retrying():
             told = f"{seen.why}: the agent tries again in {seen.seconds:g} s ({seen.attempt} of {seen.of})"
-            return Entry("note", told, attempt)
-        case o.Compacted():
-            return Entry("note", f"the agent has compacted its conversation ({seen.why or 'by itself'})", attempt)
+            return ConversationEntry("note", told, attempt)
+        case o.AgentCompacted():
+            return ConversationEntry(
+                "note", f"the agent has compacted its conversation ({seen.why or 'by itself'})", attempt
+            )
         case o.Noise():
-            return Entry("note", f"{seen.reason}: {seen.excerpt}", attempt)
+            return ConversationEntry("note", f"{seen.reason}: {seen.excerpt}", attempt)
         case _:
             return None

@@ -12,12 +12,12 @@ import msgspec
 
 from rekindle.agents.base.framing import Oversized
 from rekindle.agents.base.observation import (
+    AgentAskedPermission,
     CallbackAsked,
     How,
     Initialized,
     Observation,
     OpenTool,
-    PermissionAsked,
 )
 from rekindle.agents.base.transcript import Record
 
@@ -82,7 +82,7 @@ class OpenState(msgspec.Struct, frozen=True, kw_only=True):
     token: str | None
     opened: How | None
     awaiting: tuple[OurRequest, ...]
-    unanswered: tuple[PermissionAsked | CallbackAsked, ...]
+    unanswered: tuple[AgentAskedPermission | CallbackAsked, ...]
     prompt_id: str | None
     cancelling: bool
     said: str

@@ -12,7 +12,7 @@ from rekindle.core.session.facts import How
 
 
 @dataclass(frozen=True)
-class Start:
+class AgentStart:
     """One start of an agent. `at` and `fork_of`: begin as a copy of another conversation, up to that message."""
 
     how: How
@@ -64,7 +64,7 @@ class AgentKind:
 
     name: str
     title: str
-    argv: Callable[[Start], tuple[str, ...]]
+    argv: Callable[[AgentStart], tuple[str, ...]]
     dialect: Callable[[int, str, str | None], Dialect]
     mint: Callable[[str, int], str] | None = None
     proof: Literal["replay", "transcript"] = "replay"
@@ -77,10 +77,10 @@ class AgentKind:
     can_fork: bool = False
     missing: str = ""
     node: int = 0
-    terminal: Callable[[Start], tuple[str, ...]] | None = None
+    terminal: Callable[[AgentStart], tuple[str, ...]] | None = None
     program: str = ""
     version: tuple[str, ...] = ("--version",)
-    variables: Callable[[Start, Mapping[str, str]], dict[str, str]] = lambda _start, _environment: {}
+    variables: Callable[[AgentStart, Mapping[str, str]], dict[str, str]] = lambda _start, _environment: {}
     resumes: str = "session/load"
     native: bool = True
     verbatim: bool = False

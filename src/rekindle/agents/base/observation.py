@@ -50,7 +50,7 @@ class ConversationOpened(msgspec.Struct, frozen=True, tag=True):
     how: How
 
 
-class OpenRefused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class AgentRefusedToOpen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """No conversation: the agent refused to open it, or (`how` is "initialize") refused to speak at all."""
 
     how: How | Literal["initialize"]
@@ -119,14 +119,14 @@ class ContextUsed(msgspec.Struct, frozen=True, tag=True):
     size: int
 
 
-class Spent(msgspec.Struct, frozen=True, tag=True):
+class AgentSpent(msgspec.Struct, frozen=True, tag=True):
     """What the turn that runs has taken so far."""
 
     prompt_id: str
     usage: Usage
 
 
-class PermissionAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class AgentAskedPermission(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """`paths` are as the agent wrote them, not resolved. `detail` is all that it would do beside the title."""
 
     request_id: RequestId
@@ -146,13 +146,13 @@ class CallbackAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     params: dict[str, Any]
 
 
-class TurnFinished(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class AgentFinishedTurn(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     prompt_id: str
     stop_reason: str
     usage: Usage | None = None
 
 
-class TurnFailed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class AgentFailedTurn(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """`resets_at` is in seconds since 1970, where the agent said when its limit ends.
 
     `transient`: the same may work later, without anybody doing anything.
@@ -177,7 +177,7 @@ class Retrying(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     why: str
 
 
-class Compacted(msgspec.Struct, frozen=True, tag=True):
+class AgentCompacted(msgspec.Struct, frozen=True, tag=True):
     """The agent has shortened its own conversation."""
 
     why: str
@@ -199,7 +199,7 @@ class Unknown(msgspec.Struct, frozen=True, tag=True):
 Observation: TypeAlias = (
     Initialized
     | ConversationOpened
-    | OpenRefused
+    | AgentRefusedToOpen
     | ConversationNamed
     | UserReplayed
     | UserEchoed
@@ -208,13 +208,13 @@ Observation: TypeAlias = (
     | ToolChanged
     | PlanShown
     | ContextUsed
-    | Spent
-    | PermissionAsked
+    | AgentSpent
+    | AgentAskedPermission
     | CallbackAsked
-    | TurnFinished
-    | TurnFailed
+    | AgentFinishedTurn
+    | AgentFailedTurn
     | Retrying
-    | Compacted
+    | AgentCompacted
     | Noise
     | Unknown
 )

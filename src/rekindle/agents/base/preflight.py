@@ -16,7 +16,7 @@ from rekindle.core.vault.joining import join
 
 
 @dataclass(frozen=True)
-class Decision:
+class RecordDecision:
     """`data` is what should lie there; None where there is nothing to put there, or nothing to change.
 
     `lacks` says in words what a resume would go on without; empty: nothing that is known.
@@ -31,7 +31,7 @@ class Decision:
 
 def decide(
     dialect: TranscriptDialect, current: bytes | None, copies: Iterable[bytes], expected: tuple[Spoken, ...] = ()
-) -> Decision:
+) -> RecordDecision:
     """`current` is the record as it lies there (None: it does not), `copies` are kept ones, the newest first.
 
     `expected` is what was acknowledged in this conversation.
@@ -44,7 +44,7 @@ def decide(
     return _complete(dialect, found, lies, kept, expected)
 
 
-def _whole(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[bytes]) -> Decision:
+def _whole(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[bytes]) -> RecordDecision:
     """Every line that can be read, here or in a copy of the same record."""
     mended = dialect.repair(current or b"")
     record = dialect.read(mended.data)
@@ -66,20 +66,20 @@ def _whole(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[b
     )
     if not best:
         why = "there is no record" if current is None else "the record has nothing in it"
-        return Decision("missing", dialect.read(current or b""), notes=(f"{why}, and no copy of it was kept",))
+        return RecordDecision("missing", dialect.read(current or b""), notes=(f"{why}, and no copy of it was kept",))
     if best == here:
         if not mended.changes:
-            return Decision("intact", record, notes=tuple(notes))
-        return Decision("repaired", record, mended.data, (*mended.changes, *notes))
+            return RecordDecision("intact", record, notes=tuple(notes))
+        return RecordDecision("repaired", record, mended.data, (*mended.changes, *notes))
     data = b"\n".join(best) + b"\n"
     restored = dialect.read(data)
     lost = len(restored.entries) - (len(record.entries) if here else 0)
-    return Decision("restored", restored, data, (_what_was_wrong(current, here, lost), *mended.changes, *notes))
+    return RecordDecision("restored", restored, data, (_what_was_wrong(current, here, lost), *mended.changes, *notes))
 
 
 def _complete(
-    dialect: TranscriptDialect, found: Decision, lies: bytes, copies: list[bytes], expected: tuple[Spoken, ...]
-) -> Decision:
+    dialect: TranscriptDialect, found: RecordDecision, lies: bytes, copies: list[bytes], expected: tuple[Spoken, ...]
+) -> RecordDecision:
     """The first of the ways to a complete conversation that leads there."""
     whole = [dialect.repair(copy).data for copy in copies if not lies.startswith(copy)]
     written = frozenset[str]().union(*(dialect.written(one) for one in (lies, *whole)))
@@ -92,7 +92,7 @@ def _complete(
     if led is not None:
         state = "repaired" if found.state == "intact" else found.state
         beside = _beside(_strange(found.record, expected))
-        return Decision(state, dialect.read(led.data), led.data, (*found.notes, *led.changes, *beside))
+        return RecordDecision(state, dialect.read(led.data), led.data, (*found.notes, *led.changes, *beside))
     for copy in whole:
         for data in _put_back(dialect, lies, copy):
             better = data if not dialect.lacks(data, expected, written).any else None
@@ -100,7 +100,7 @@ def _complete(
                 better = led.data
             if better is not None:
                 note = f"what lay there lacked {lacks.words}; the record was put back from the vault"
-                return Decision("restored", dialect.read(better), better, (note,))
+                return RecordDecision("restored", dialect.read(better), better, (note,))
     return replace(found, lacks=f"the agent's record lacks {lacks.words}")
 
 

@@ -23,22 +23,22 @@ _MOST_FAILURES: Final = 1000  # more beginnings without an end than any tear lea
 _DECODER: Final = json.JSONDecoder()
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptRecord(msgspec.Struct, frozen=True):
     """A record, and the bytes that it was read from."""
 
     data: bytes
     record: dict[str, Any]
 
 
-class Line(msgspec.Struct, frozen=True):
+class TranscriptLine(msgspec.Struct, frozen=True):
     """A line as it is, with its newline if it has one, and its records. Without a problem it is fine as it is."""
 
     raw: bytes
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptRecord, ...]
     problem: str | None
 
 
-def lines(data: bytes, is_record: IsRecord) -> Iterator[Line]:
+def lines(data: bytes, is_record: IsRecord) -> Iterator[TranscriptLine]:
     """Every line of a file, with what can be read of it."""
     *ended, last = data.split(b"\n")
     for number, line in enumerate(ended, start=1):
@@ -54,17 +54,17 @@ def repaired(data: bytes, is_record: IsRecord) -> Repaired:
     return Repaired(b"".join(map(_mended, found)), changes) if changes else Repaired(data, ())
 
 
-def _mended(line: Line) -> bytes:
+def _mended(line: TranscriptLine) -> bytes:
     return b"".join(kept.data + b"\n" for kept in line.kept) if line.problem else line.raw
 
 
-def _remedy(line: Line) -> str:
+def _remedy(line: TranscriptLine) -> str:
     if not line.kept:
         return "left out"
     return "written as a line of its own" if len(line.kept) == 1 else "written as lines of their own"
 
 
-def _line(number: int, line: bytes, newline: bytes, is_record: IsRecord) -> Line:
+def _line(number: int, line: bytes, newline: bytes, is_record: IsRecord) -> TranscriptLine:
     nuls = line.count(0)
     clean = line.replace(b"\0", b"")
     kept = _records(clean, is_record)
@@ -76,7 +76,7 @@ def _line(number: int, line: bytes, newline: bytes, is_record: IsRecord) -> Line
         wrong.append(f"{_number(lost, 'byte')} {_kind(whole=bool(kept), ended=bool(newline))}")
     elif not newline and not nuls:
         wrong.append("no newline at its end")
-    return Line(line + newline, kept, f"line {number}: {', '.join(wrong)}" if wrong else None)
+    return TranscriptLine(line + newline, kept, f"line {number}: {', '.join(wrong)}" if wrong else None)
 
 
 def _kind(*, whole: bool, ended: bool) -> str:
@@ -90,16 +90,16 @@ def _number(count: int, of: str) -> str:
     return f"{count} {of}{'' if count == 1 else 's'}"
 
 
-def _records(line: bytes, is_record: IsRecord) -> tuple[Kept, ...]:
+def _records(line: bytes, is_record: IsRecord) -> tuple[KeptRecord, ...]:
     if not line.strip():
         return ()
     whole = parse(line)
     if isinstance(whole, dict):
-        return (Kept(line, whole),)
+        return (KeptRecord(line, whole),)
     return tuple(one for one in _glued(line.decode("utf-8", "surrogateescape")) if is_record(one.record))
 
 
-def _glued(text: str) -> Iterator[Kept]:
+def _glued(text: str) -> Iterator[KeptRecord]:
     """The whole objects in a line that is not one."""
     at = failures = 0
     while failures < _MOST_FAILURES and (found := _START.search(text, at)):
@@ -112,4 +112,4 @@ def _glued(text: str) -> Iterator[Kept]:
         data = text[found.start() : at].encode("utf-8", "surrogateescape")
         record = parse(data)
         if isinstance(record, dict):  # not if it is nested too deep
-            yield Kept(data, record)
+            yield KeptRecord(data, record)

@@ -8,7 +8,7 @@ from rekindle.agents.base import fields
 from rekindle.agents.base.observation import OpenTool
 
 
-class Background:
+class BackgroundTools:
     """Those that were started and of whose end the agent has told nothing."""
 
     def __init__(self) -> None:

@@ -18,26 +18,26 @@ from rekindle.agents.base.failure import Failure, why_not_opened
 from rekindle.agents.base.framing import Oversized
 from rekindle.agents.base.lenient import excerpt, parse
 from rekindle.agents.base.observation import (
+    AgentAskedPermission,
+    AgentCompacted,
+    AgentFailedTurn,
+    AgentFinishedTurn,
+    AgentRefusedToOpen,
+    AgentSpent,
     CallbackAsked,
-    Compacted,
     ConversationNamed,
     ConversationOpened,
     How,
     Initialized,
     Noise,
     Observation,
-    OpenRefused,
-    PermissionAsked,
     Retrying,
     Said,
-    Spent,
-    TurnFailed,
-    TurnFinished,
     Unknown,
     UserEchoed,
 )
 from rekindle.agents.claude import messages, tools
-from rekindle.agents.claude.background import Background
+from rekindle.agents.claude.background import BackgroundTools
 from rekindle.agents.claude.errors import Told, judge
 from rekindle.agents.claude.spending import Spending, context_used, usage_in
 from rekindle.agents.claude.words import Words
@@ -75,10 +75,10 @@ class ClaudeDialect(SpeaksInLines):
         self._echoed = False
         self._echoes = self._is_command = False
         self._cancelled: set[str] = set()
-        self._questions: dict[str, tuple[PermissionAsked, dict[str, Any]]] = {}
+        self._questions: dict[str, tuple[AgentAskedPermission, dict[str, Any]]] = {}
         self._answered: set[str] = set()
         self._words = Words()
-        self._background = Background()
+        self._background = BackgroundTools()
         self._spending = Spending()
         self._told = Told()
         self._cost = 0.0
@@ -249,7 +249,7 @@ class ClaudeDialect(SpeaksInLines):
 
     def _spent(self, value: dict[str, Any]) -> list[Observation]:
         usage = self._spending.take(value)
-        return [Spent(self._prompt.prompt_id, usage)] if usage is not None and self._prompt is not None else []
+        return [AgentSpent(self._prompt.prompt_id, usage)] if usage is not None and self._prompt is not None else []
 
     def _user(self, value: dict[str, Any]) -> list[Observation]:
         content = fields.mapping(value.get("message")).get("content")
@@ -275,7 +275,7 @@ class ClaudeDialect(SpeaksInLines):
                     )
                 ]
             case "compact_boundary":
-                return [Compacted(fields.text(fields.mapping(value.get("compact_metadata")).get("trigger")))]
+                return [AgentCompacted(fields.text(fields.mapping(value.get("compact_metadata")).get("trigger")))]
             case "task_notification" as subtype:
                 self._background.ended(value)
                 return [Unknown(f"system {subtype}")]
@@ -301,7 +301,7 @@ class ClaudeDialect(SpeaksInLines):
         tool = fields.text(request.get("tool_name"))
         options = (_ALLOW, _ALWAYS, _DENY) if request.get("permission_suggestions") else (_ALLOW, _DENY)
         title = tools.title(tool, given)
-        asked = PermissionAsked(
+        asked = AgentAskedPermission(
             request_id=name,
             tool_id=fields.text(request.get("tool_use_id")),
             title=title,
@@ -321,7 +321,9 @@ class ClaudeDialect(SpeaksInLines):
         how, token = opening
         if response.get("subtype") == "error":
             failure = Failure(None, fields.text(response.get("error"), "the agent did not start"))
-            return [OpenRefused(how=how, problem=why_not_opened(failure, how), code=None, message=failure.message)]
+            return [
+                AgentRefusedToOpen(how=how, problem=why_not_opened(failure, how), code=None, message=failure.message)
+            ]
         self._opened = how
         self.token = self.token or token
         return [_INITIALIZED, ConversationOpened(token, how)]
@@ -355,14 +357,14 @@ class ClaudeDialect(SpeaksInLines):
     def _ended(self, prompt_id: str, value: dict[str, Any], told: Told, usage: Usage) -> Observation:
         subtype = fields.text(value.get("subtype"))
         if subtype in _LIMITS:
-            return TurnFinished(prompt_id=prompt_id, stop_reason=_LIMITS[subtype], usage=usage)
+            return AgentFinishedTurn(prompt_id=prompt_id, stop_reason=_LIMITS[subtype], usage=usage)
         if told.terminal_reason.startswith("aborted") or (prompt_id in self._cancelled and value.get("is_error")):
-            return TurnFinished(prompt_id=prompt_id, stop_reason="cancelled", usage=usage)
+            return AgentFinishedTurn(prompt_id=prompt_id, stop_reason="cancelled", usage=usage)
         if value.get("is_error") is not True:
             reason = fields.text(value.get("stop_reason")) or "end_turn"
-            return TurnFinished(prompt_id=prompt_id, stop_reason=reason, usage=usage)
+            return AgentFinishedTurn(prompt_id=prompt_id, stop_reason=reason, usage=usage)
         verdict = judge(told)
-        return TurnFailed(
+        return AgentFailedTurn(
             prompt_id=prompt_id,
             error_class=verdict.error,
             code=told.status,
@@ -373,10 +375,10 @@ class ClaudeDialect(SpeaksInLines):
             usage=usage,
         )
 
-    def _refused(self, text: str) -> OpenRefused:
+    def _refused(self, text: str) -> AgentRefusedToOpen:
         how = self.asked.how if self.asked is not None else "new"
         failure = Failure(None, text or "the agent ended before it was ready")
-        return OpenRefused(how=how, problem=why_not_opened(failure, how), code=None, message=failure.message)
+        return AgentRefusedToOpen(how=how, problem=why_not_opened(failure, how), code=None, message=failure.message)
 
     def _usage(self, value: dict[str, Any]) -> Usage:
         """What the turn took. Costs are told as a sum over the process."""

@@ -31,7 +31,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     resets_at: float | None = None
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class ErrorVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """`transient`: the same may work later, without anybody doing anything."""
 
     error: ErrorClass
@@ -40,14 +40,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     resets_at: float | None
 
 
-def judge(told: Told) -> Verdict:
+def judge(told: Told) -> ErrorVerdict:
     """The kind of failure, and when it is over where that was told."""
     error = _error(told)
     transient = error in ("rate_limited", "overloaded", "no_internet") or (told.status or 0) >= 500
     found = _RESET.search(told.text)
     resets_at = float(found[1]) if found is not None else told.resets_at
     after = told.retry_seconds if told.retry_seconds is not None else retry_after(Failure(None, told.text))
-    return Verdict(error=error, transient=transient, retry_after_seconds=after, resets_at=resets_at)
+    return ErrorVerdict(error=error, transient=transient, retry_after_seconds=after, resets_at=resets_at)
 
 
 def _error(told: Told) -> ErrorClass:

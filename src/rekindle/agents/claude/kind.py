@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rekindle.agents.base.kind import AgentKind, Start, refusing
+from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
 from rekindle.agents.claude.dialect import ClaudeDialect
 from rekindle.agents.claude.messages import derived_uuid
 from rekindle.agents.claude.transcript import ClaudeTranscript
@@ -27,17 +27,17 @@ _OURS: Final = (
 _MODES: Final = {"edits": "acceptEdits"}
 
 
-def _argv(start: Start) -> tuple[str, ...]:
+def _argv(start: AgentStart) -> tuple[str, ...]:
     line = ["claude", "--print", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"]
     line += ["--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio"]
     return (*line, *_conversation(start))
 
 
-def _terminal(start: Start) -> tuple[str, ...]:
+def _terminal(start: AgentStart) -> tuple[str, ...]:
     return ("claude", *_conversation(start))
 
 
-def _conversation(start: Start) -> tuple[str, ...]:
+def _conversation(start: AgentStart) -> tuple[str, ...]:
     line = ["--permission-mode", _MODES.get(start.permission, "default")]
     line += ["--model", start.model or "default"]
     if start.how == "load" and start.token is not None:

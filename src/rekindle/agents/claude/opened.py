@@ -25,7 +25,7 @@ _SPOKEN: Final = ("user", "assistant")
 _SPLICE_SECONDS: Final = 5.0
 
 
-class Rule(Enum):
+class LeafRule(Enum):
     """How the leaf is chosen. They differ where the file names none."""
 
     LAST_ROW = "the last row of the file"
@@ -33,10 +33,10 @@ class Rule(Enum):
 
 
 #: The versions whose choice was measured.
-MEASURED: Final[Mapping[str, Rule]] = {"2.1.197": Rule.LAST_ROW, "2.1.325": Rule.NEWEST_BELOW}
+MEASURED: Final[Mapping[str, LeafRule]] = {"2.1.197": LeafRule.LAST_ROW, "2.1.325": LeafRule.NEWEST_BELOW}
 
 
-class Branch(msgspec.Struct, frozen=True):
+class LoadedBranch(msgspec.Struct, frozen=True):
     """What is loaded: its rows from the first to the leaf, and the notes behind that, which are nobody's words.
 
     `behind` are the rows that a summary stands for. `spliced` are rows whose parent is gone and that were hung on
@@ -85,29 +85,29 @@ class _Scan:
             self.cleared = True
 
 
-def opened(records: Iterable[Row], rule: Rule) -> Branch:
+def opened(records: Iterable[Row], rule: LeafRule) -> LoadedBranch:
     """The branch that a resume loads from these records, in the order of the file."""
     found = _Scan(records)
     if found.cleared or found.last is None:
-        return Branch()
+        return LoadedBranch()
     everything = dict(found.rows)
     kept = _relinked(found)
     rows = found.rows if kept is None else kept
     start = _start(found, rows, rule, is_summed=kept is not None)
     leaf = _spoken_at(rows, start)
     if leaf is None:
-        return Branch()
+        return LoadedBranch()
     if rows[leaf].get("isSidechain") is True:
-        return Branch(leaf=leaf, refused=True)
+        return LoadedBranch(leaf=leaf, refused=True)
     assert start is not None
     return _branch(rows, everything, start, leaf)
 
 
-def above(records: Iterable[Row], first: str, *, splices: bool) -> Branch:
-    """The branch that ends with a row: what the agent had loaded when it wrote that row. `splices`: see `Branch`."""
+def above(records: Iterable[Row], first: str, *, splices: bool) -> LoadedBranch:
+    """The branch that ends with a row: what the agent had loaded when it wrote it. `splices`: as in `LoadedBranch`."""
     found = _Scan(records)
     if first not in found.rows:
-        return Branch()
+        return LoadedBranch()
     kept = _relinked(found)
     rows = kept if kept is not None and first in kept else found.rows
     return _branch(rows, found.rows, first, first, splices=splices)
@@ -149,7 +149,7 @@ def _relinked(found: _Scan) -> dict[str, Row] | None:
     return rows
 
 
-def _start(found: _Scan, rows: Mapping[str, Row], rule: Rule, *, is_summed: bool) -> str | None:
+def _start(found: _Scan, rows: Mapping[str, Row], rule: LeafRule, *, is_summed: bool) -> str | None:
     """Where the way up begins: at the row that the file names, or at its last one."""
     named = found.named if found.named in rows else None
     if is_summed and not (found.explicit and named is not None):
@@ -161,7 +161,7 @@ def _start(found: _Scan, rows: Mapping[str, Row], rule: Rule, *, is_summed: bool
         named = found.last
     if named is not None:
         return named
-    if found.last is None or rule is Rule.LAST_ROW or found.named is not None:
+    if found.last is None or rule is LeafRule.LAST_ROW or found.named is not None:
         return found.last
     return _newest_below(rows, found.last)
 
@@ -201,7 +201,7 @@ def _way_up(rows: Mapping[str, Row], start: str | None) -> Iterator[str]:
 
 def _branch(
     rows: Mapping[str, Row], everything: Mapping[str, Row], start: str, leaf: str, *, splices: bool = True
-) -> Branch:
+) -> LoadedBranch:
     chain: dict[str, Row] = {}
     spliced: list[str] = []
     cut = None
@@ -222,7 +222,7 @@ def _branch(
         at = parent
     found = list(chain.values())[::-1]
     behind = tuple(_behind(everything, found[0])) if found and _is_boundary(found[0]) else ()
-    return Branch(tuple(found), leaf, behind, tuple(spliced), cut)
+    return LoadedBranch(tuple(found), leaf, behind, tuple(spliced), cut)
 
 
 def _nearest(rows: Mapping[str, Row], order: Sequence[str], at: str, chain: Mapping[str, Row]) -> str | None:

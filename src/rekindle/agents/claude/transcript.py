@@ -16,9 +16,9 @@ from rekindle.agents.base import fields
 from rekindle.agents.base.acknowledged import Lacking, Spoken, lacking
 from rekindle.agents.base.observation import OpenTool
 from rekindle.agents.base.transcript import Record, Repaired
-from rekindle.agents.base.transcript_lines import Kept, lines, repaired
+from rekindle.agents.base.transcript_lines import KeptRecord, lines, repaired
 from rekindle.agents.claude import tools
-from rekindle.agents.claude.opened import MEASURED, Branch, Row, Rule, above, is_row, opened, rows_below
+from rekindle.agents.claude.opened import MEASURED, LeafRule, LoadedBranch, Row, above, is_row, opened, rows_below
 from rekindle.agents.claude.spoken import NOBODY, prompt, spoken, told
 from rekindle.agents.claude.transcript_place import place
 
@@ -55,7 +55,7 @@ class ClaudeTranscript:
     def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
         """What a resume would lack with the version that loads the least: which one will, nobody knows beforehand."""
         records = [one.record for one in _parsed(data)[0]]
-        found = [lacking(expected, _turns(opened(records, rule)), written) for rule in Rule]
+        found = [lacking(expected, _turns(opened(records, rule)), written) for rule in LeafRule]
         return max(found, key=lambda one: (one.prompts, one.answers, one.summary))
 
     def redirected(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Repaired | None:
@@ -131,7 +131,7 @@ class _Reading:
                     self.tools[tool_id] = _open_tool(tool_id, block)
 
 
-def _record(branch: Branch, kept: list[Kept], problems: list[str]) -> Record:
+def _record(branch: LoadedBranch, kept: list[KeptRecord], problems: list[str]) -> Record:
     reading = _Reading()
     for row in branch.rows:
         reading.take(row)
@@ -149,16 +149,16 @@ def _record(branch: Branch, kept: list[Kept], problems: list[str]) -> Record:
     )
 
 
-def _turns(branch: Branch) -> tuple[Spoken, ...]:
+def _turns(branch: LoadedBranch) -> tuple[Spoken, ...]:
     return tuple(one for row in branch.rows if (one := spoken(row)) is not None)
 
 
-def _entry(kept: Kept) -> str:
+def _entry(kept: KeptRecord) -> str:
     return fields.text(kept.record.get("uuid")) or hashlib.sha256(kept.data.strip()).hexdigest()
 
 
-def _parsed(data: bytes) -> tuple[list[Kept], list[str]]:
-    kept: list[Kept] = []
+def _parsed(data: bytes) -> tuple[list[KeptRecord], list[str]]:
+    kept: list[KeptRecord] = []
     problems: list[str] = []
     for line in lines(data, _is_record):
         if line.problem:
@@ -167,7 +167,7 @@ def _parsed(data: bytes) -> tuple[list[Kept], list[str]]:
     return kept, problems
 
 
-def _rule(records: list[Row]) -> Rule:
+def _rule(records: list[Row]) -> LeafRule:
     """The rule of the version that wrote last; of one that was not measured the newest that was."""
     version = next((one["version"] for one in reversed(records) if isinstance(one.get("version"), str)), "")
     return MEASURED.get(version, _NEWEST)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from rekindle.agents.base.kind import AgentKind, Start
+from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.agents.base.lenient import parse
 from rekindle.agents.codex.dialect import CodexDialect
 from rekindle.agents.codex.transcript import CodexTranscript, new_place
 
 
-def _argv(start: Start) -> tuple[str, ...]:
+def _argv(start: AgentStart) -> tuple[str, ...]:
     return ("codex-acp", *start.arguments)
 
 
-def _variables(start: Start, environment: Mapping[str, str]) -> dict[str, str]:
+def _variables(start: AgentStart, environment: Mapping[str, str]) -> dict[str, str]:
     """The adapter has no flag for the model; what the user configured in the same way stays.
 
     A client that asks for failures gets suggestions of what the user could say next as well: a request to the model

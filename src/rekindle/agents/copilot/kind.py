@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rekindle.agents.base.json_lines import JsonLines
-from rekindle.agents.base.kind import AgentKind, Start, refusing
+from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
 from rekindle.agents.copilot.dialect import CopilotDialect
 from rekindle.agents.copilot.transcript import CopilotMeaning
 
 
-def _argv(start: Start) -> tuple[str, ...]:
+def _argv(start: AgentStart) -> tuple[str, ...]:
     model = ("--model", start.model) if start.model is not None else ()
     return ("copilot", "--acp", "--no-auto-update", *model, *start.arguments)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.base.json_lines import JsonLines
-from rekindle.agents.base.kind import AgentKind, Start, refusing
+from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
 from rekindle.agents.gemini.transcript import GeminiMeaning
 
 
-def _argv(start: Start) -> tuple[str, ...]:
+def _argv(start: AgentStart) -> tuple[str, ...]:
     model = ("--model", start.model) if start.model is not None else ()
     return ("gemini", "--acp", *model, *start.arguments)
 

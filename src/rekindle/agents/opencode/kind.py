@@ -6,16 +6,16 @@ import json
 from collections.abc import Mapping
 
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.base.kind import AgentKind, Start
+from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.agents.base.lenient import parse
 from rekindle.agents.opencode.record import OpenCodeRows
 
 
-def _argv(start: Start) -> tuple[str, ...]:
+def _argv(start: AgentStart) -> tuple[str, ...]:
     return ("opencode", "acp", *start.arguments)
 
 
-def _variables(start: Start, environment: Mapping[str, str]) -> dict[str, str]:
+def _variables(start: AgentStart, environment: Mapping[str, str]) -> dict[str, str]:
     """There is no flag for the model; what the user configured in the same way stays."""
     if start.model is None:
         return {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.base.kind import AgentKind, Start
+from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.agents.scripted.transcript import ScriptedTranscript
 
 
-def _argv(start: Start) -> tuple[str, ...]:
+def _argv(start: AgentStart) -> tuple[str, ...]:
     return (sys.executable, "-m", "rekindle.scripted", *start.arguments)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rekindle.agents.base.conversation import Entry
+from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.terminal_text import printable
 from rekindle.ports.conversations import FollowedConversation
 
@@ -36,7 +36,7 @@ class LiveView:
     def __init__(self) -> None:
         self._streaming: str | None = None
 
-    def show(self, entries: list[Entry]) -> None:
+    def show(self, entries: list[ConversationEntry]) -> None:
         """Print some more."""
         for entry in entries:
             if entry.kind in ("said", "thought"):
@@ -54,7 +54,7 @@ class LiveView:
             click.echo()
             self._streaming = None
 
-    def _stream(self, entry: Entry) -> None:
+    def _stream(self, entry: ConversationEntry) -> None:
         if self._streaming not in (None, entry.kind):
             self.rest()
         self._streaming = entry.kind
