@@ -26,7 +26,7 @@ from rekindle.keeper import kernel
 from rekindle.keeper.identity import Identity
 from rekindle.keeper.launch import end_leftovers, read_identity
 from rekindle.keeper.processes import ProcessId, is_running, look, send_signal
-from rekindle.ports.keepers import Ended, Keepers, Lost, Order, Output
+from rekindle.ports.keepers import AttemptOrder, Ended, Keepers, Lost, Output
 from tests.fakes.keepers import FakeAttempt, FakeKeepers, FakeWorld
 from tests.keeper.keeper_bench import reap_all, until
 
@@ -58,7 +58,7 @@ class Stage(ABC):
     @abstractmethod
     def order(
         self, attempt: int = 1, *, generation: int = 1, session: str = SESSION, terminal: bool = False
-    ) -> Order: ...
+    ) -> AttemptOrder: ...
 
     @abstractmethod
     async def pause(self) -> None:
@@ -180,8 +180,10 @@ class FakeStage(Stage):
     def another(self) -> Keepers:
         return FakeKeepers(self.world)
 
-    def order(self, attempt: int = 1, *, generation: int = 1, session: str = SESSION, terminal: bool = False) -> Order:
-        return Order(session, attempt, generation, ("agent",), "/", {}, terminal)
+    def order(
+        self, attempt: int = 1, *, generation: int = 1, session: str = SESSION, terminal: bool = False
+    ) -> AttemptOrder:
+        return AttemptOrder(session, attempt, generation, ("agent",), "/", {}, terminal)
 
     async def pause(self) -> None:
         self.world.settle()
@@ -249,11 +251,13 @@ class RealStage(Stage):
             for connection in daemon._connections.values():
                 await connection.close()
 
-    def order(self, attempt: int = 1, *, generation: int = 1, session: str = SESSION, terminal: bool = False) -> Order:
+    def order(
+        self, attempt: int = 1, *, generation: int = 1, session: str = SESSION, terminal: bool = False
+    ) -> AttemptOrder:
         self._began.add((session, attempt))
         mark = {name: value for name, value in os.environ.items() if name == "REKINDLE_TEST_RUN"}
         env = {"PATH": os.environ["PATH"], "HOME": str(self._root), **mark}
-        return Order(session, attempt, generation, (str(self._program),), str(self._root), env, terminal)
+        return AttemptOrder(session, attempt, generation, (str(self._program),), str(self._root), env, terminal)
 
     async def pause(self) -> None:
         await asyncio.sleep(0.005)

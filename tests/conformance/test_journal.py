@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rekindle.adapters.journal_file.append import MAX_LINE, System
+from rekindle.adapters.journal_file.append import MAX_LINE, AppendCalls
 from rekindle.adapters.journal_file.journal import FileJournal
 from rekindle.ports.errors import BadEvent
 from rekindle.ports.journal import Journal, NewEvent, Sync
@@ -85,12 +85,12 @@ def test_a_journal_that_does_not_exist_is_empty(journal: Journal) -> None:
     assert journal.state().lines == 0
 
 
-class Watched(System):
+class Watched(AppendCalls):
     """Writes down the order of the calls that durability hangs on."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        real = System()
+        real = AppendCalls()
 
         def write(fd: int, data: bytes) -> int:
             self.calls.append("write")

@@ -137,7 +137,7 @@ def fill(journal: FileJournal) -> None:
         journal.append(NewEvent("task.started", {"taskId": str(number), "summary": "x" * 900}), sid="a")
 
 
-class Failing(low.System):
+class Failing(low.AppendCalls):
     """A disk that takes only some of a write, or none of it, or loses it at the sync."""
 
     def __init__(self, *, takes: int | None = None, sync_fails: bool = False) -> None:

@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 from rekindle.ports.errors import OwnedError, RekindleError
 from rekindle.ports.keepers import (
+    AttemptOrder,
     Ended,
     KeeperLost,
     Lost,
     NoRoomForTurn,
     NoRoomToStart,
-    Order,
     Output,
     ProgramMissing,
     Running,
@@ -39,7 +39,7 @@ class FakeAttempt:
     and a dead agent has done nothing about them. `children` are the processes that it leaves behind.
     """
 
-    order: Order
+    order: AttemptOrder
     alive: bool = True
     generation: int = 0
     records: list[Sent] = field(default_factory=list)
@@ -190,7 +190,7 @@ class FakeKeepers:
     def point(self, name: str) -> None:
         """Where a test may crash the supervisor."""
 
-    async def launch(self, order: Order) -> Running:
+    async def launch(self, order: AttemptOrder) -> Running:
         self.point("before launch")
         one = self.world.attempts.get((order.session, order.attempt))
         if one is None:
@@ -200,7 +200,7 @@ class FakeKeepers:
         self.point("after launch")
         return Running(f"{order.session}/{order.attempt}", 1000 + order.attempt)
 
-    def _start(self, order: Order) -> None:
+    def _start(self, order: AttemptOrder) -> None:
         if self.world.is_taken(order.session):
             self._refuse("a second agent of one session")
             raise OwnedError("another process holds the session")
@@ -212,7 +212,7 @@ class FakeKeepers:
             one.ended = Ended("it never ran", False, 0, 0)
             raise ProgramMissing(self.world.obstacle)
 
-    def obstacle(self, order: Order) -> str | None:
+    def obstacle(self, order: AttemptOrder) -> str | None:
         return self.world.obstacle or ("the disk has too little room" if self.world.is_full else None)
 
     async def connect(self, session: str, attempt: int, generation: int) -> bool:

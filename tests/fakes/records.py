@@ -8,7 +8,7 @@ from rekindle.agents.base.acknowledged import Lacking
 from rekindle.agents.base.preflight import decide
 from rekindle.agents.base.transcript import Record, TranscriptDialect, extends
 from rekindle.core.session.state import Session
-from rekindle.ports.records import Checked, Compared
+from rekindle.ports.records import Checked, RecordComparison
 
 
 class FakeRecords:
@@ -60,21 +60,23 @@ class FakeRecords:
     def checked(self, session: Session, token: str) -> Checked | None:
         return self._checked.get(token)
 
-    async def compare(self, session: Session, token: str, before: Checked) -> Compared:
+    async def compare(self, session: Session, token: str, before: Checked) -> RecordComparison:
         current = self.lying.get(token)
         if self.dialect is None or before.state in ("missing", "unsupported"):
-            return Compared(None, (), "there was no record to go on from")
+            return RecordComparison(None, (), "there was no record to go on from")
         if current is None:
-            return Compared(False, (), "the record is gone")
+            return RecordComparison(False, (), "the record is gone")
         prompts = tuple(self.dialect.read(current).prompts)
         if hashlib.sha256(current).hexdigest() == before.digest:
-            return Compared(None, prompts, "nothing was added")
+            return RecordComparison(None, prompts, "nothing was added")
         older = next(
             copy[: before.size]
             for copy in self.copied[token]
             if hashlib.sha256(copy[: before.size]).hexdigest() == before.digest
         )
-        return Compared(extends(self.dialect.read(older), self.dialect.read(current)), prompts, "compared line by line")
+        return RecordComparison(
+            extends(self.dialect.read(older), self.dialect.read(current)), prompts, "compared line by line"
+        )
 
     async def read(self, session: Session, token: str) -> Record | None:
         return self.dialect.read(self.lying.get(token, b"")) if self.dialect is not None else None

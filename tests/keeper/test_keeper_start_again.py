@@ -18,7 +18,7 @@ from rekindle.keeper.launch import end_leftovers, find_leftovers, is_alive, read
 from rekindle.keeper.processes import ProcessId, is_running, send_signal
 from rekindle.keeper.spec import Layout, Spec, write_spec
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import Ended, Order
+from rekindle.ports.keepers import AttemptOrder, Ended
 from tests.keeper.keeper_bench import DEADLINE, Bench, until
 from tests.keeper.test_keeper_kills import daemon_that_starts, ours
 
@@ -36,8 +36,8 @@ def keepers(bench: Bench) -> Iterator[KeeperProcesses]:
     end_leftovers(stamp(str(bench.root / "sessions"), SESSION), grace=0.0)
 
 
-def order(*argv: str) -> Order:
-    return Order(SESSION, 1, 1, argv or ("cat",), "/", {"PATH": os.environ["PATH"]})
+def order(*argv: str) -> AttemptOrder:
+    return AttemptOrder(SESSION, 1, 1, argv or ("cat",), "/", {"PATH": os.environ["PATH"]})
 
 
 def planned(keepers: KeeperProcesses) -> Spec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.core.worktree import Combined, Tree, branch_of, combine, folder_of, listed, lost, readable
+from rekindle.core.session_worktree import Combined, Tree, branch_of, combine, folder_of, listed, lost, readable
 
 paths = st.sampled_from([b"a", b"a/b", b"a/b/c", b"c", b"d/e", b"d"])
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rekindle.adapters.moving.export import export
-from rekindle.adapters.moving.importing import Place, put_in_place
+from rekindle.adapters.moving.importing import ImportTarget, put_in_place
 from rekindle.adapters.session_folder.rebuild import rebuild
 from rekindle.adapters.session_folder.session_file import write_session_file
 from rekindle.adapters.snapshots import taking
@@ -99,8 +99,8 @@ class Ground:
         folder = str(self.sessions / "s1")
         return export(folder, texts, str(self.archive), self.environment, with_secrets=False).manifest
 
-    def place(self, session: str, token: str | None = None) -> Place:
-        return Place(str(self.sessions), session, str(self.repo), self.environment, token)
+    def place(self, session: str, token: str | None = None) -> ImportTarget:
+        return ImportTarget(str(self.sessions), session, str(self.repo), self.environment, token)
 
 
 def test_an_archive_that_finds_no_room_is_named_and_leaves_nothing(
@@ -124,7 +124,7 @@ def test_an_import_that_fails_at_its_end_leaves_nothing(tmp_path: Path) -> None:
     staging = tmp_path / "imports"
     refs, files = ground.git("for-each-ref"), sorted(ground.home.iterdir())
 
-    def refuse(_: Place, folder: str) -> None:
+    def refuse(_: ImportTarget, folder: str) -> None:
         assert (Path(folder) / "imported.jsonl").exists()
         assert len(list(ground.home.iterdir())) == 2
         assert "refs/rekindle/s9/" in ground.git("for-each-ref")
@@ -143,13 +143,13 @@ def test_an_import_that_fails_takes_nothing_from_another_of_the_same_session(tmp
     ground.record.unlink()
     (tmp_path / "i" / "import-of-one-that-was-killed").mkdir(parents=True)
 
-    def start(take_over: Callable[[Place, str], None]) -> None:
+    def start(take_over: Callable[[ImportTarget, str], None]) -> None:
         put_in_place(str(ground.archive), lambda _: ground.place("s9"), take_over, str(tmp_path / "i"), 5.0)
 
     with ThreadPoolExecutor(1) as pool:
         others: list[Future[None]] = []
 
-        def lose(_: Place, __: str) -> None:
+        def lose(_: ImportTarget, __: str) -> None:
             others.append(pool.submit(start, lambda *_: None))
             wait(others, timeout=1.0)
             raise OwnedError("somebody was quicker")
@@ -176,7 +176,7 @@ def test_an_imported_session_can_be_rebuilt_from_its_folder(tmp_path: Path) -> N
     ground = Ground(tmp_path)
     ground.export()
 
-    def keep(place: Place, folder: str) -> None:
+    def keep(place: ImportTarget, folder: str) -> None:
         os.rename(folder, ground.sessions / place.session)
         created = json.loads((ground.sessions / "s9" / "imported.jsonl").read_bytes().splitlines()[0])
         assert (created["session"], created["cwd"]) == ("s9", str(ground.repo))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rekindle.adapters.git.git import Git
-from rekindle.adapters.git.linked_worktrees import Worktree, make, registered
+from rekindle.adapters.git.linked_worktrees import SessionWorktree, make, registered
 from rekindle.adapters.snapshots.changes import changed_since, conflict
 from rekindle.adapters.snapshots.taking import listing, take
 from rekindle.adapters.snapshots.thinning import thin
@@ -41,7 +41,7 @@ def repo(tmp_path: Path) -> Path:
     return root
 
 
-def wanted(made: Worktree) -> Wanted:
+def wanted(made: SessionWorktree) -> Wanted:
     return Wanted(SESSION, made.cwd, made.path, made.branch, made.repository)
 
 
@@ -52,7 +52,7 @@ def of_the_user(repo: Path) -> tuple[object, ...]:
     return index, head, status, config, branch, files
 
 
-def keep(made: Worktree, reason: str = "turn 1 has ended") -> None:
+def keep(made: SessionWorktree, reason: str = "turn 1 has ended") -> None:
     assert take(made.cwd, SESSION, reason, NOW, within=made.path) is not None
 
 
@@ -91,7 +91,7 @@ def test_another_place_can_be_chosen_and_a_folder_that_is_not_committed_is_made(
 def test_a_branch_that_is_there_and_a_worktree_that_is_there_are_used(repo: Path) -> None:
     git(repo, "branch", "rekindle/x")
     first = make(str(repo), "x")
-    assert make(str(repo), "x") == Worktree(first.cwd, first.path, first.repository, first.branch)
+    assert make(str(repo), "x") == SessionWorktree(first.cwd, first.path, first.repository, first.branch)
 
 
 def test_what_cannot_be_made_is_refused_with_what_to_do(repo: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.agents.claude.transcript import ClaudeTranscript
 from rekindle.core.session import facts as f
-from rekindle.ports.records import Checked, Compared
+from rekindle.ports.records import Checked, RecordComparison
 from tests.sessions import folded
 
 TOKEN = "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed"
@@ -67,7 +67,7 @@ class Place:
         self.file.write_bytes(lines_of(list(rows)))
         return asyncio.run(self.records.check(folded(self.facts), TOKEN))
 
-    def compare(self, before: Checked, *rows: Line) -> Compared:
+    def compare(self, before: Checked, *rows: Line) -> RecordComparison:
         """What the agent has written since shows what it goes on with."""
         with self.file.open("ab") as file:
             file.write(lines_of(list(rows)))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekindle.adapters.vault import edition
-from rekindle.adapters.vault.edition import System
+from rekindle.adapters.vault.edition import EditionCalls
 from rekindle.adapters.vault.vault import Source, Vault, copies, editions, transcript
 from rekindle.core.vault import frames
 from rekindle.ports.errors import OwnedError
@@ -32,7 +32,7 @@ class Place:
         self.vault = folder / "s1" / "vault"
         self.source = transcript(str(self.file))
 
-    def open(self, system: System | None = None) -> Vault:
+    def open(self, system: EditionCalls | None = None) -> Vault:
         return Vault(str(self.vault), "s1", lambda: 1.0, system=system)
 
     def copy(self, *, thorough: bool = False) -> int:
@@ -179,7 +179,7 @@ class Crash(Exception):
     """Power is gone: nothing after this call happened."""
 
 
-class Dying(System):
+class Dying(EditionCalls):
     """Dies at the n-th call; a write may have got half-way."""
 
     def __init__(self, at: int, half: float) -> None:
@@ -238,7 +238,7 @@ def test_a_copier_that_dies_between_any_two_calls_leaves_a_vault_that_goes_on(tm
 
 
 def test_a_full_disk_takes_nothing_away_and_the_copy_is_completed_later(place: Place) -> None:
-    class Full(System):
+    class Full(EditionCalls):
         full = False
 
         def __init__(self) -> None:

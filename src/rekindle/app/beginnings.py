@@ -187,7 +187,7 @@ class Beginnings:
             raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
         self._engine.create(created)
 
-    def _refuse_to_share(self, place: linked_worktrees.Worktree) -> None:
+    def _refuse_to_share(self, place: linked_worktrees.SessionWorktree) -> None:
         for other in self._engine.sessions():
             if place.branch is not None and other.worktree == place.path and other.is_up:
                 raise OwnedError(
@@ -204,7 +204,7 @@ def _first(session: str, prompt: str, prompt_id: str, at: float) -> f.PromptQueu
     return found if prompt.strip() else None
 
 
-def _place(cwd: str, name: str | None, folder: str | None) -> linked_worktrees.Worktree:
+def _place(cwd: str, name: str | None, folder: str | None) -> linked_worktrees.SessionWorktree:
     """Where a new session works: in a worktree of that name or, without one, where it was begun."""
     return linked_worktrees.around(cwd) if name is None else linked_worktrees.make(cwd, name, folder)
 

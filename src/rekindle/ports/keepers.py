@@ -35,7 +35,7 @@ class NoRoomForTurn(RekindleError):
 
 
 @dataclass(frozen=True)
-class Order:
+class AttemptOrder:
     """An attempt to be started. `terminal`: in one that a person can look at and type into."""
 
     session: str
@@ -88,7 +88,7 @@ Sent: TypeAlias = SpooledMessage
 class Keepers(Protocol):
     """All methods may be called again with the same arguments after a crash, and then change nothing."""
 
-    async def launch(self, order: Order) -> Running:
+    async def launch(self, order: AttemptOrder) -> Running:
         """Start the attempt unless it runs or has run already. Raises RekindleError if it never ran.
 
         A session has one living tree: while another attempt of it has one, OwnedError is raised. After NoRoomToStart
@@ -96,7 +96,7 @@ class Keepers(Protocol):
         """
         ...
 
-    def obstacle(self, order: Order) -> str | None:
+    def obstacle(self, order: AttemptOrder) -> str | None:
         """What is missing for a start, as far as a look can tell; None: it can be tried. Starts nothing."""
         ...
 

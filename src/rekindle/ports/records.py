@@ -38,7 +38,7 @@ class Checked(msgspec.Struct, frozen=True):
     lacks: str = ""
 
 
-class Compared(msgspec.Struct, frozen=True):
+class RecordComparison(msgspec.Struct, frozen=True):
     """Whether the agent goes on with what its record was; None if nothing can be said. `why` tells a person.
 
     `prompts` are those of the conversation that it goes on with, and `lacks` says what that one lacks of what was
@@ -77,7 +77,7 @@ class Records(Protocol):
         """What the last `check` found, also after a restart of the daemon."""
         ...
 
-    async def compare(self, session: Session, token: str, before: Checked) -> Compared:
+    async def compare(self, session: Session, token: str, before: Checked) -> RecordComparison:
         """After a resume: does the agent's record go on from what it was?"""
         ...
 

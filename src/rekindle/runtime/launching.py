@@ -13,7 +13,7 @@ from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session
 from rekindle.core.session.strategy import load_not_before
 from rekindle.ports.errors import RekindleError, WorktreeLost
-from rekindle.ports.keepers import Keepers, NoRoomToStart, Order, ProgramMissing
+from rekindle.ports.keepers import AttemptOrder, Keepers, NoRoomToStart, ProgramMissing
 from rekindle.ports.store import StaleGeneration, StoreError
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
@@ -92,10 +92,10 @@ class Launcher:
         if missing is not None:
             raise StartPutOff(f"{session.id}: {missing}", "it is started when that is there")
 
-    def _order(self, session: Session, kind: AgentKind) -> Order:
+    def _order(self, session: Session, kind: AgentKind) -> AttemptOrder:
         assert session.attempt is not None
         start, environment = _start(session), self._workplace.environment(session)
-        return Order(
+        return AttemptOrder(
             session=session.id,
             attempt=session.attempt.number,
             generation=session.generation,

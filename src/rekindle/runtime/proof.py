@@ -9,7 +9,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.marks import marks
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.records import Compared, Records
+from rekindle.ports.records import RecordComparison, Records
 from rekindle.runtime.talk import Talk
 
 
@@ -35,11 +35,11 @@ async def compared(records: Records, session: Session, talk: Talk, now: float) -
     before = records.checked(session, talk.token) if talk.token is not None else None
     try:
         if before is None or talk.token is None:
-            found = Compared(None, (), "it was not looked at before the agent was started")
+            found = RecordComparison(None, (), "it was not looked at before the agent was started")
         else:
             found = await records.compare(session, talk.token, before)
     except RekindleError as error:
-        found = Compared(None, (), error.message)
+        found = RecordComparison(None, (), error.message)
     return f.Compared(
         at=now,
         attempt=talk.attempt,

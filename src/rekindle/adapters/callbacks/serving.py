@@ -12,7 +12,7 @@ from typing import Any
 
 from rekindle.adapters.callbacks.confined import ConfinedFolder
 from rekindle.adapters.callbacks.refusal import BadParams, invalid
-from rekindle.adapters.callbacks.terminals import Terminals
+from rekindle.adapters.callbacks.terminals import CallbackTerminals
 from rekindle.adapters.callbacks.text_files import TextFiles
 from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.agents.base.observation import RequestId
@@ -30,7 +30,7 @@ class Callbacks:
     ) -> None:
         folder = ConfinedFolder(cwd)
         self._files = TextFiles(folder)
-        self.terminals = Terminals(
+        self.terminals = CallbackTerminals(
             session_folder, folder, stamp=stamp, generation=generation, socket_dir=socket_dir, env=env
         )
 

@@ -50,7 +50,7 @@ _LOOK_AGAIN: Final = 0.02
 _START_SECONDS: Final = 30.0
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
+class TerminalOrder(msgspec.Struct, frozen=True, kw_only=True):
     """What the agent asked for, written down before anything is started."""
 
     command: str
@@ -60,7 +60,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     output_byte_limit: int | None
 
 
-class Terminals:
+class CallbackTerminals:
     def __init__(
         self,
         session_folder: str,
@@ -151,7 +151,7 @@ class Terminals:
             self._end(os.path.join(self._home, name), reason)
         return [name for name in running if not wait_until_gone(os.path.join(self._home, name, "lock"), timeout)]
 
-    def _order(self, params: dict[str, Any]) -> Order:
+    def _order(self, params: dict[str, Any]) -> TerminalOrder:
         args = params.get("args") or []
         if not isinstance(args, list) or not all(isinstance(one, str) for one in args):
             raise BadParams("args must be a list of texts.")
@@ -159,7 +159,7 @@ class Terminals:
         real = self._folder.root if cwd is None else self._folder.resolve(text_param(params, "cwd"))
         if not os.path.isdir(real):
             raise Outside(f"{real} is no folder.")
-        return Order(
+        return TerminalOrder(
             command=text_param(params, "command"),
             args=tuple(args),
             cwd=real,
@@ -167,7 +167,7 @@ class Terminals:
             output_byte_limit=integer_param(params, "outputByteLimit"),
         )
 
-    def _start(self, terminal: str, home: str, order: Order) -> CallbackRefused | None:
+    def _start(self, terminal: str, home: str, order: TerminalOrder) -> CallbackRefused | None:
         """None when it runs or ran. A start that was cut before its guard had the lock is made again, in a new folder.
 
         If that guard should still come to life, the lock lets one of the two run, so the command runs once.
@@ -186,7 +186,7 @@ class Terminals:
                 raise
         return None
 
-    def _spec(self, terminal: str, home: str, folder: str, order: Order) -> Spec:
+    def _spec(self, terminal: str, home: str, folder: str, order: TerminalOrder) -> Spec:
         return Spec(
             session=terminal,
             attempt=1,
@@ -242,9 +242,9 @@ def _variables(value: object) -> Iterator[tuple[str, str]]:
                 raise BadParams("env must be a list of {name, value}.")
 
 
-def _read_order(home: str) -> Order | None:
+def _read_order(home: str) -> TerminalOrder | None:
     try:
-        return msgspec.json.decode(files.read(os.path.join(home, "order.json")), type=Order)
+        return msgspec.json.decode(files.read(os.path.join(home, "order.json")), type=TerminalOrder)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
 

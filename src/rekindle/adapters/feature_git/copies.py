@@ -6,17 +6,17 @@ import os
 
 from rekindle.adapters.feature_git.homes import registered_at
 from rekindle.adapters.feature_git.keeping import saved
-from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.feature_git.trees import add_detached, cleared_of_unfinished
+from rekindle.adapters.feature_git.place import FeaturePlace
+from rekindle.adapters.feature_git.task_worktrees import add_detached, cleared_of_unfinished
 from rekindle.core.feature import naming
 
 
-def path_of(place: Place, task: str) -> str:
+def path_of(place: FeaturePlace, task: str) -> str:
     """Where the copy of a task's reviewer is."""
     return os.path.join(place.trees, naming.copy_folder(task))
 
 
-def make(place: Place, task: str, tip: str) -> str | None:
+def make(place: FeaturePlace, task: str, tip: str) -> str | None:
     """Have a copy of this commit; returns where changes are kept that were found in an older copy."""
     path = path_of(place, task)
     listed = cleared_of_unfinished(place, path)
@@ -31,7 +31,7 @@ def make(place: Place, task: str, tip: str) -> str | None:
     return None
 
 
-def drop(place: Place, task: str) -> str | None:
+def drop(place: FeaturePlace, task: str) -> str | None:
     """Put the copy away; returns where changes are kept that its reviewer has made."""
     path = path_of(place, task)
     if not os.path.isdir(path) or not place.is_sound(path):
@@ -41,7 +41,7 @@ def drop(place: Place, task: str) -> str | None:
     return kept
 
 
-def _keep(place: Place, task: str, path: str) -> str | None:
+def _keep(place: FeaturePlace, task: str, path: str) -> str | None:
     """Whatever is in a copy beyond the commit that it was made of goes under a ref."""
     git = place.at(path)
     found = saved(place, path, f"What the reviewer of task {task} changed in its copy", whole=True)

@@ -21,11 +21,11 @@ from rekindle.adapters.feature_git import (
     starting_over,
     strays,
     taking,
-    trees,
+    task_worktrees,
 )
 from rekindle.adapters.feature_git.homes import find_homes
 from rekindle.adapters.feature_git.observing import existing
-from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.git import linked_worktrees
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.linked_worktrees import registered
@@ -81,7 +81,7 @@ class GitFeature:
         path = os.path.join(settings.top(repo), naming.branch_word(feature))
         here = existing(Git(repo.root), named) if named else {}
         branch = choose_branch(feature, named, here, repo.branch)
-        self.place = Place(repo.root, repo.common, feature, path, settings.shared, branch)
+        self.place = FeaturePlace(repo.root, repo.common, feature, path, settings.shared, branch)
         self._tasks: dict[str, str] = {}
         self._recorded: dict[str, str] = {}
         self._repository = repo
@@ -111,16 +111,16 @@ class GitFeature:
     def choose_base(self, base: str) -> None:
         """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
         if self.place.tip(self.place.branch) is None:
-            trees.choose_base(self.place, base)
+            task_worktrees.choose_base(self.place, base)
 
     @_again
     def make_feature(self, base: str) -> str:
-        return trees.make_feature(self.place, base)
+        return task_worktrees.make_feature(self.place, base)
 
     @_again
     def prepare(self, task: str, branch: str, session: str, wave: str = "") -> Prepared:
         with self._turn:
-            return trees.prepare(self.place, task, branch, self.tree_of(task, branch), session, wave)
+            return task_worktrees.prepare(self.place, task, branch, self.tree_of(task, branch), session, wave)
 
     @_again
     def restore(self, task: str, branch: str, tip: str) -> None:
@@ -128,12 +128,12 @@ class GitFeature:
 
     def has_snapshot(self, session: str, branch: str) -> bool:
         """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
-        return trees.newest_snapshot(self.place.root, branch, session, self.place.tip(branch)) is not None
+        return task_worktrees.newest_snapshot(self.place.root, branch, session, self.place.tip(branch)) is not None
 
     @_again
     def commit(self, task: str, branch: str, message: str) -> tuple[str, ...]:
         tree = self.tree_of(task, branch)
-        return trees.commit(self.place, tree, message, leftovers.of(self.place, task, tree))
+        return task_worktrees.commit(self.place, tree, message, leftovers.of(self.place, task, tree))
 
     @_again
     def begin_checks(self, task: str, branch: str, tip: str) -> None:
@@ -203,7 +203,7 @@ class GitFeature:
     def take_strays(self, task: str, tasks: Mapping[str, Progress], session: str = "") -> tuple[Stray, ...]:
         with self._turn:
             path = self._commit_elsewhere(task, tasks, on_its_branch=True)
-            trees.prepare(self.place, task, tasks[task].branch, path, session)
+            task_worktrees.prepare(self.place, task, tasks[task].branch, path, session)
             found = self._strays(task, tasks)
             taking.take(self.place, task, tasks[task].branch, path, found)
             return found
@@ -213,7 +213,7 @@ class GitFeature:
             path = self._commit_elsewhere(task, tasks, on_its_branch=False)
             found = self._strays(task, tasks)
             strays.keep(self.place, task, found, path)
-            trees.prepare(self.place, task, tasks[task].branch, path, session)
+            task_worktrees.prepare(self.place, task, tasks[task].branch, path, session)
             return found
 
     def _strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
@@ -229,7 +229,7 @@ class GitFeature:
     @_again
     def clear(self, task: str, branch: str) -> Cleared:
         with self._turn:
-            return trees.clear(self.place, task, branch, self.tree_of(task, branch))
+            return task_worktrees.clear(self.place, task, branch, self.tree_of(task, branch))
 
     @_again
     def clear_integration(self) -> None:

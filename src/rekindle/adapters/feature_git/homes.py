@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 
-from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.git import pointers
 from rekindle.adapters.git.linked_worktrees import UNFINISHED, Registered
 from rekindle.core.feature import naming
@@ -16,7 +16,7 @@ from rekindle.ports.errors import FeatureBlocked, ForeignRepository
 
 
 def find_homes(
-    place: Place,
+    place: FeaturePlace,
     tasks: Mapping[str, str],
     recorded: Mapping[str, str],
     known: Sequence[Registered],
@@ -37,7 +37,7 @@ def find_homes(
     return homes.homes(tasks, linked, records, existing, folder)
 
 
-def _is_there(place: Place, path: str) -> bool:
+def _is_there(place: FeaturePlace, path: str) -> bool:
     """Whether a worktree is there that is not another repository's: a copy knows those of its original too."""
     if not os.path.isdir(path):
         return False
@@ -50,26 +50,26 @@ def _is_there(place: Place, path: str) -> bool:
     return not theirs or os.path.dirname(real) == os.path.join(os.path.realpath(place.common), "worktrees")
 
 
-def _top(place: Place) -> str:
+def _top(place: FeaturePlace) -> str:
     """The folder of the worktrees of all features."""
     return os.path.realpath(os.path.dirname(place.trees))
 
 
-def _plain(place: Place, branch: str) -> str:
+def _plain(place: FeaturePlace, branch: str) -> str:
     return os.path.join(_top(place), os.path.relpath(place.tree(branch), os.path.dirname(place.trees)))
 
 
-def _unique(place: Place, branch: str) -> str:
+def _unique(place: FeaturePlace, branch: str) -> str:
     return os.path.join(os.path.dirname(_plain(place, branch)), naming.branch_word(branch))
 
 
-def _shared(place: Place, tasks: Mapping[str, str], linked: Sequence[homes.Linked]) -> dict[str, str]:
+def _shared(place: FeaturePlace, tasks: Mapping[str, str], linked: Sequence[homes.Linked]) -> dict[str, str]:
     """All tasks in one worktree, except those that somebody has given another one already."""
     held = {one.branch: one.path for one in linked if one.exists and one.inside}
     return {task: held.get(branch, _plain(place, branch)) for task, branch in tasks.items()}
 
 
-def _record(place: Place, path: str, known: Sequence[Registered]) -> homes.Record:
+def _record(place: FeaturePlace, path: str, known: Sequence[Registered]) -> homes.Record:
     """A path of the journal's. Fit is one in the folder of worktrees, by no link, that no other worktree is around."""
     top = _top(place)
     real = os.path.realpath(os.path.join(place.root, path))
@@ -83,7 +83,7 @@ def _record(place: Place, path: str, known: Sequence[Registered]) -> homes.Recor
     return homes.Record(real, fit)
 
 
-def obstacle(place: Place, path: str, branch: str, known: Sequence[Registered]) -> FeatureBlocked | None:
+def obstacle(place: FeaturePlace, path: str, branch: str, known: Sequence[Registered]) -> FeatureBlocked | None:
     """Why a branch cannot be checked out at a path, with what a person can do about it; None if it can."""
     holder = next(
         (tree for tree in known if tree.branch == branch and os.path.realpath(tree.path) != os.path.realpath(path)),

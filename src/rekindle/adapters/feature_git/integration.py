@@ -11,15 +11,15 @@ import os
 from rekindle.adapters.feature_git.homes import registered_at
 from rekindle.adapters.feature_git.keeping import keep
 from rekindle.adapters.feature_git.observing import is_dirty
-from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.feature_git.trees import add_detached, cleared_of_unfinished, mend, remove_clean
+from rekindle.adapters.feature_git.place import FeaturePlace
+from rekindle.adapters.feature_git.task_worktrees import add_detached, cleared_of_unfinished, mend, remove_clean
 from rekindle.adapters.feature_git.under_way import merging
 from rekindle.adapters.git.git import Git
 from rekindle.core.feature import naming
 from rekindle.ports.errors import FeatureBlocked, RekindleError
 
 
-def checked_out(place: Place, where: str) -> FeatureBlocked:
+def checked_out(place: FeaturePlace, where: str) -> FeatureBlocked:
     """The feature's branch is not moved while somebody has it checked out: their files would not follow."""
     return FeatureBlocked(
         f"{place.branch} is checked out in {where}; merges would move it under you",
@@ -27,7 +27,7 @@ def checked_out(place: Place, where: str) -> FeatureBlocked:
     )
 
 
-def open_integration(place: Place, target: str, tip: str = "") -> str:
+def open_integration(place: FeaturePlace, target: str, tip: str = "") -> str:
     """The integration worktree, made if it is missing. It is clean and at `target`, or has the merge of `tip` in it."""
     path = place.integration
     listed = cleared_of_unfinished(place, path)
@@ -42,7 +42,7 @@ def open_integration(place: Place, target: str, tip: str = "") -> str:
     return path
 
 
-def put_back(place: Place, target: str) -> None:
+def put_back(place: FeaturePlace, target: str) -> None:
     """Have the integration worktree clean and at `target`. What was in it is kept by a ref."""
     path = place.integration
     git = place.at(path)
@@ -57,7 +57,7 @@ def put_back(place: Place, target: str) -> None:
     git.output("checkout", "--quiet", "--force", "--detach", target)
 
 
-def _why(place: Place, head: str | None, other: str | None, target: str) -> str:
+def _why(place: FeaturePlace, head: str | None, other: str | None, target: str) -> str:
     if other is not None:
         merge = f"the merge of {other[:12]} that was under way in {place.integration}"
         moved = f"{place.branch} has moved since" if head != target else "another one is due"
@@ -74,7 +74,7 @@ def _quit(git: Git) -> None:
         git.run("rebase", "--quit")
 
 
-def keep_left(place: Place, wave: int) -> None:
+def keep_left(place: FeaturePlace, wave: int) -> None:
     """Keep what the checks of a wave have left behind. It stays until the worktree is needed again."""
     target = place.tip(place.branch)
     path = place.integration
@@ -82,7 +82,7 @@ def keep_left(place: Place, wave: int) -> None:
         keep(place, path, target, f"wave-{wave}", f"the checks of wave {wave} left something behind in {path}")
 
 
-def clear_integration(place: Place) -> None:
+def clear_integration(place: FeaturePlace) -> None:
     """Remove the integration worktree, and the one that tasks have shared. What cannot go is told of."""
     target = place.tip(place.branch)
     try:
@@ -99,7 +99,7 @@ def clear_integration(place: Place) -> None:
         os.rmdir(os.path.dirname(place.trees))
 
 
-def _clear_shared(place: Place, target: str) -> None:
+def _clear_shared(place: FeaturePlace, target: str) -> None:
     """The shared worktree goes if the feature has all of it; a task that was left out may have work in it."""
     path = os.path.join(place.trees, naming.SHARED)
     if not os.path.isdir(path) or not place.is_sound(path):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 
-from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.feature_git.under_way import is_ours
 from rekindle.adapters.git import written_tree
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.new_objects import make_durable, named_since
 from rekindle.adapters.snapshots.changes import differing
 from rekindle.core.feature import naming
-from rekindle.core.worktree import listed
+from rekindle.core.session_worktree import listed
 from rekindle.ports.errors import FeatureBlocked, GitFailed
 
 _NO_LIMIT = 1 << 62
@@ -21,7 +21,7 @@ _SHOWN = 5
 _STAYS = "a repository without a commit"
 
 
-def keep(place: Place, path: str, target: str, label: str, why: str) -> str | None:
+def keep(place: FeaturePlace, path: str, target: str, label: str, why: str) -> str | None:
     """Keep what a worktree has and the commit `target` lacks, conflict markers and all; tell of it once.
 
     Returns the ref, None if there is nothing to keep. Ignored files do not count. Raises FeatureBlocked for a file that
@@ -48,7 +48,7 @@ def keep(place: Place, path: str, target: str, label: str, why: str) -> str | No
     return ref
 
 
-def saved(place: Place, path: str, message: str, *, whole: bool = False) -> str | None:
+def saved(place: FeaturePlace, path: str, message: str, *, whole: bool = False) -> str | None:
     """A commit of a worktree as it is, on top of its HEAD; None if nothing is in it that HEAD has not. Moves no ref.
 
     It may lack files that git cannot take in; to be `whole`, it raises FeatureBlocked for them.
@@ -65,17 +65,17 @@ def saved(place: Place, path: str, message: str, *, whole: bool = False) -> str 
     return commit
 
 
-def _make_durable(place: Place, git: Git, head: str, tree: str, commit: str) -> None:
+def _make_durable(place: FeaturePlace, git: Git, head: str, tree: str, commit: str) -> None:
     make_durable(os.path.join(place.common, "objects"), [*named_since(git, head, tree), commit])
 
 
-def _word_of(place: Place, tree: str, parents: tuple[str, ...]) -> str:
+def _word_of(place: FeaturePlace, tree: str, parents: tuple[str, ...]) -> str:
     """The same state has the same name, so that it is kept and told of once: its tree, and what it stands on."""
     trees = [place.git.line("rev-parse", f"{one}^{{tree}}") or one for one in parents[2:]]
     return hashlib.sha256("\0".join((tree, *parents[:2], *trees)).encode()).hexdigest()[:12]
 
 
-def _word(place: Place) -> str:
+def _word(place: FeaturePlace) -> str:
     return naming.branch_word(place.feature)
 
 
@@ -98,7 +98,7 @@ def _is_unchanged(git: Git, path: bytes) -> bool:
     )
 
 
-def _staged(place: Place, git: Git, head: str, tree: str) -> str | None:
+def _staged(place: FeaturePlace, git: Git, head: str, tree: str) -> str | None:
     """A commit of the index, where it has something else than the files and the last commit."""
     staged = git.line("write-tree")
     if staged is None or staged in (tree, git.line("rev-parse", f"{head}^{{tree}}")):

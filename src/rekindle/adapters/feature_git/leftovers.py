@@ -12,19 +12,19 @@ from collections.abc import Collection
 
 from rekindle.adapters.feature_git.containing import changes
 from rekindle.adapters.feature_git.keeping import saved
-from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.git import written_tree
 from rekindle.adapters.snapshots.changes import differing
 from rekindle.core.feature import naming
 
 
-def begin(place: Place, task: str, tree: str, tip: str) -> None:
+def begin(place: FeaturePlace, task: str, tree: str, tip: str) -> None:
     """Checks of this commit begin, on it alone: what earlier ones left is put away. What they change is theirs."""
     put_away(place, task, tree)
     place.put_ref(naming.left_ref(place.feature, task), tip)
 
 
-def put_back(place: Place, task: str, tree: str) -> tuple[str, ...]:
+def put_back(place: FeaturePlace, task: str, tree: str) -> tuple[str, ...]:
     """Put back the files of the commit that a check has changed: the next one is to judge the commit, too.
 
     What the check made of them is kept. What is new in the worktree stays there.
@@ -39,7 +39,7 @@ def put_back(place: Place, task: str, tree: str) -> tuple[str, ...]:
     return _names(changed)
 
 
-def end(place: Place, task: str, tree: str) -> tuple[str, ...]:
+def end(place: FeaturePlace, task: str, tree: str) -> tuple[str, ...]:
     """Checks have ended: remember the worktree as they left it. Returns the files that they left or changed."""
     left = _saved(place, task, tree)
     ref = naming.left_ref(place.feature, task)
@@ -50,14 +50,14 @@ def end(place: Place, task: str, tree: str) -> tuple[str, ...]:
     return _names(differing(place.git, f"{left}^", left))
 
 
-def of(place: Place, task: str, tree: str) -> frozenset[bytes]:
+def of(place: FeaturePlace, task: str, tree: str) -> frozenset[bytes]:
     """The paths in a task's worktree that are just as its checks left them."""
     left = place.git.line("rev-parse", "--quiet", "--verify", naming.left_ref(place.feature, task))
     head = place.at(tree).line("rev-parse", "HEAD")
     return untouched(place, tree, left) if left is not None and left != head else frozenset()
 
 
-def untouched(place: Place, tree: str, left: str) -> frozenset[bytes]:
+def untouched(place: FeaturePlace, tree: str, left: str) -> frozenset[bytes]:
     """The paths of a worktree that checks changed and that are just as they left them."""
     found = changes(place.git, f"{left}^", left)
     top = os.fsencode(tree)
@@ -68,7 +68,7 @@ def untouched(place: Place, tree: str, left: str) -> frozenset[bytes]:
     return frozenset(path for path, blob in blobs if found[path].new == blob) | gone
 
 
-def put_away(place: Place, task: str, tree: str) -> str | None:
+def put_away(place: FeaturePlace, task: str, tree: str) -> str | None:
     """Take what checks left out of a worktree that has no other work; returns the ref that keeps it.
 
     Taken out is only what the ref has: a file that no commit can have stays where it is.
@@ -81,17 +81,17 @@ def put_away(place: Place, task: str, tree: str) -> str | None:
     return ref
 
 
-def _saved(place: Place, task: str, tree: str) -> str | None:
+def _saved(place: FeaturePlace, task: str, tree: str) -> str | None:
     return saved(place, tree, f"What the checks of task {task} left in its worktree")
 
 
-def _keep(place: Place, task: str, commit: str) -> str:
+def _keep(place: FeaturePlace, task: str, commit: str) -> str:
     ref = naming.kept_ref(place.feature, "left", f"{naming.branch_word(task)}-{commit[:12]}")
     place.put_ref(ref, commit)
     return ref
 
 
-def _take_out(place: Place, tree: str, paths: Collection[bytes]) -> None:
+def _take_out(place: FeaturePlace, tree: str, paths: Collection[bytes]) -> None:
     """Have these paths of a worktree as its commit has them; what that has not goes."""
     git = place.at(tree).with_variables(GIT_LITERAL_PATHSPECS="1")
     top = os.fsencode(tree)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rekindle.adapters.feature_git.integration import checked_out, open_integration
-from rekindle.adapters.feature_git.place import Move, Place
+from rekindle.adapters.feature_git.place import FeaturePlace, Move
 from rekindle.adapters.feature_git.presence import EPOCH, TASK
 from rekindle.adapters.feature_git.under_way import merging, settle_index
 from rekindle.adapters.git.git import Git
@@ -16,7 +16,7 @@ from rekindle.ports.errors import GitFailed
 from rekindle.ports.feature import Merged
 
 
-def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: str, *, tries: int = 3) -> Merged:
+def merge(place: FeaturePlace, task: str, branch: str, tip: str, epoch: str, message: str, *, tries: int = 3) -> Merged:
     """Merge a commit of a task's branch into the feature's branch, or finish a merge whose conflicts are resolved.
 
     A commit that somebody else has brought into the feature gets a merge commit of ours too, which changes no file.
@@ -45,7 +45,7 @@ def merge(place: Place, task: str, branch: str, tip: str, epoch: str, message: s
     return Merged(made)
 
 
-def _merged_before(place: Place, task: str, tip: str, epoch: str, target: str) -> str | None:
+def _merged_before(place: FeaturePlace, task: str, tip: str, epoch: str, target: str) -> str | None:
     """Our merge of this commit, where the feature has it: who made it may have been killed before saying so."""
     done = place.git.line("rev-parse", "--quiet", "--verify", naming.done_ref(place.feature, task))
     if done is None or not place.is_ancestor(done, target) or not place.is_ancestor(tip, done):
@@ -58,7 +58,7 @@ def _merged_before(place: Place, task: str, tip: str, epoch: str, target: str) -
     return done
 
 
-def _publish(place: Place, task: str, made: str, target: str) -> None:
+def _publish(place: FeaturePlace, task: str, made: str, target: str) -> None:
     """Move the feature's branch with what we remember of it.
 
     Whoever is killed in the middle of a transaction leaves a part of its refs moved, the branch first: so the merge is
@@ -73,7 +73,7 @@ def _publish(place: Place, task: str, made: str, target: str) -> None:
     )
 
 
-def _refuse_nothing(place: Place, task: str, branch: str, tip: str) -> None:
+def _refuse_nothing(place: FeaturePlace, task: str, branch: str, tip: str) -> None:
     base = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature, task))
     if base is not None and place.is_ancestor(tip, base):
         raise GitFailed(f"{branch} has nothing that {place.branch} lacks", "look at both with `git log`")
@@ -88,7 +88,7 @@ class _Made:
     by_git: bool = False
 
 
-def _made(place: Place, branch: str, tip: str, target: str, text: str) -> _Made:
+def _made(place: FeaturePlace, branch: str, tip: str, target: str, text: str) -> _Made:
     """Merge in the integration worktree, or finish the merge that is there."""
     git = place.at(open_integration(place, target, tip))
     under_way = merging(place, target)
@@ -109,7 +109,7 @@ def _made(place: Place, branch: str, tip: str, target: str, text: str) -> _Made:
     return _Made(conflicts=under_way.conflicts)
 
 
-def _adopted(place: Place, git: Git, commit: str, parents: tuple[str, str], text: str) -> str:
+def _adopted(place: FeaturePlace, git: Git, commit: str, parents: tuple[str, str], text: str) -> str:
     """A merge that somebody has committed, as ours: with our message; commits that they made behind it stay."""
     if (git.line("rev-list", "--parents", "--max-count=1", commit) or "").split()[1:] != list(parents):
         return place.commit_tree(f"{commit}^{{tree}}", (parents[0], commit), text)
@@ -123,7 +123,7 @@ def _refused(what: str, git: Git, stderr: bytes) -> GitFailed:
     return GitFailed(f"{what} cannot be merged: {reason(stderr)}", f"look at it in {git.folder}")
 
 
-def _free_target(place: Place) -> str:
+def _free_target(place: FeaturePlace) -> str:
     target = place.tip(place.branch)
     if target is None:
         raise GitFailed(f"{place.branch} is gone", f"make it again: git branch {place.branch} COMMIT")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from rekindle.adapters.feature_git import leftovers, presence, strays
 from rekindle.adapters.feature_git.homes import find_homes, obstacle
-from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.feature_git.under_way import merging
 from rekindle.adapters.git import withheld
 from rekindle.adapters.git.git import Git
@@ -33,7 +33,7 @@ def existing(git: Git, branches: Collection[str]) -> dict[str, str]:
     return {name: commit for name, commit in found.items() if name in set(branches)}
 
 
-def observe(place: Place, tasks: Mapping[str, Progress], recorded: Mapping[str, str]) -> GitEvidence:
+def observe(place: FeaturePlace, tasks: Mapping[str, Progress], recorded: Mapping[str, str]) -> GitEvidence:
     """Git's word on the feature and on its tasks, as the journal knows them; `recorded` are worktrees by branch."""
     git = place.git
     word = naming.branch_word(place.feature)
@@ -95,7 +95,7 @@ def _refs(git: Git, *patterns: str) -> dict[str, str]:
 
 
 def _branch(
-    place: Place, name: str, commit: str, tip: str | None, base: str | None, elsewhere: str | None
+    place: FeaturePlace, name: str, commit: str, tip: str | None, base: str | None, elsewhere: str | None
 ) -> WorkBranch:
     """A branch, with how much work is on it. One that never left where it began has none, merged or not."""
     if tip is None:
@@ -118,7 +118,7 @@ def _work(git: Git, start: str | None, end: str) -> tuple[int, tuple[str, ...]]:
     return len(lines), tuple(lines[:_SUBJECTS])
 
 
-def _passed(place: Place, tasks: Mapping[str, Progress], there: Collection[str]) -> dict[str, str]:
+def _passed(place: FeaturePlace, tasks: Mapping[str, Progress], there: Collection[str]) -> dict[str, str]:
     """The commits that had passed of tasks whose branches are gone, as far as git has them."""
     wanted = {
         task: one.qa.commit
@@ -141,7 +141,7 @@ def _copies(ours: list[Registered], tasks: Mapping[str, Progress]) -> Iterator[t
             yield task, head
 
 
-def _trees(place: Place, ours: list[Registered], left: Mapping[str, str]) -> Iterator[tuple[str, WorkTree]]:
+def _trees(place: FeaturePlace, ours: list[Registered], left: Mapping[str, str]) -> Iterator[tuple[str, WorkTree]]:
     for tree in ours:
         name = os.path.basename(tree.path)
         if is_unfinished(tree) or name == naming.INTEGRATION or name.startswith(naming.COPY):

@@ -40,7 +40,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Place:
+class FeaturePlace:
     """A repository (`root`, its common git folder) and one feature of it. `trees` is the folder of its worktrees.
 
     `target_name` is the feature's branch where somebody has given it another name than we would.

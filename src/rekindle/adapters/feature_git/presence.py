@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.snapshots.changes import differing
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import Done
@@ -16,14 +16,14 @@ _MOST_COMMITS = 2000
 _FORM = f"--format=%x1e%H%x1d%(trailers:key={TASK},valueonly,separator=%x1f)%x1d%(trailers:key={EPOCH},valueonly)"
 
 
-def merges(place: Place, tip: str, base: str | None) -> dict[str, tuple[str, str]]:
+def merges(place: FeaturePlace, tip: str, base: str | None) -> dict[str, tuple[str, str]]:
     """The commits with our trailers in the feature's branch: the task and the epoch of each. Anybody may write such."""
     since = [f"^{base}"] if base is not None and place.is_ancestor(base, tip) else []
     told = place.git.output("log", f"--max-count={_MOST_COMMITS}", f"--grep=^{TASK}: ", _FORM, tip, *since)
     return dict(_parsed(place, told))
 
 
-def _parsed(place: Place, told: bytes) -> list[tuple[str, tuple[str, str]]]:
+def _parsed(place: FeaturePlace, told: bytes) -> list[tuple[str, tuple[str, str]]]:
     found = []
     for entry in told.decode("utf-8", "replace").split("\x1e")[1:]:
         commit, tasks, epoch = entry.split("\x1d")[:3]
@@ -35,7 +35,7 @@ def _parsed(place: Place, told: bytes) -> list[tuple[str, tuple[str, str]]]:
 
 
 def done(
-    place: Place,
+    place: FeaturePlace,
     tasks: Mapping[str, Progress],
     refs: Mapping[str, str],
     there: Mapping[str, tuple[str, str]],
@@ -59,7 +59,7 @@ def done(
 
 
 @functools.lru_cache(maxsize=4096)
-def _look_for(place: Place, task: str, epoch: str, commit: str, tip: str | None, last: str | None) -> Done:
+def _look_for(place: FeaturePlace, task: str, epoch: str, commit: str, tip: str | None, last: str | None) -> Done:
     """A merge that is not among those in the branch. One that git has not any more proves nothing either way."""
     told = place.git.run("log", "--no-walk", _FORM, commit, "--")
     if told.returncode != 0:
@@ -69,7 +69,7 @@ def _look_for(place: Place, task: str, epoch: str, commit: str, tip: str | None,
     return Done(commit, epochs[0] if epochs else epoch, work, _is_present(place, commit, work, tip, last))
 
 
-def _is_present(place: Place, commit: str, work: str, tip: str | None, last: str | None) -> bool:
+def _is_present(place: FeaturePlace, commit: str, work: str, tip: str | None, last: str | None) -> bool:
     if tip is None or place.is_ancestor(commit, tip):
         return True
     before = place.git.line("rev-parse", "--quiet", "--verify", f"{commit}^1")
@@ -84,12 +84,12 @@ def _is_present(place: Place, commit: str, work: str, tip: str | None, last: str
     return _has_all(place, tip, before, commit)
 
 
-def _begun(place: Place, last: str, tip: str) -> str | None:
+def _begun(place: FeaturePlace, last: str, tip: str) -> str | None:
     began = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature))
     return began or place.git.line("merge-base", last, tip)
 
 
-def _has_all(place: Place, tip: str, before: str | None, after: str) -> bool:
+def _has_all(place: FeaturePlace, tip: str, before: str | None, after: str) -> bool:
     """Whether every file that changed between two commits is in `tip` as it was after."""
     if before is None:
         return False
@@ -97,7 +97,7 @@ def _has_all(place: Place, tip: str, before: str | None, after: str) -> bool:
     return bool(changed) and changed.isdisjoint(differing(place.git, after, tip))
 
 
-def restore(place: Place, task: str, branch: str, tip: str) -> None:
+def restore(place: FeaturePlace, task: str, branch: str, tip: str) -> None:
     """Make a task's branch again at the commit that was merged."""
     ref = naming.base_ref(place.feature, task)
     target = place.tip(place.branch)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 
-from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.git import repository
 from rekindle.core.feature.strays import Entry, Stash
 
 _LINE = re.compile(rb"(?P<old>[0-9a-f]+) (?P<new>[0-9a-f]+) .*?(?P<at>\d+) [+-]\d{4}(?:\t(?P<action>.*))?\Z", re.DOTALL)
 
 
-def of_tree(place: Place, tree: str, branch: str) -> list[Entry]:
+def of_tree(place: FeaturePlace, tree: str, branch: str) -> list[Entry]:
     """All that happened in a worktree, oldest first.
 
     A worktree that was made again has forgotten what the branch still knows: that comes first.
@@ -26,12 +26,12 @@ def of_tree(place: Place, tree: str, branch: str) -> list[Entry]:
     return [*earlier, *here]
 
 
-def of_branch(place: Place, branch: str) -> list[Entry]:
+def of_branch(place: FeaturePlace, branch: str) -> list[Entry]:
     """All that happened to a branch, oldest first."""
     return _read(os.path.join(place.common, "logs", "refs", "heads", branch))
 
 
-def stashes(place: Place) -> list[Stash]:
+def stashes(place: FeaturePlace) -> list[Stash]:
     """The entries of the stash, which all worktrees share; newest first."""
     form = "--format=%gd%x00%H%x00%P%x00%ct%x00%gs%x1e"
     done = place.git.run("log", "-g", "--no-show-signature", form, "refs/stash", "--")
@@ -64,7 +64,7 @@ def _read(path: str) -> list[Entry]:
     ]
 
 
-def _listed(place: Place, tree: str) -> list[Entry]:
+def _listed(place: FeaturePlace, tree: str) -> list[Entry]:
     """The same where refs are kept in tables: git does not tell where each line began, only the one before does."""
     done = place.at(tree).run("log", "-g", "--no-show-signature", "--format=%H%x00%gs%x1e", "HEAD", "--")
     if done.returncode != 0:

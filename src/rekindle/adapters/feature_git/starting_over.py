@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 
 from rekindle.adapters.feature_git.observing import is_dirty
-from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.feature_git.trees import commit, is_shared, mend, remove_clean
+from rekindle.adapters.feature_git.place import FeaturePlace
+from rekindle.adapters.feature_git.task_worktrees import commit, is_shared, mend, remove_clean
 from rekindle.adapters.git.linked_worktrees import registered
 from rekindle.core.feature import naming
 from rekindle.ports.errors import FeatureBlocked
@@ -15,7 +15,7 @@ from rekindle.ports.feature import StartedOver
 
 
 def start_over(
-    place: Place, tasks: Mapping[str, str], homes: Mapping[str, str], epoch: str, *, whole: bool
+    place: FeaturePlace, tasks: Mapping[str, str], homes: Mapping[str, str], epoch: str, *, whole: bool
 ) -> StartedOver:
     """Keep the tips of the tasks' branches under private refs, then take branches and worktrees (`homes`) away."""
     kept: dict[str, str] = {}
@@ -53,7 +53,7 @@ def start_over(
     return StartedOver(kept)
 
 
-def _feature_start_over(place: Place, epoch: str) -> dict[str, str]:
+def _feature_start_over(place: FeaturePlace, epoch: str) -> dict[str, str]:
     """Put the feature's branch back to where it began, unless somebody else has commits on it."""
     tip = place.tip(place.branch)
     base = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature))

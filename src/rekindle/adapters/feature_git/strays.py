@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from rekindle.adapters.feature_git import reflog
 from rekindle.adapters.feature_git.containing import compare, has_stash
 from rekindle.adapters.feature_git.homes import registered_at
-from rekindle.adapters.feature_git.place import Place
+from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.git.linked_worktrees import Registered
 from rekindle.core.feature import naming
 from rekindle.core.feature import strays as core
@@ -20,7 +20,7 @@ _MOST_COMMITS = 2000
 
 
 @dataclass(frozen=True)
-class Seen:
+class StrayFindings:
     """What was found, by task: see `GitEvidence`."""
 
     strays: dict[str, tuple[Stray, ...]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class _Kept:
 class _Repository:
     """What all tasks of a feature have in common."""
 
-    place: Place
+    place: FeaturePlace
     registered: Sequence[Registered]
     known: tuple[str, ...]
     stashes: Sequence[core.Stash]
@@ -61,20 +61,20 @@ class _Repository:
 
 
 def observe(
-    place: Place,
+    place: FeaturePlace,
     branches: Mapping[str, str],
     homes: Mapping[str, str],
     registered: Sequence[Registered],
     trees: Mapping[str, WorkTree],
     known: Iterable[str],
-) -> Seen:
+) -> StrayFindings:
     """Look for strays of these tasks. `known` are commits that nothing before counts of: feature and bases."""
     private = _private(place)
     aside = _put_aside(place, private)
     listed = reflog.stashes(place) if _STASH in private else []
     kept = _kept(place, branches, private)
     everything = _Repository(place, registered, (*known, *aside), listed, kept, branches, homes, aside)
-    seen = Seen()
+    seen = StrayFindings()
     for task in branches:
         _look(everything, task, trees, seen)
     return seen
@@ -83,7 +83,7 @@ def observe(
 _STASH = "refs/stash"
 
 
-def _private(place: Place) -> dict[str, tuple[str, str]]:
+def _private(place: FeaturePlace) -> dict[str, tuple[str, str]]:
     """The refs of what was put aside, with commit and subject, and the newest stash."""
     word = naming.branch_word(place.feature)
     form = "--format=%(objectname)%00%(refname)%00%(contents:subject)"
@@ -92,7 +92,7 @@ def _private(place: Place) -> dict[str, tuple[str, str]]:
     return {ref: (commit, subject) for commit, ref, subject in lines}
 
 
-def _put_aside(place: Place, private: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
+def _put_aside(place: FeaturePlace, private: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
     """The commits of work that was started over, or that checks left behind: they are nobody's strays any more."""
     others = (
         f"{naming.strays_refs(place.feature)}/",
@@ -102,7 +102,9 @@ def _put_aside(place: Place, private: Mapping[str, tuple[str, str]]) -> tuple[st
     return tuple(commit for ref, (commit, _) in private.items() if ref != _STASH and not ref.startswith(others))
 
 
-def _kept(place: Place, branches: Mapping[str, str], private: Mapping[str, tuple[str, str]]) -> dict[str, list[_Kept]]:
+def _kept(
+    place: FeaturePlace, branches: Mapping[str, str], private: Mapping[str, tuple[str, str]]
+) -> dict[str, list[_Kept]]:
     found: dict[str, list[_Kept]] = {}
     for task in branches:
         start = f"{naming.strays_refs(place.feature, task)}/"
@@ -116,7 +118,7 @@ def _kept(place: Place, branches: Mapping[str, str], private: Mapping[str, tuple
 _KINDS: tuple[Kind, ...] = ("branch", "detached", "reset", "stash", "uncommitted")
 
 
-def _look(all_: _Repository, task: str, trees: Mapping[str, WorkTree], seen: Seen) -> None:
+def _look(all_: _Repository, task: str, trees: Mapping[str, WorkTree], seen: StrayFindings) -> None:
     place, branch, kept = all_.place, all_.branches[task], all_.kept.get(task, ())
     tree = all_.tree_of(task)
     if tree is None and not kept and not all_.stashes:
@@ -148,7 +150,7 @@ def _look(all_: _Repository, task: str, trees: Mapping[str, WorkTree], seen: See
         seen.strays[task] = tuple(found)
 
 
-def _fallen(place: Place, tip: str | None, put_aside: Iterable[str]) -> str | None:
+def _fallen(place: FeaturePlace, tip: str | None, put_aside: Iterable[str]) -> str | None:
     """The tip of a deleted branch, if it is there, and was not deleted because its task was started over."""
     there = tip is not None and place.git.line("rev-parse", "--quiet", "--verify", f"{tip}^{{commit}}") is not None
     return tip if there and tip and not any(place.is_ancestor(tip, one) for one in put_aside) else None
@@ -180,7 +182,7 @@ def _commits(all_: _Repository, task: str, tip: str, tree: Registered | None, pa
 class _Refs:
     """Which branch, tag or remote has a commit."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: FeaturePlace) -> None:
         self._place = place
 
     def containing(self, commit: str) -> str | None:
@@ -204,7 +206,7 @@ class _Refs:
         return core.kind_of(commit, past, branch)
 
 
-def _outside(place: Place, commits: Iterable[str], known: Iterable[str]) -> dict[str, Made]:
+def _outside(place: FeaturePlace, commits: Iterable[str], known: Iterable[str]) -> dict[str, Made]:
     """Those of the commits, and of what came before them, that are not in what is known. Missing ones are left out."""
     words = "".join(f"{commit}\n" for commit in (*commits, *(f"^{one}" for one in known)))
     form = "--format=%H%x00%P%x00%s%x1e"
@@ -243,7 +245,7 @@ def _stashed(all_: _Repository, task: str, tip: str, past: Past) -> list[Stray]:
     return found
 
 
-def keep(place: Place, task: str, strays: Iterable[Stray], path: str) -> None:
+def keep(place: FeaturePlace, task: str, strays: Iterable[Stray], path: str) -> None:
     """Keep each commit by a ref. Changes that nobody has committed are safe in their worktree: a ref notes that."""
     lines = []
     for one in strays:
@@ -253,20 +255,20 @@ def keep(place: Place, task: str, strays: Iterable[Stray], path: str) -> None:
     place.git.output("update-ref", "--stdin", stdin="".join(lines).encode())
 
 
-def forget(place: Place, task: str, taken: Collection[str], tip: str) -> None:
+def forget(place: FeaturePlace, task: str, taken: Collection[str], tip: str) -> None:
     """Drop the refs of strays that were taken, and of what the branch has by now."""
     for one in _kept(place, {task: ""}, _private(place)).get(task, ()):
         if one.commit in taken or one.kind == "uncommitted" or (tip and place.is_ancestor(one.commit, tip)):
             place.drop_ref(naming.stray_ref(place.feature, task, one.kind, one.commit), one.commit)
 
 
-def fallen_tip(place: Place, tree: str, now: str | None, branch: str) -> str | None:
+def fallen_tip(place: FeaturePlace, tree: str, now: str | None, branch: str) -> str | None:
     """Where a branch that is gone was, as far as the worktree of its task knows."""
     tip = core.last_tip(reflog.of_tree(place, tree, branch), now, branch)
     return _fallen(place, tip, _put_aside(place, _private(place)))
 
 
-def put_aside(place: Place, task: str, epoch: str, strays: Sequence[Stray]) -> dict[str, str]:
+def put_aside(place: FeaturePlace, task: str, epoch: str, strays: Sequence[Stray]) -> dict[str, str]:
     """Keep the strays of a task that is started over with its old branch; returns the refs by what they are."""
     found = {}
     for one in (one for one in strays if one.commit):

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from rekindle.adapters.feature_git import leftovers, strays
 from rekindle.adapters.feature_git.observing import is_dirty
-from rekindle.adapters.feature_git.place import Place
-from rekindle.adapters.feature_git.trees import commit
+from rekindle.adapters.feature_git.place import FeaturePlace
+from rekindle.adapters.feature_git.task_worktrees import commit
 from rekindle.adapters.feature_git.under_way import unmerged
 from rekindle.adapters.git import repository
 from rekindle.core.feature import naming
@@ -26,7 +26,7 @@ _UNFINISHED = {
 }
 
 
-def commit_there(place: Place, task: str, path: str, *, on_its_branch: bool) -> str:
+def commit_there(place: FeaturePlace, task: str, path: str, *, on_its_branch: bool) -> str:
     """Commit what a worktree with something else checked out has, on that branch or beside it; returns the commit."""
     refuse_unfinished(path)
     git = place.at(path)
@@ -56,7 +56,7 @@ def refuse_unfinished(path: str) -> None:
             )
 
 
-def take(place: Place, task: str, branch: str, path: str, found: Sequence[Stray]) -> None:
+def take(place: FeaturePlace, task: str, branch: str, path: str, found: Sequence[Stray]) -> None:
     """Put the strays on the task's branch, which is checked out and clean. What conflicts changes nothing."""
     git = place.at(path)
     refuse_unfinished(path)
@@ -77,7 +77,7 @@ def take(place: Place, task: str, branch: str, path: str, found: Sequence[Stray]
     strays.forget(place, task, {one.commit for one in found}, git.output("rev-parse", "HEAD").decode().strip())
 
 
-def _heads(place: Place, found: Sequence[Stray]) -> list[Stray]:
+def _heads(place: FeaturePlace, found: Sequence[Stray]) -> list[Stray]:
     """Those that no other one builds on, oldest first."""
     if len(found) < 2:
         return list(found)
@@ -85,7 +85,9 @@ def _heads(place: Place, found: Sequence[Stray]) -> list[Stray]:
     return [one for one in found if one.commit in told_]
 
 
-def _conflict(place: Place, task: str, path: str, branch: str, stray: Stray, start: str, said: str) -> FeatureBlocked:
+def _conflict(
+    place: FeaturePlace, task: str, path: str, branch: str, stray: Stray, start: str, said: str
+) -> FeatureBlocked:
     """Undo what was begun. The worktree was clean: all that is in it now came with the stray, which is kept."""
     git = place.at(path)
     files = ", ".join(name for name, _ in unmerged(git)) or said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rekindle.adapters.feature_git.place import DURABLE, Place
+from rekindle.adapters.feature_git.place import DURABLE, FeaturePlace
 from rekindle.adapters.git import withheld
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.snapshots.changes import differing
@@ -14,7 +14,7 @@ from rekindle.core.feature.evidence import Merging
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
 
 
-def merging(place: Place, target: str | None) -> Merging | None:
+def merging(place: FeaturePlace, target: str | None) -> Merging | None:
     """The merge onto the feature's tip; None also if what is there is onto another commit."""
     if target is None or not os.path.isdir(place.integration) or not place.is_sound(place.integration):
         return None
@@ -30,7 +30,7 @@ def merging(place: Place, target: str | None) -> Merging | None:
     return Merging(other, tuple(name for name, resolved in unmerged(git) if not resolved))
 
 
-def is_ours(place: Place, commit: str) -> bool:
+def is_ours(place: FeaturePlace, commit: str) -> bool:
     """Whether a commit is a merge of ours, or in one, wherever the feature's branch is now: nobody resolved that."""
     word = naming.branch_word(place.feature)
     refs = (naming.merged_ref(place.feature), f"refs/rekindle/done/{word}")

@@ -10,7 +10,7 @@ import msgspec
 from rekindle.adapters.git import repository, withheld
 from rekindle.adapters.git.git import Git
 from rekindle.core.names import why_not
-from rekindle.core.worktree import branch_of, folder_of
+from rekindle.core.session_worktree import branch_of, folder_of
 from rekindle.ports.errors import BadName, GitFailed, NoRepository, NoWorktree
 
 FOLDER = ".worktrees"
@@ -29,7 +29,7 @@ class Registered(msgspec.Struct, frozen=True):
     bare: bool = False
 
 
-class Worktree(msgspec.Struct, frozen=True):
+class SessionWorktree(msgspec.Struct, frozen=True):
     """Where a session works: its folder, the work tree around it, the repository. `branch` is of one of its own."""
 
     cwd: str
@@ -66,7 +66,7 @@ def _lay_out(git: Git, path: str) -> None:
     git.output("worktree", "unlock", path)
 
 
-def make(cwd: str, name: str, folder: str | None = None) -> Worktree:
+def make(cwd: str, name: str, folder: str | None = None) -> SessionWorktree:
     """Make a worktree for a session that was begun in `cwd`, or use the one of that name. Raises UsageError."""
     repo = repository.find(cwd)
     if repo is None:
@@ -92,16 +92,16 @@ def make(cwd: str, name: str, folder: str | None = None) -> Worktree:
     inner = os.path.join(path, os.path.relpath(os.path.realpath(cwd), repo.top)) if repo.top is not None else path
     inner = os.path.normpath(inner)
     os.makedirs(inner, exist_ok=True)
-    return Worktree(inner, path, repo.root, branch, () if is_there else _notices(git, repo))
+    return SessionWorktree(inner, path, repo.root, branch, () if is_there else _notices(git, repo))
 
 
-def around(cwd: str) -> Worktree:
+def around(cwd: str) -> SessionWorktree:
     """Where a session works that gets no worktree of its own."""
     found = repository.find(cwd)
     if found is None:
-        return Worktree(cwd)
+        return SessionWorktree(cwd)
     told = withheld.notice(Git(cwd))
-    return Worktree(cwd, found.top, found.root, notices=(told,) if told is not None else ())
+    return SessionWorktree(cwd, found.top, found.root, notices=(told,) if told is not None else ())
 
 
 def _branch(git: Git, name: str) -> str:

@@ -32,14 +32,14 @@ class LeftOut(msgspec.Struct, frozen=True):
     why: str
 
 
-class Tree(msgspec.Struct, frozen=True):
+class TreeObject(msgspec.Struct, frozen=True):
     """A tree object and what it lacks."""
 
     id: str
     left_out: tuple[LeftOut, ...] = ()
 
 
-class Place(msgspec.Struct, frozen=True):
+class TreePlace(msgspec.Struct, frozen=True):
     """A work tree: git at its top, its git folders, what is checked out (`head` is None before the first commit)."""
 
     git: Git
@@ -54,7 +54,7 @@ class Place(msgspec.Struct, frozen=True):
         return os.path.join(self.common, "objects")
 
 
-def find(cwd: str, children: Children | None = None, within: str | None = None) -> Place | None:
+def find(cwd: str, children: Children | None = None, within: str | None = None) -> TreePlace | None:
     """The work tree around a folder, even one that is gone. None: no repository, or a bare one.
 
     With `within`, a work tree that has that one inside of it is none either: the one that is meant is gone.
@@ -69,7 +69,7 @@ def find(cwd: str, children: Children | None = None, within: str | None = None) 
         if _is_inside(within, found.top):
             return None
         if (head := found.head) is not None:
-            return Place(Git(found.top, children), found.common, found.git_dir, head, found.branch)
+            return TreePlace(Git(found.top, children), found.common, found.git_dir, head, found.branch)
     done = Git(folder, children).run("rev-parse", "--show-toplevel", "--quiet", "--verify", "HEAD")
     if done.returncode not in (0, 1):
         if b"not a git repository" in done.stderr or b"must be run in a work tree" in done.stderr:
@@ -82,11 +82,11 @@ def find(cwd: str, children: Children | None = None, within: str | None = None) 
         return None
     git = Git(top, children)
     if found.top == top and found.branch != _NOT_IN_A_FILE:
-        return Place(git, found.common, found.git_dir, commit, found.branch)
+        return TreePlace(git, found.common, found.git_dir, commit, found.branch)
     git_dir = git.line("rev-parse", "--path-format=absolute", "--git-dir")
     common = git.line("rev-parse", "--path-format=absolute", "--git-common-dir")
     branch = git.line("symbolic-ref", "--quiet", "--short", "HEAD")
-    return Place(git, common or found.common, git_dir or found.git_dir, commit, branch)
+    return TreePlace(git, common or found.common, git_dir or found.git_dir, commit, branch)
 
 
 def _is_inside(folder: str | None, top: str) -> bool:
@@ -100,7 +100,7 @@ def scratch_index() -> Iterator[str]:
         yield os.path.join(folder, "index")
 
 
-def write(place: Place, session: str, limit: int, last: str | None) -> Tree:
+def write(place: TreePlace, session: str, limit: int, last: str | None) -> TreeObject:
     """Write the whole work tree, without what git ignores, as a tree object. `last` is the session's newest one."""
     sources = [os.path.join(place.git_dir, "index"), os.path.join(place.common, "info", "exclude")]
     with borrowed(place.git_dir, session, sources) as index:
@@ -115,7 +115,7 @@ def write(place: Place, session: str, limit: int, last: str | None) -> Tree:
         return tree
 
 
-def _from_the_last(ours: Git, index: PrivateIndex, limit: int, last: str | None) -> Tree | None:
+def _from_the_last(ours: Git, index: PrivateIndex, limit: int, last: str | None) -> TreeObject | None:
     """By way of the index that the last snapshot left. None without it, or if what is ignored may have changed."""
     if last is None or not index.recall(last):
         return None
@@ -125,7 +125,7 @@ def _from_the_last(ours: Git, index: PrivateIndex, limit: int, last: str | None)
     try:
         listed = _listed(ours)
         if not listed.tracked and not listed.others:
-            return Tree(last)
+            return TreeObject(last)
         if any(_is_about_ignoring(path) for path in (*listed.tracked, *listed.others)):
             return None
         # All else in the index is in the last snapshot's tree, which a ref keeps: it need not be looked for again.
@@ -134,7 +134,7 @@ def _from_the_last(ours: Git, index: PrivateIndex, limit: int, last: str | None)
         return None
 
 
-def _from_the_users(ours: Git, index: PrivateIndex, limit: int) -> Tree | None:
+def _from_the_users(ours: Git, index: PrivateIndex, limit: int) -> TreeObject | None:
     """By way of a copy of the user's index. None without it, or if git does not understand it."""
     try:
         return _write(ours, index, _listed(ours), limit) if index.begin_with_the_users() else None
@@ -166,7 +166,7 @@ def _split(listed: bytes) -> list[bytes]:
     return [path for path in listed.split(b"\0") if path]
 
 
-def _write(git: Git, index: PrivateIndex, listed: _Listed, limit: int, *how: str) -> Tree:
+def _write(git: Git, index: PrivateIndex, listed: _Listed, limit: int, *how: str) -> TreeObject:
     top = os.fsencode(git.folder)
     gone = [path for path in listed.tracked if is_gone(top, path)]
     left_out: list[LeftOut] = []
@@ -191,7 +191,7 @@ def _write(git: Git, index: PrivateIndex, listed: _Listed, limit: int, *how: str
     index.dropped += [*gone, *(one.path for one in left_out)]
     # What is held back stays in it as git has it: only its filter could tell whether it has changed.
     left_out += [LeftOut(path, withheld.why(name)) for path, name in held.items()]
-    return Tree(git.output("write-tree", *how).decode().strip(), tuple(left_out))
+    return TreeObject(git.output("write-tree", *how).decode().strip(), tuple(left_out))
 
 
 def addable(git: Git) -> tuple[list[bytes], dict[bytes, str]]:

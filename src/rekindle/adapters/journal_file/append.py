@@ -34,7 +34,7 @@ _HEAD_LAG = 1 << 16
 _HEAD_STEP = 8 << 20
 
 
-class System:
+class AppendCalls:
     """The calls that durability hangs on, in one place, so that a test can watch their order and make them fail."""
 
     write: Callable[[int, bytes], int] = staticmethod(os.write)
@@ -50,7 +50,7 @@ class Appender:
         path: str,
         *,
         lock_seconds: float = 30.0,
-        system: System | None = None,
+        system: AppendCalls | None = None,
         root: str | None = None,
         ledger: Ledger | None = None,
     ) -> None:
@@ -59,7 +59,7 @@ class Appender:
         self._ledger = ledger
         self._head_path = os.path.join(os.path.dirname(path), HEAD_NAME)
         self._lock_seconds = lock_seconds
-        self._system = system or System()
+        self._system = system or AppendCalls()
         self._fd = -1
         self._head = heads.Head()
         self._stored_at = 0

@@ -28,7 +28,7 @@ class FileJournal:
         sync: Sync | None = None,
         snapshots: SnapshotCache | None = None,
         clock: Callable[[], float] = time.time,
-        system: low.System | None = None,
+        system: low.AppendCalls | None = None,
         lock_seconds: float = 30.0,
         root: Path | None = None,
         ledger: Ledger | None = None,

@@ -28,7 +28,7 @@ from rekindle.keeper.processes import is_running, send_signal
 from rekindle.keeper.refusals import Code
 from rekindle.keeper.spec import Spec
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import Ended, KeeperLost, Lost, NoRoomForTurn, Order, Output, Running, Sent
+from rekindle.ports.keepers import AttemptOrder, Ended, KeeperLost, Lost, NoRoomForTurn, Output, Running, Sent
 from rekindle.ports.store import StaleGeneration as StaleWriter
 
 _BLOCK = 1 << 18
@@ -58,12 +58,12 @@ class KeeperProcesses:
         """The session's lock."""
         return session_folder(self._sessions, session).lock
 
-    async def launch(self, order: Order) -> Running:
+    async def launch(self, order: AttemptOrder) -> Running:
         """Start the attempt unless it runs or has run already."""
         spec = self._spec(order)
         return await start(spec, self._terminals.opener(order.session) if order.terminal else None)
 
-    def obstacle(self, order: Order) -> str | None:
+    def obstacle(self, order: AttemptOrder) -> str | None:
         """What is missing for a start."""
         return obstacle(self._spec(order))
 
@@ -189,7 +189,7 @@ class KeeperProcesses:
             return None
         return identity.keeper.pid if is_stopped(identity.keeper.pid) else None
 
-    def _spec(self, order: Order) -> Spec:
+    def _spec(self, order: AttemptOrder) -> Spec:
         return Spec(
             session=order.session,
             attempt=order.attempt,

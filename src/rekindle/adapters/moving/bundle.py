@@ -97,7 +97,7 @@ def forget(cwd: str, refs: list[str]) -> None:
         place.git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in refs).encode())
 
 
-def _borrowing(place: written_tree.Place, scratch: str) -> Git:
+def _borrowing(place: written_tree.TreePlace, scratch: str) -> Git:
     kind = place.git.line("rev-parse", "--show-object-format") or "sha1"
     place.git.output("init", "--quiet", "--bare", f"--object-format={kind}", "--template=", scratch)
     os.makedirs(os.path.join(scratch, "objects", "info"), exist_ok=True)

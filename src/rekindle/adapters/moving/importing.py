@@ -36,7 +36,7 @@ from rekindle.ports.errors import OwnedError
 
 
 @dataclass(frozen=True)
-class Place:
+class ImportTarget:
     """Where a session is to live, and under which id; `token` is a new name for the agent's conversation, or None.
 
     `sessions` is the folder of all sessions, `environment` that of the agent from now on.
@@ -61,7 +61,11 @@ class Arrival:
 
 
 def put_in_place(
-    path: str, choose: Callable[[Manifest], Place], take_over: Callable[[Place, str], None], staging: str, now: float
+    path: str,
+    choose: Callable[[Manifest], ImportTarget],
+    take_over: Callable[[ImportTarget, str], None],
+    staging: str,
+    now: float,
 ) -> Arrival:
     """Import an archive. `choose` says where to (or refuses), `take_over` has the daemon take the staged folder.
 
@@ -120,7 +124,9 @@ def _rename_conversation(stage: str, folder: str, old: str, new: str) -> None:
         files.replace(path, b"".join(one.encode() for one in renamed), mode=0o600)
 
 
-def _write_facts(stage: str, folder: str, manifest: Manifest, place: Place, now: float) -> tuple[Session, list[Wish]]:
+def _write_facts(
+    stage: str, folder: str, manifest: Manifest, place: ImportTarget, now: float
+) -> tuple[Session, list[Wish]]:
     facts = [fact for fact in _facts(os.path.join(stage, FACTS)) if not isinstance(fact, Imported)]
     theirs = folded(facts)
     kept = settled(facts, place.trusted)
@@ -183,7 +189,7 @@ def _cut(folder: str, session: Session) -> Cut:
 
 
 def _snapshots(
-    stage: str, folder: str, manifest: Manifest, place: Place, notes: list[str], taken_back: ExitStack
+    stage: str, folder: str, manifest: Manifest, place: ImportTarget, notes: list[str], taken_back: ExitStack
 ) -> None:
     packed = os.path.join(stage, SNAPSHOTS)
     if not os.path.exists(packed):
@@ -194,7 +200,7 @@ def _snapshots(
         notes.append(f"{place.cwd} is in no git repository, so its snapshots wait in the session's folder as a bundle")
 
 
-def _record(stage: str, place: Place, session: Session, notes: list[str], taken_back: ExitStack) -> None:
+def _record(stage: str, place: ImportTarget, session: Session, notes: list[str], taken_back: ExitStack) -> None:
     packed = os.path.join(stage, TRANSCRIPT)
     if not os.path.exists(packed) or session.token is None:
         return
@@ -217,7 +223,7 @@ def _record(stage: str, place: Place, session: Session, notes: list[str], taken_
         )
 
 
-def _target(place: Place, session: Session, token: str, data: bytes) -> str | None:
+def _target(place: ImportTarget, session: Session, token: str, data: bytes) -> str | None:
     """Where the agent looks for its record on this machine."""
     target = record_place(session.agent, place.environment, place.cwd, token)
     if target is None or "*" not in target:

@@ -22,7 +22,7 @@ from rekindle.agents.base.kind import DatabaseDialect
 from rekindle.agents.base.transcript import NoPlace, Record, TranscriptDialect
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.records import Checked, Compared, RecordsError
+from rekindle.ports.records import Checked, RecordComparison, RecordsError
 
 log = logging.getLogger(__name__)
 
@@ -118,15 +118,15 @@ class VaultRecords:
         """What the last check found."""
         return preflight.last_check(self.folder(session.id), token)
 
-    async def compare(self, session: Session, token: str, before: Checked) -> Compared:
+    async def compare(self, session: Session, token: str, before: Checked) -> RecordComparison:
         """Does the record go on from what it was?"""
         found = self._understood(session, token)
         if found is None:
-            return Compared(None, (), f"the record of {session.agent} cannot be read")
+            return RecordComparison(None, (), f"the record of {session.agent} cannot be read")
         dialect, path = found
         newest = session.attempt.number if session.attempt is not None else 0
 
-        def compare() -> Compared:
+        def compare() -> RecordComparison:
             expected = self._acknowledged(session, token, dialect, until=newest)
             return preflight.compare(self.folder(session.id), dialect, path, before, expected)
 

@@ -248,7 +248,7 @@ def _originals(
             remarks.append(Remark(session, one.before, "no edition has all of it"))
 
 
-def _is_contained(vault: str, one: kept_.Kept) -> bool:
+def _is_contained(vault: str, one: kept_.KeptReplacement) -> bool:
     if not one.note.existed:
         return True
     original = files.read(one.before)

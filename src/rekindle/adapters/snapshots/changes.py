@@ -9,7 +9,7 @@ from rekindle.adapters.git import written_tree
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.new_objects import thrown_away
 from rekindle.adapters.snapshots.taking import MOST_BYTES, known, namespace_of
-from rekindle.core.worktree import listed, lost
+from rekindle.core.session_worktree import listed, lost
 from rekindle.ports.snapshots import Snapshot
 
 

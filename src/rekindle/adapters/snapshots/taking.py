@@ -155,7 +155,7 @@ def pin(cwd: str, session: str, at: str | None, *, pinned: bool = True) -> Snaps
     return replace(wanted, pinned=pinned)
 
 
-def required(cwd: str) -> written_tree.Place:
+def required(cwd: str) -> written_tree.TreePlace:
     """The work tree around a folder. Raises NoRepository."""
     place = written_tree.find(cwd)
     if place is None:

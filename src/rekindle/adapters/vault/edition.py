@@ -27,7 +27,7 @@ class About(msgspec.Struct, frozen=True):
     begun_at: float
 
 
-class System:
+class EditionCalls:
     """The calls that durability hangs on, in one place, so that a test can watch their order and make them fail."""
 
     write: Callable[[int, bytes, int], int] = staticmethod(os.pwrite)
@@ -78,7 +78,7 @@ def _about(payload: bytes) -> About | None:
 class Edition:
     """An edition that grows. One writer, who holds the vault's lock. Nothing is kept open between two calls."""
 
-    def __init__(self, path: str, copied: Copied, system: System) -> None:
+    def __init__(self, path: str, copied: Copied, system: EditionCalls) -> None:
         assert copied.about is not None
         self.path = path
         self.about = copied.about
@@ -93,7 +93,7 @@ class Edition:
         self._is_synced = False  # by us; whoever wrote it may have died before he did
 
     @classmethod
-    def begin(cls, path: str, about: About, system: System) -> Edition:
+    def begin(cls, path: str, about: About, system: EditionCalls) -> Edition:
         """Make the file. It is in its folder's listing, for good, before anything is put into it."""
         payload = msgspec.json.encode(about)
         frame = frames.encode(Frame(Kind.ABOUT, about.attempt, about.source, 0, payload), frames.START)
@@ -181,7 +181,7 @@ def hash_of(fd: int, size: int) -> str | None:
     return found.hexdigest()
 
 
-def _write(system: System, fd: int, data: bytes, at: int) -> None:
+def _write(system: EditionCalls, fd: int, data: bytes, at: int) -> None:
     view = memoryview(data)
     while view:
         done = system.write(fd, bytes(view), at)

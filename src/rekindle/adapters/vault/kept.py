@@ -25,7 +25,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptReplacement:
     """One replacement. The note is written last: without it the two others are of a check that did not get so far."""
 
     number: int
@@ -48,7 +48,7 @@ class Kept:
         return self.before, self.after, os.path.join(self.folder, f"{self.number}{_NOTE}")
 
 
-def keep(vault: str, note: Note, before: bytes | None, after: bytes) -> Kept:
+def keep(vault: str, note: Note, before: bytes | None, after: bytes) -> KeptReplacement:
     """Keep an original and its replacement; on disk when this returns. The same pair is kept once."""
     earlier = listing(vault)
     folder = os.path.join(vault, FOLDER)
@@ -58,7 +58,7 @@ def keep(vault: str, note: Note, before: bytes | None, after: bytes) -> Kept:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     files.sync_folder(vault)
     numbers = [int(name.partition(".")[0]) for name in os.listdir(folder) if name.partition(".")[0].isdecimal()]
-    kept = Kept(max(numbers, default=0) + 1, note, folder)
+    kept = KeptReplacement(max(numbers, default=0) + 1, note, folder)
     if before is not None:
         files.replace(kept.before, before, mode=0o600, durable=True)
     files.replace(kept.after, after, mode=0o600, durable=True)
@@ -66,10 +66,10 @@ def keep(vault: str, note: Note, before: bytes | None, after: bytes) -> Kept:
     return kept
 
 
-def listing(vault: str) -> list[Kept]:
+def listing(vault: str) -> list[KeptReplacement]:
     """All replacements, oldest first."""
     folder = os.path.join(vault, FOLDER)
-    found: list[Kept] = []
+    found: list[KeptReplacement] = []
     for name in os.listdir(folder) if os.path.isdir(folder) else []:
         stem, dot, kind = name.partition(".")
         if stem.isdecimal() and dot + kind == _NOTE:
@@ -77,7 +77,7 @@ def listing(vault: str) -> list[Kept]:
                 note = msgspec.json.decode(files.read(os.path.join(folder, name)), type=Note)
             except (OSError, msgspec.DecodeError, UnicodeDecodeError):
                 continue
-            found.append(Kept(int(stem), note, folder))
+            found.append(KeptReplacement(int(stem), note, folder))
     return sorted(found, key=lambda one: one.number)
 
 
@@ -98,7 +98,7 @@ def difference(vault: str, token: str | None = None) -> str:
     return "".join(f"{line}\n" for line in told)
 
 
-def _same(one: Kept, before: bytes | None, after: bytes) -> bool:
+def _same(one: KeptReplacement, before: bytes | None, after: bytes) -> bool:
     try:
         was = files.read(one.before) if one.note.existed else None
         return was == before and files.read(one.after) == after

@@ -15,7 +15,7 @@ from rekindle.adapters.vault.vault import Vault, copies, transcript
 from rekindle.agents.base.acknowledged import Spoken, lacking
 from rekindle.agents.base.preflight import decide
 from rekindle.agents.base.transcript import TranscriptDialect, extends
-from rekindle.ports.records import Checked, Compared, RecordsError
+from rekindle.ports.records import Checked, RecordComparison, RecordsError
 
 _CHECKED = "checked.json"
 
@@ -82,33 +82,33 @@ def put_aside(folder: str, paths: Iterable[str]) -> None:
 
 def compare(
     folder: str, dialect: TranscriptDialect, path: str, before: Checked, expected: tuple[Spoken, ...] = ()
-) -> Compared:
+) -> RecordComparison:
     """See `rekindle.ports.records.Records.compare`. `expected` is what was acknowledged before the start."""
     path = os.path.realpath(path)
     try:
         current = _current(path)
     except OSError as error:
-        return Compared(None, (), f"the agent's record cannot be read ({error.strerror})")
+        return RecordComparison(None, (), f"the agent's record cannot be read ({error.strerror})")
     if before.state in ("missing", "unsupported"):
         prompts = _texts(dialect.read(current).prompts) if current is not None else ()
-        return Compared(None, prompts, "there was no record to go on from")
+        return RecordComparison(None, prompts, "there was no record to go on from")
     if current is None:
-        return Compared(False, (), "the agent's record is gone")
+        return RecordComparison(False, (), "the agent's record is gone")
     prompts = _texts(dialect.read(current).prompts)
     if hashlib.sha256(current[: before.size]).hexdigest() == before.digest:
         record = dialect.went_on(current, before.size)
         if record is None:
-            return Compared(None, prompts, "the agent has added nothing to its record yet")
+            return RecordComparison(None, prompts, "the agent has added nothing to its record yet")
         lacks = lacking(expected, record.turns, dialect.written(current[: before.size])).words
         why = f"the agent's record goes on behind the {before.entries} entries that it had"
-        return Compared(True, _texts(record.prompts), why, lacks)
+        return RecordComparison(True, _texts(record.prompts), why, lacks)
     older = _as_it_was(folder, path, before)
     if older is None:
-        return Compared(None, prompts, "the agent's record was rewritten, and what it was is not kept")
+        return RecordComparison(None, prompts, "the agent's record was rewritten, and what it was is not kept")
     if extends(dialect.read(older), dialect.read(current)):
         lacks = dialect.lacks(current, expected, dialect.written(older)).words
-        return Compared(True, prompts, "the agent's record was rewritten and has everything that it had", lacks)
-    return Compared(False, prompts, "the agent's record lacks something that it had")
+        return RecordComparison(True, prompts, "the agent's record was rewritten and has everything that it had", lacks)
+    return RecordComparison(False, prompts, "the agent's record lacks something that it had")
 
 
 def last_check(folder: str, token: str) -> Checked | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from rekindle import files
 from rekindle.adapters.vault import edition, lengths
-from rekindle.adapters.vault.edition import About, Copied, Edition, System
+from rekindle.adapters.vault.edition import About, Copied, Edition, EditionCalls
 from rekindle.adapters.vault.lengths import Length
 from rekindle.core.vault.frames import MAX_PAYLOAD
 from rekindle.ports.errors import OwnedError
@@ -103,12 +103,12 @@ class Vault:
         clock: Callable[[], float] = time.time,
         *,
         patience: float = 0.0,
-        system: System | None = None,
+        system: EditionCalls | None = None,
     ) -> None:
         self.folder = folder
         self._session = session
         self._clock = clock
-        self._system = system or System()
+        self._system = system or EditionCalls()
         self._watched: dict[str, _Watched] = {}
         _make_folder(folder)
         self._lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

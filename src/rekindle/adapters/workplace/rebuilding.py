@@ -13,7 +13,7 @@ from rekindle.adapters.git import repository, withheld, written_tree
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.linked_worktrees import Registered, registered
 from rekindle.adapters.snapshots.taking import known, namespace_of
-from rekindle.core.worktree import combine, listed
+from rekindle.core.session_worktree import combine, listed
 from rekindle.ports.errors import GitFailed, WorktreeLost
 from rekindle.ports.snapshots import Snapshot
 

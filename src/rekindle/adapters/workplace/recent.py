@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from rekindle.core.worktree import listed
+from rekindle.core.session_worktree import listed
 
 MOST_ENTRIES = 20_000
 #: Clocks of file systems are coarse.

@@ -11,7 +11,7 @@ import uuid
 import click
 import msgspec
 
-from rekindle.adapters.moving.importing import Place, put_in_place
+from rekindle.adapters.moving.importing import ImportTarget, put_in_place
 from rekindle.agents.registry import AGENTS
 from rekindle.core.archive_trust import TRUSTABLE
 from rekindle.core.moving import Manifest
@@ -55,7 +55,7 @@ def import_(file: str, cwd: str, as_new: bool, trusted: tuple[str, ...], as_json
     known = {row["id"] for row in use_cases().sessions().rows()}
     client = daemon()
 
-    def choose(manifest: Manifest) -> Place:
+    def choose(manifest: Manifest) -> ImportTarget:
         if manifest.agent not in AGENTS:
             raise UsageError(f"there is no agent {manifest.agent!r} here", f"there are: {', '.join(AGENTS)}")
         if manifest.session in known and not as_new:
@@ -66,13 +66,13 @@ def import_(file: str, cwd: str, as_new: bool, trusted: tuple[str, ...], as_json
             )
         name = secrets.token_hex(5) if as_new else manifest.session
         token = str(uuid.uuid4()) if as_new else None
-        return Place(here.sessions, name, folder, dict(os.environ), token, frozenset(trusted))
+        return ImportTarget(here.sessions, name, folder, dict(os.environ), token, frozenset(trusted))
 
-    def take_over(place: Place, staged: str) -> None:
+    def take_over(place: ImportTarget, staged: str) -> None:
         client.ask("adopt", session=place.session, staged=staged, env=dict(place.environment))
         chosen.append(place)
 
-    chosen: list[Place] = []
+    chosen: list[ImportTarget] = []
     here.make()
     done = put_in_place(file, choose, take_over, os.path.join(here.state, "imports"), time.time())
     told = client.ask("show", session=chosen[0].session)

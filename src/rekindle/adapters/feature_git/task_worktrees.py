@@ -10,7 +10,7 @@ import time
 from rekindle.adapters.feature_git import leftovers, strays
 from rekindle.adapters.feature_git.homes import in_the_way, obstacle, registered_at
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
-from rekindle.adapters.feature_git.place import DURABLE, Place
+from rekindle.adapters.feature_git.place import DURABLE, FeaturePlace
 from rekindle.adapters.git import withheld, written_tree
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.linked_worktrees import Registered, add_worktree, registered
@@ -23,7 +23,7 @@ from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
 from rekindle.ports.feature import Cleared, Prepared
 
 
-def make_feature(place: Place, base: str) -> str:
+def make_feature(place: FeaturePlace, base: str) -> str:
     """Make the feature's branch. One that was lost after merges of ours comes back where the last of them left it."""
     existing = place.tip(place.branch)
     if existing is not None:
@@ -35,7 +35,7 @@ def make_feature(place: Place, base: str) -> str:
     return start
 
 
-def choose_base(place: Place, base: str) -> str:
+def choose_base(place: FeaturePlace, base: str) -> str:
     """Settle at which commit the feature begins, for whoever comes to make its branch.
 
     An earlier feature of this name, whose branch somebody has deleted, is not gone on with; its last merge is kept.
@@ -54,7 +54,7 @@ def choose_base(place: Place, base: str) -> str:
     return start
 
 
-def prepare(place: Place, task: str, branch: str, path: str, session: str, wave: str = "") -> Prepared:
+def prepare(place: FeaturePlace, task: str, branch: str, path: str, session: str, wave: str = "") -> Prepared:
     """Make a task's branch, and its worktree at `path`, whichever is missing. A wave's branches begin at one commit."""
     start = place.tip(place.branch)
     if start is None:
@@ -75,7 +75,7 @@ def prepare(place: Place, task: str, branch: str, path: str, session: str, wave:
     return Prepared(path, made, fresh, restored, withheld.notice(place.git))
 
 
-def _is_outdated(place: Place, task: str, branch: str, path: str, session: str, start: str) -> bool:
+def _is_outdated(place: FeaturePlace, task: str, branch: str, path: str, session: str, start: str) -> bool:
     """Whether a branch without any work began at a commit that somebody has since taken out of the feature's branch.
 
     Work on it would bring that commit back. A worktree, or a snapshot of one, may have work that no commit has.
@@ -90,7 +90,7 @@ def _is_outdated(place: Place, task: str, branch: str, path: str, session: str, 
     return newest_snapshot(place.root, branch, session, tip) is None
 
 
-def _wave_base(place: Place, wave: str, tip: str) -> str:
+def _wave_base(place: FeaturePlace, wave: str, tip: str) -> str:
     """Where the branches of a wave begin: where the feature's branch was when the first of them was made.
 
     So the work of a task does not depend on who else was faster. A base that is not in the feature's branch any more,
@@ -104,7 +104,7 @@ def _wave_base(place: Place, wave: str, tip: str) -> str:
     return tip
 
 
-def _make_branch(place: Place, task: str, branch: str, path: str, start: str) -> str | None:
+def _make_branch(place: FeaturePlace, task: str, branch: str, path: str, start: str) -> str | None:
     """Make a task's branch: where it was before somebody deleted it, if the worktree knows, else anew (returned)."""
     here = registered_at(path, registered(place.git))
     was = strays.fallen_tip(place, path, here.branch, branch) if here is not None and os.path.isdir(path) else None
@@ -116,7 +116,7 @@ def _make_branch(place: Place, task: str, branch: str, path: str, start: str) ->
     return start
 
 
-def _add_tree(place: Place, task: str, path: str, branch: str) -> bool:
+def _add_tree(place: FeaturePlace, task: str, path: str, branch: str) -> bool:
     """Have the branch checked out at the path; whether the worktree is new."""
     known = cleared_of_unfinished(place, path)
     here = registered_at(path, known)
@@ -131,7 +131,7 @@ def _add_tree(place: Place, task: str, path: str, branch: str) -> bool:
     return True
 
 
-def cleared_of_unfinished(place: Place, path: str) -> list[Registered]:
+def cleared_of_unfinished(place: FeaturePlace, path: str) -> list[Registered]:
     """All worktrees, after one at this path that a killed git has only begun to make is taken away."""
     known = registered(place.git)
     half = registered_at(path, known)
@@ -142,7 +142,7 @@ def cleared_of_unfinished(place: Place, path: str) -> list[Registered]:
     return registered(place.git)
 
 
-def add_detached(place: Place, path: str, commit: str, known: Registered | None) -> None:
+def add_detached(place: FeaturePlace, path: str, commit: str, known: Registered | None) -> None:
     """Make a worktree of the feature's own at a commit. `known` is what git has registered there."""
     blocked = in_the_way(path)
     if blocked is not None:
@@ -152,7 +152,7 @@ def add_detached(place: Place, path: str, commit: str, known: Registered | None)
     add_worktree(place.git, path, *again, "--detach", path, commit)
 
 
-def mend(place: Place, path: str) -> None:
+def mend(place: FeaturePlace, path: str) -> None:
     """Give a worktree that has lost its `.git` a new one; whatever else is there instead is left to a person.
 
     So is a folder that has lost everything: to git it would be a worktree whose agent has removed every file.
@@ -168,7 +168,7 @@ def mend(place: Place, path: str) -> None:
     place.at(path)
 
 
-def _switch(place: Place, task: str, tree: Registered, branch: str) -> None:
+def _switch(place: FeaturePlace, task: str, tree: Registered, branch: str) -> None:
     """Go back to the task's branch from whatever else was checked out. A HEAD that is on no branch is kept first."""
     git = place.at(tree.path)
     if is_dirty(git):
@@ -197,7 +197,7 @@ def newest_snapshot(cwd: str, branch: str, session: str, tip: str | None) -> str
     return None
 
 
-def _restore(place: Place, path: str, branch: str, session: str) -> str | None:
+def _restore(place: FeaturePlace, path: str, branch: str, session: str) -> str | None:
     """Put back what only a snapshot has: the worktree is gone, and with it whatever was not committed."""
     newest = newest_snapshot(path, branch, session, place.at(path).line("rev-parse", "HEAD"))
     if newest is None:
@@ -207,7 +207,7 @@ def _restore(place: Place, path: str, branch: str, session: str) -> str | None:
     return newest if is_dirty(place.at(path)) else None
 
 
-def commit(place: Place, tree: str, message: str, besides: frozenset[bytes] = frozenset()) -> tuple[str, ...]:
+def commit(place: FeaturePlace, tree: str, message: str, besides: frozenset[bytes] = frozenset()) -> tuple[str, ...]:
     """Commit everything that a worktree has `besides` these paths; returns what was left out otherwise, and why."""
     git = place.at(tree)
     held: dict[bytes, str] = {}
@@ -231,14 +231,14 @@ def commit(place: Place, tree: str, message: str, besides: frozenset[bytes] = fr
     return left_out
 
 
-def has_work(place: Place, task: str, tree: str) -> bool:
+def has_work(place: FeaturePlace, task: str, tree: str) -> bool:
     """Whether a worktree has uncommitted changes that its checks did not leave."""
     told = place.at(tree).output("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
     paths = {entry[3:] for entry in told.split(b"\0") if entry}
     return not paths <= leftovers.of(place, task, tree)
 
 
-def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
+def clear(place: FeaturePlace, task: str, branch: str, path: str) -> Cleared:
     """Take away the worktree and the branch of a merged task, by the tables. `path` is where its worktree is."""
     tip = place.tip(branch)
     target = place.tip(place.branch)
@@ -288,12 +288,12 @@ def clear(place: Place, task: str, branch: str, path: str) -> Cleared:
     return Cleared(removed, deleted, tuple(kept))
 
 
-def is_shared(place: Place, path: str) -> bool:
+def is_shared(place: FeaturePlace, path: str) -> bool:
     """Whether a worktree is the one that all tasks use in turn, and so is never anybody's to remove."""
     return place.shared_tree and os.path.basename(path) == naming.SHARED
 
 
-def remove_clean(place: Place, path: str) -> bool:
+def remove_clean(place: FeaturePlace, path: str) -> bool:
     """Remove a worktree without changes; False if a repository inside it may have commits that are nowhere else.
 
     Git itself refuses wherever a submodule is listed, also where nobody has filled it.
