@@ -16,15 +16,24 @@ if TYPE_CHECKING:
     from rekindle.adapters.workspace.git_workspace import GitWorkspace
     from rekindle.adapters.workspace.glance import RepositoryGlance
     from rekindle.app.abandoning import Abandoning
+    from rekindle.app.agent_overview import AgentOverview
+    from rekindle.app.archives import MovingSessions
+    from rekindle.app.doctor import Doctor
     from rekindle.app.feature_lists import FeatureLists
+    from rekindle.app.filter_trust import FilterTrust
+    from rekindle.app.forking import Forking
+    from rekindle.app.freeing import Freeing
+    from rekindle.app.hooking import Hooking
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
+    from rekindle.app.running import Running
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
     from rekindle.app.status import StatusHere
     from rekindle.app.terminals import TerminalUse
     from rekindle.app.time_travel import TimeTravel
     from rekindle.app.tracking import Tracking
+    from rekindle.app.vault_care import VaultCare
     from rekindle.places import Places
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.conversations import Conversations
@@ -146,6 +155,92 @@ class Wired(UseCases):
         from rekindle.app.moved import MovedRepositories
 
         return MovedRepositories(repository.find, identity, self.daemon)
+
+    def vaults(self) -> VaultCare:
+        from rekindle.adapters.session_folder.vaults import VaultsOnDisk
+        from rekindle.app.vault_care import VaultCare
+
+        return VaultCare(self.sessions(), VaultsOnDisk(self._places().sessions))
+
+    def freeing(self) -> Freeing:
+        from rekindle.adapters.session_folder.retention import VaultRetention
+        from rekindle.app.freeing import Freeing
+
+        return Freeing(self._kept(), VaultRetention(self._places().sessions))
+
+    def moving(self) -> MovingSessions:
+        from rekindle.adapters.moving.archives_here import ArchivesHere
+        from rekindle.adapters.snapshots.of_folder import FolderSnapshots
+        from rekindle.agents.registry import AGENTS
+        from rekindle.app.archives import MovingSessions
+
+        return MovingSessions(
+            self.sessions(),
+            self._kept(),
+            FolderSnapshots(),
+            ArchivesHere(self._places()),
+            self.daemon(),
+            self._environment,
+            AGENTS,
+        )
+
+    def agents(self) -> AgentOverview:
+        from rekindle.adapters.machine import agent_programs
+        from rekindle.agents.registry import AGENTS
+        from rekindle.app.agent_overview import AgentOverview
+
+        return AgentOverview(AGENTS, agent_programs, self._environment)
+
+    def filters(self) -> FilterTrust:
+        from rekindle.adapters.git.filters_here import RepositoryFilters
+        from rekindle.app.filter_trust import FilterTrust
+
+        return FilterTrust(lambda: RepositoryFilters(self._workspace().repository.root))
+
+    def hooks(self) -> Hooking:
+        from rekindle.app.hooking import Hooking
+        from rekindle.hooks import install
+
+        return Hooking(self._workspace, install)
+
+    def doctor(self) -> Doctor:
+        from rekindle.adapters.feature_git.care import CheckoutCare
+        from rekindle.adapters.machine.checks import ThisMachine
+        from rekindle.app.doctor import Doctor, Patient
+        from rekindle.hooks import install
+
+        def open_care() -> CheckoutCare:
+            here = self._workspace()
+            return CheckoutCare(here.repository.root, here.worktrees.top(here.repository))
+
+        places = self._places()
+        patient = Patient(
+            ThisMachine(places.terminals),
+            places.state,
+            self.sessions(),
+            self._kept(),
+            self.daemon(),
+            self._workspace,
+            open_care,
+            install,
+            self._journal_files(),
+        )
+        return Doctor(patient)
+
+    def forking(self) -> Forking:
+        from rekindle.agents.registry import AGENTS
+        from rekindle.app.forking import Forking
+
+        return Forking(self.daemon(), self._kept(), AGENTS, self._environment)
+
+    def running(self) -> Running:
+        from rekindle.adapters.git import repository
+        from rekindle.app.running import Running
+
+        def worktrees_dir(root: str | None) -> str | None:
+            return self._settings(root).worktrees_dir
+
+        return Running(self.daemon(), repository.find, worktrees_dir, self._environment)
 
     def serve(self, *, on_demand: bool) -> int:
         from rekindle.daemon import serve

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rekindle.adapters.moving.export import export
-from rekindle.adapters.moving.importing import ImportTarget, put_in_place
+from rekindle.adapters.moving.importing import put_in_place
 from rekindle.adapters.session_folder.rebuild import rebuild
 from rekindle.adapters.session_folder.session_file import write_session_file
 from rekindle.adapters.snapshots import taking
@@ -22,6 +22,7 @@ from rekindle.adapters.sql_store.codec import encode_fact
 from rekindle.core.moving import FOLDER, Manifest, at_rest, folded, is_id, moved, why_not_member
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
+from rekindle.ports.archives import ImportTarget
 from rekindle.ports.errors import OwnedError, RekindleError
 from tests.sessions import a_life
 

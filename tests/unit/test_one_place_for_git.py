@@ -13,11 +13,11 @@ PLACE = "adapters/git/process.py"
 #: Modules that start programs, and none of them git: agents, commands that a person or a plan names, tmux, the keeper.
 STARTERS = {
     PLACE,
+    "adapters/daemon_socket/client.py",
     "adapters/machine/agent_programs.py",
+    "adapters/machine/checks.py",
     "adapters/machine/command_launcher.py",
     "adapters/machine/commands.py",
-    "doors/socket/client.py",
-    "doors/cli/commands/doctor.py",
     "doors/cli/terminals.py",
     "keeper/agent.py",
     "keeper/launch.py",

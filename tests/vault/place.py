@@ -11,6 +11,7 @@ from rekindle.adapters.session_folder.spool_files import spool
 from rekindle.adapters.vault.vault import Vault, transcript
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
+from rekindle.ports.retention import RemovableItem, RoomSurvey
 from tests.sessions import created, folded
 from tests.spooled import put_exit
 
@@ -49,10 +50,10 @@ class Place:
             vault.copy(spool(SessionFolder(self.own), 1, "in"))
             vault.copy(transcript(str(self.record)))
 
-    def look(self, session: Session | None = None, older_than: float | None = None) -> retention.Survey:
+    def look(self, session: Session | None = None, older_than: float | None = None) -> RoomSurvey:
         return retention.survey(str(self.sessions), [session or folded(OVER)], NOW, older_than)
 
-    def collect(self, session: Session | None = None, older_than: float | None = None) -> list[retention.Item]:
+    def collect(self, session: Session | None = None, older_than: float | None = None) -> list[RemovableItem]:
         return retention.remove(str(self.sessions), self.look(session, older_than).items)[0]
 
 

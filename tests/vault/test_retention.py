@@ -17,6 +17,7 @@ from rekindle.adapters.session_folder.conversation import FolderConversation
 from rekindle.adapters.session_folder.spool_files import kept_spool, open_spool
 from rekindle.adapters.vault import kept
 from rekindle.adapters.vault.vault import Vault, editions
+from rekindle.app.freeing import enough
 from rekindle.core.session import facts as f
 from rekindle.keeper import kernel, lockfile
 from rekindle.keeper.spec import STAMP_VARIABLE
@@ -204,9 +205,9 @@ def test_with_a_quota_no_more_goes_than_has_to(place: Place) -> None:
     place.spools(b"x" * 100_000)
     place.copy()
     found = place.look()
-    assert retention.enough(found, None) == list(found.items)
-    assert retention.enough(found, found.total) == []
-    assert len(retention.enough(found, found.total - 1)) == 1
-    assert retention.enough(found, 0) == list(found.items)
+    assert enough(found, None) == list(found.items)
+    assert enough(found, found.total) == []
+    assert len(enough(found, found.total - 1)) == 1
+    assert enough(found, 0) == list(found.items)
     os.utime(place.attempt / "in", (1, 1))
     assert Path(place.look().items[0].path).name == "in"

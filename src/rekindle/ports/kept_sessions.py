@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from rekindle.core.session.state import Session
+
 
 class KeptSessions(Protocol):
     """Reads only. Raises RekindleError for a store that cannot be read; without a store there are no sessions."""
@@ -25,6 +27,10 @@ class KeptSessions(Protocol):
         """The sessions as the store keeps them, whole, oldest first."""
         ...
 
+    def sessions(self) -> list[Session]:
+        """The sessions, oldest first, but for those that cannot be read."""
+        ...
+
     def facts(self, session: str) -> list[str]:
         """The facts of a session as JSON texts, oldest first."""
         ...
@@ -35,6 +41,18 @@ class KeptSessions(Protocol):
 
     def has_keeper(self, session: str, attempt: int) -> bool:
         """Whether the keeper of this attempt lives."""
+        ...
+
+    def folders(self) -> list[str]:
+        """The sessions that have a folder, by name, whatever the store knows."""
+        ...
+
+    def guard_pid(self, session: str) -> int | None:
+        """The pid of the guard of the newest attempt that has one."""
+        ...
+
+    def record(self, place: str) -> bytes | None:
+        """An agent's own record of a conversation as it lies there; None if it cannot be read."""
         ...
 
     def begun(self, session: str) -> Mapping[str, Any]:

@@ -5,21 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from rekindle.adapters.feature_git.observing import is_dirty
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.linked_worktrees import registered
 from rekindle.core.feature import naming
 from rekindle.ports.errors import GitFailed
-
-
-@dataclass(frozen=True)
-class Orphan:
-    """What it is, and the command that would remove it."""
-
-    what: str
-    remove: str
+from rekindle.ports.repository_care import Orphan
 
 
 def orphans(root: str, top: str, branches: Collection[str], features: Collection[str]) -> Iterator[Orphan]:

@@ -22,27 +22,12 @@ from rekindle.agents.base.framing import Framer, Line
 from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.keeper.launch import end_leftovers
 from rekindle.keeper.spec import STAMP_VARIABLE
+from rekindle.ports.agent_programs import DryStart
 
 _VERSION_SECONDS = 20.0
 _START_SECONDS = 60.0
 _NUMBER = re.compile(r"\d+\.\d+\.\d+(?:[-+]\w+(?:\.\w+)*)?")
 _MOST = 4000
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """What a dry start showed. `state`: "ready", or where it came to an end; `problem` says why, in words.
-
-    `old_node` is not empty where the agent asks for a newer Node than the PATH has, whether it came up or not.
-    """
-
-    state: str
-    problem: str = ""
-    old_node: str = ""
-    can_load: bool = False
-    can_resume: bool = False
-    can_list: bool = False
-    auth_methods: tuple[str, ...] = ()
-    version: str = ""
 
 
 def path_of(kind: AgentKind, environment: Mapping[str, str]) -> str | None:
@@ -89,12 +74,12 @@ def old_node(kind: AgentKind, environment: Mapping[str, str]) -> str:
     return "" if int(found[0].partition(".")[0]) >= kind.node else f"{wanted}, and {path} is Node {found[0]}"
 
 
-def check(kind: AgentKind, environment: Mapping[str, str], *, seconds: float = _START_SECONDS) -> Check:
+def check(kind: AgentKind, environment: Mapping[str, str], *, seconds: float = _START_SECONDS) -> DryStart:
     """Start the agent in an empty folder and ask it for a conversation, without a prompt. Leaves no process behind."""
     if kind.program and path_of(kind, environment) is None:
-        return Check(state="not installed", problem=kind.missing)
+        return DryStart(state="not installed", problem=kind.missing)
     if kind.obstacle:
-        return Check(state="not driven", problem=kind.obstacle)
+        return DryStart(state="not driven", problem=kind.obstacle)
     stamp = f"rekindle-check-{secrets.token_hex(8)}"
     token = kind.mint(stamp, 1) if kind.mint is not None else None
     start = AgentStart(how="new", token=token, model=kind.model(dict(environment)))
@@ -122,7 +107,7 @@ class _Dry:
         self._seconds = seconds
         self._can: o.Initialized | None = None
 
-    def run(self, last_words: Callable[[], str]) -> Check:
+    def run(self, last_words: Callable[[], str]) -> DryStart:
         framer = Framer()
         self._send(self._wire.begin("new", self._token))
         while (data := self._read()) is not None:
@@ -135,7 +120,7 @@ class _Dry:
                         return verdict
         return self._told("silent", f"it had not opened a conversation after {self._seconds:g} s")
 
-    def _take(self, seen: o.Observation) -> Check | None:
+    def _take(self, seen: o.Observation) -> DryStart | None:
         self._send(self._wire.follow_up(seen))
         match seen:
             case o.Initialized():
@@ -148,11 +133,11 @@ class _Dry:
                 return self._told("refused", message)
         return None
 
-    def _told(self, state: str, problem: str = "") -> Check:
+    def _told(self, state: str, problem: str = "") -> DryStart:
         can = self._can or self._wire.open.initialized
         if can is None:
-            return Check(state=state, problem=problem)
-        return Check(
+            return DryStart(state=state, problem=problem)
+        return DryStart(
             state=state,
             problem=problem,
             can_load=can.can_load,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rekindle import files
 from rekindle.adapters.moving import archive, bundle
@@ -21,15 +20,8 @@ from rekindle.core.masking import Masker
 from rekindle.core.moving import FACTS, FOLDER, FORMAT, SNAPSHOTS, TRANSCRIPT, VERSION, Manifest, folded
 from rekindle.core.session.state import Session
 from rekindle.core.session.status import word
+from rekindle.ports.archives import Exported
 from rekindle.ports.errors import RekindleError
-
-
-@dataclass(frozen=True)
-class Exported:
-    """`notes` are sentences about what the archive lacks."""
-
-    manifest: Manifest
-    notes: list[str]
 
 
 def export(

@@ -14,9 +14,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rekindle import files
 from rekindle.adapters.moving import archive, bundle
@@ -32,32 +32,8 @@ from rekindle.core.session.facts import AnyFact, Cut, Handover, Imported, Launch
 from rekindle.core.session.state import Session
 from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.spec import Layout
+from rekindle.ports.archives import Arrival, ImportTarget
 from rekindle.ports.errors import OwnedError
-
-
-@dataclass(frozen=True)
-class ImportTarget:
-    """Where a session is to live, and under which id; `token` is a new name for the agent's conversation, or None.
-
-    `sessions` is the folder of all sessions, `environment` that of the agent from now on.
-    """
-
-    sessions: str
-    session: str
-    cwd: str
-    environment: Mapping[str, str]
-    token: str | None = None
-    #: what counts of what the archive asks for (see `rekindle.core.archive_trust`)
-    trusted: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """`wishes` are what the archive asked for; `notes` are sentences about what could not be put in place."""
-
-    manifest: Manifest
-    wishes: list[Wish]
-    notes: list[str]
 
 
 def put_in_place(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
+    from rekindle.core.session.state import Session
     from rekindle.places import Places
 
     Found = TypeVar("Found")
@@ -45,6 +46,18 @@ class SessionsOnDisk:
 
         return self._read(lambda: quick.bodies(self._places.store))
 
+    def sessions(self) -> list[Session]:
+        """The sessions, oldest first, but for those that cannot be read."""
+        from rekindle.adapters.sql_store.codec import Unreadable, decode_session
+
+        found = []
+        for body in self.bodies():
+            try:
+                found.append(decode_session(body))
+            except Unreadable:
+                continue
+        return found
+
     def facts(self, session: str) -> list[str]:
         """The facts of a session as JSON texts, oldest first."""
         from rekindle.adapters.sql_store import quick
@@ -60,6 +73,26 @@ class SessionsOnDisk:
         from rekindle.keeper import launch
 
         return launch.is_alive(self._of(session).attempt(attempt))
+
+    def folders(self) -> list[str]:
+        """The sessions that have a folder, by name."""
+        names = sorted(os.listdir(self._places.sessions)) if self.has_folders() else []
+        return [name for name in names if os.path.isdir(self.folder(name))]
+
+    def guard_pid(self, session: str) -> int | None:
+        """The pid of the guard of the newest attempt that has one."""
+        from rekindle.keeper import launch
+
+        own = self._of(session)
+        found = (launch.read_identity(own.attempt(number)) for number in reversed(own.attempts()))
+        return next((identity.guard.pid for identity in found if identity is not None), None)
+
+    def record(self, place: str) -> bytes | None:
+        """An agent's own record of a conversation as it lies there."""
+        try:
+            return files.read(place)
+        except OSError:
+            return None
 
     def begun(self, session: str) -> Mapping[str, Any]:
         """What was written down when the session was begun."""

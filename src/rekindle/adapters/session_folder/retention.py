@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from rekindle import files
@@ -22,47 +21,18 @@ from rekindle.keeper import launch, lockfile
 from rekindle.keeper import room as reserve
 from rekindle.keeper.spec import Layout
 from rekindle.ports.errors import OwnedError
+from rekindle.ports.retention import KeptItem, RemovableItem, RoomSurvey
 
 DAY = 86400.0
-
-
-@dataclass(frozen=True)
-class Item:
-    """Something that may go. `size` is the room that it takes. "room": reserved for a dead attempt, and never used."""
-
-    session: str
-    what: Literal["room", "spool", "edition", "original", "session"]
-    path: str
-    size: int
-    changed_at: float
-    why: str
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Something that is kept, and why."""
-
-    session: str
-    path: str
-    why: str
-
-
-@dataclass(frozen=True)
-class Survey:
-    """`total` is the room that all sessions take now."""
-
-    items: tuple[Item, ...]
-    kept: tuple[Remark, ...]
-    total: int
 
 
 _ORDER = ("room", "spool", "edition", "original", "session")
 
 
-def survey(folder: str, sessions: Iterable[Session], now: float, older_than: float | None = None) -> Survey:
+def survey(folder: str, sessions: Iterable[Session], now: float, older_than: float | None = None) -> RoomSurvey:
     """Look at all sessions. `older_than` days is needed for originals that were replaced, and for whole sessions."""
-    items: list[Item] = []
-    remarks: list[Remark] = []
+    items: list[RemovableItem] = []
+    remarks: list[KeptItem] = []
     for session in sessions:
         own = session_folder(folder, session.id)
         if not os.path.isdir(own.path):
@@ -75,7 +45,7 @@ def survey(folder: str, sessions: Iterable[Session], now: float, older_than: flo
         if is_old and session.state in TERMINAL:
             _whole(own, session, items, remarks)
     items.sort(key=lambda item: (_ORDER.index(item.what), item.changed_at))
-    return Survey(tuple(items), tuple(remarks), room(folder))
+    return RoomSurvey(tuple(items), tuple(remarks), room(folder))
 
 
 def complete(folder: str, session: Session) -> None:
@@ -91,24 +61,10 @@ def complete(folder: str, session: Session) -> None:
             vault.copy(source)
 
 
-def enough(found: Survey, quota: int | None) -> list[Item]:
-    """What has to go: all that may or, with a quota, no more than that the rest fits into it."""
-    if quota is None:
-        return list(found.items)
-    chosen: list[Item] = []
-    left = found.total
-    for item in found.items:
-        if left <= quota:
-            break
-        chosen.append(item)
-        left -= item.size
-    return chosen
-
-
-def remove(folder: str, items: Sequence[Item]) -> tuple[list[Item], list[Remark]]:
+def remove(folder: str, items: Sequence[RemovableItem]) -> tuple[list[RemovableItem], list[KeptItem]]:
     """Remove what may still go. Returns what went, and what did not."""
-    gone: list[Item] = []
-    remarks: list[Remark] = []
+    gone: list[RemovableItem] = []
+    remarks: list[KeptItem] = []
     for item in items:
         own = session_folder(folder, item.session)
         try:
@@ -123,11 +79,30 @@ def remove(folder: str, items: Sequence[Item]) -> tuple[list[Item], list[Remark]
         if why is None:
             gone.append(item)
         else:
-            remarks.append(Remark(item.session, item.path, why))
+            remarks.append(KeptItem(item.session, item.path, why))
     return gone, remarks
 
 
-def _remove_checked(own: SessionFolder, item: Item) -> str | None:
+class VaultRetention:
+    """See `rekindle.ports.retention.Retention`. `folder` is that of all sessions."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def survey(self, sessions: Iterable[Session], now: float, older_than: float | None = None) -> RoomSurvey:
+        """Look at all sessions."""
+        return survey(self._folder, sessions, now, older_than)
+
+    def complete(self, session: Session) -> None:
+        """Copy what the attempts that are over have said, as far as the vault lacks it."""
+        complete(self._folder, session)
+
+    def remove(self, items: Sequence[RemovableItem]) -> tuple[list[RemovableItem], list[KeptItem]]:
+        """Remove what may still go."""
+        return remove(self._folder, items)
+
+
+def _remove_checked(own: SessionFolder, item: RemovableItem) -> str | None:
     with Vault(own.vault, item.session) as vault:
         why = _why_not(own, item)
         if why is None and item.what == "edition":
@@ -152,17 +127,17 @@ def room(path: str) -> int:
     return found
 
 
-def _reserved(own: SessionFolder, session: Session, items: list[Item], remarks: list[Remark]) -> None:
+def _reserved(own: SessionFolder, session: Session, items: list[RemovableItem], remarks: list[KeptItem]) -> None:
     for attempt in session.attempts:
         folder = own.attempt(attempt.number)
         size = reserve.reserved(folder)
         if not size or launch.is_alive(folder):
             continue
         if reserve.may_run(folder):
-            remarks.append(Remark(session.id, folder, "a process of it may still run"))
+            remarks.append(KeptItem(session.id, folder, "a process of it may still run"))
         else:
             why = "reserved by an attempt that is dead, and never used"
-            items.append(Item(session.id, "room", folder, size, os.lstat(folder).st_mtime, why))
+            items.append(RemovableItem(session.id, "room", folder, size, os.lstat(folder).st_mtime, why))
 
 
 def _give_back(own: SessionFolder, folder: str) -> str | None:
@@ -179,7 +154,7 @@ def _give_back(own: SessionFolder, folder: str) -> str | None:
         os.close(lock)
 
 
-def _spools(own: SessionFolder, session: Session, items: list[Item], remarks: list[Remark]) -> None:
+def _spools(own: SessionFolder, session: Session, items: list[RemovableItem], remarks: list[KeptItem]) -> None:
     for attempt in session.attempts:
         for name in reversed(SPOOLS):
             source = spool(own, attempt.number, name)
@@ -189,7 +164,7 @@ def _spools(own: SessionFolder, session: Session, items: list[Item], remarks: li
             if why is None:
                 items.append(_item(session.id, "spool", source.path, "the vault has all of it"))
             else:
-                remarks.append(Remark(session.id, source.path, why))
+                remarks.append(KeptItem(session.id, source.path, why))
 
 
 def _spool_stays(own: SessionFolder, source: Source, *, is_over: bool) -> str | None:
@@ -209,13 +184,13 @@ def _was_succeeded(folder: str) -> bool:
     return any(launch.read_identity(own.attempt(one)) is not None for one in own.attempts() if one > number)
 
 
-def _editions(own: SessionFolder, session: str, items: list[Item], remarks: list[Remark]) -> None:
+def _editions(own: SessionFolder, session: str, items: list[RemovableItem], remarks: list[KeptItem]) -> None:
     for one in editions(own.vault):
         why = _edition_stays(one)
         if why is None:
             items.append(_item(session, "edition", one.path, "a newer edition has all of it"))
         elif why:
-            remarks.append(Remark(session, one.path, why))
+            remarks.append(KeptItem(session, one.path, why))
 
 
 def _edition_stays(one: Listed) -> str | None:
@@ -234,7 +209,7 @@ def _edition_stays(one: Listed) -> str | None:
 
 
 def _originals(
-    own: SessionFolder, session: str, before: float | None, items: list[Item], remarks: list[Remark]
+    own: SessionFolder, session: str, before: float | None, items: list[RemovableItem], remarks: list[KeptItem]
 ) -> None:
     vault = own.vault
     for one in kept_.listing(vault):
@@ -243,9 +218,9 @@ def _originals(
         if _is_contained(vault, one):
             size = sum(room(path) for path in one.files)
             why = "an edition has all of it"
-            items.append(Item(session, "original", one.before, size, one.note.at, why))
+            items.append(RemovableItem(session, "original", one.before, size, one.note.at, why))
         else:
-            remarks.append(Remark(session, one.before, "no edition has all of it"))
+            remarks.append(KeptItem(session, one.before, "no edition has all of it"))
 
 
 def _is_contained(vault: str, one: kept_.KeptReplacement) -> bool:
@@ -256,12 +231,12 @@ def _is_contained(vault: str, one: kept_.KeptReplacement) -> bool:
     return any(original in copy for source in sources for copy in copies(vault, source))
 
 
-def _whole(own: SessionFolder, session: Session, items: list[Item], remarks: list[Remark]) -> None:
+def _whole(own: SessionFolder, session: Session, items: list[RemovableItem], remarks: list[KeptItem]) -> None:
     why = _session_stays(own, session)
     if why is None:
         items.append(_item(session.id, "session", own.path, f"{session.state}, and it never had a conversation"))
     else:
-        remarks.append(Remark(session.id, own.path, why))
+        remarks.append(KeptItem(session.id, own.path, why))
 
 
 def _session_stays(own: SessionFolder, session: Session) -> str | None:
@@ -281,7 +256,7 @@ def _has_conversation(own: SessionFolder) -> bool:
     return any(os.path.exists(path) and os.path.getsize(path) > 0 for path in found)
 
 
-def _why_not(own: SessionFolder, item: Item) -> str | None:
+def _why_not(own: SessionFolder, item: RemovableItem) -> str | None:
     """The second look, with the vault locked."""
     vault = own.vault
     match item.what:
@@ -303,7 +278,7 @@ def _why_not(own: SessionFolder, item: Item) -> str | None:
             return "it has come to life" if busy else None
 
 
-def _remove(item: Item) -> None:
+def _remove(item: RemovableItem) -> None:
     match item.what:
         case "spool":
             os.unlink(item.path)
@@ -320,6 +295,6 @@ def _remove(item: Item) -> None:
     files.sync_folder(os.path.dirname(item.path))
 
 
-def _item(session: str, what: Literal["spool", "edition", "session"], path: str, why: str) -> Item:
+def _item(session: str, what: Literal["spool", "edition", "session"], path: str, why: str) -> RemovableItem:
     size = room(path) - reserve.behind(path) if what == "spool" else room(path)
-    return Item(session, what, path, size, os.lstat(path).st_mtime, why)
+    return RemovableItem(session, what, path, size, os.lstat(path).st_mtime, why)

@@ -2,65 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from typing import Any
+import msgspec
 
-from rekindle import files
-from rekindle.adapters.session_folder import environment as kept_environment
-from rekindle.agents.base.places import record_place
-from rekindle.agents.registry import AGENTS
+from rekindle.app.forking import ForkRequest
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.options import places, print_json
-from rekindle.ports.daemon import Daemon
-from rekindle.ports.errors import UsageError
+from rekindle.doors.cli.options import print_json
+from rekindle.doors.cli.use_cases import use_cases
 
 
-def fork(client: Daemon, session: str, at: str, prompt: str, *, as_json: bool) -> int:
+def fork(session: str, at: str, prompt: str, *, as_json: bool) -> int:
     """List the points of a session's conversation, or begin a copy of it behind one of them."""
-    told = client.ask("show", session=session)
-    points = _points(told)
     if at == "list":
+        points = use_cases().forking().points(session)
         if as_json:
-            print_json({"points": [{"id": name, "text": text} for name, text in points]})
-        for number, (name, text) in enumerate(() if as_json else points, start=1):
-            print(f"{number:>4}  {name}  {printable(text)}")
+            print_json({"points": msgspec.to_builtins(points)})
+        for number, point in enumerate(() if as_json else points, start=1):
+            print(f"{number:>4}  {point.id}  {printable(point.text)}")
         return 0
-    names = [name for name, _ in points]
-    number = int(at) if at.isascii() and at.isdigit() else 0
-    chosen = names[number - 1] if 0 < number <= len(names) else at
-    if chosen not in names:
-        raise UsageError(f"{told['id']} has no answer {at!r}", f"list them: rekindle resume {told['id']} --at list")
-    if not prompt.strip():
-        raise UsageError("a copy has to be told something", "say it with --prompt TEXT")
-    begun = client.ask(
-        "fork",
-        session=told["id"],
-        copy=secrets.token_hex(5),
-        prompt_id=secrets.token_hex(8),
-        at=chosen,
-        prompt=prompt,
-        env=dict(os.environ),
-    )
+    done = use_cases().forking().fork(ForkRequest(session, at, prompt))
     if as_json:
-        print_json(begun)
+        print_json(done.copy)
     else:
-        print(f"{begun['id']}: a copy of {told['id']} as it was after that answer; {told['id']} stays as it is.")
+        old = done.original
+        print(f"{done.copy['id']}: a copy of {old} as it was after that answer; {old} stays as it is.")
     return 0
-
-
-def _points(told: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The answers in the agent's own record, oldest first."""
-    token = told["session"]["token"]
-    kind = AGENTS.get(told["agent"])
-    if token is None or kind is None or kind.transcript is None or not kind.can_fork:
-        raise UsageError(
-            f"{told['id']} cannot be resumed from an earlier point", f"{told['agent']} does not offer that"
-        )
-    folder = os.path.join(places().sessions, told["id"])
-    environment = kept_environment.read(folder) or dict(os.environ)
-    place = record_place(told["agent"], environment, os.path.realpath(told["cwd"]), token)
-    try:
-        return kind.transcript.read(files.read(place)).points if place is not None else ()
-    except OSError:
-        return ()

@@ -10,15 +10,24 @@ from abc import ABC, abstractmethod
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rekindle.app.abandoning import Abandoning
+    from rekindle.app.agent_overview import AgentOverview
+    from rekindle.app.archives import MovingSessions
+    from rekindle.app.doctor import Doctor
     from rekindle.app.feature_lists import FeatureLists
+    from rekindle.app.filter_trust import FilterTrust
+    from rekindle.app.forking import Forking
+    from rekindle.app.freeing import Freeing
+    from rekindle.app.hooking import Hooking
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
+    from rekindle.app.running import Running
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
     from rekindle.app.status import StatusHere
     from rekindle.app.terminals import TerminalUse
     from rekindle.app.time_travel import TimeTravel
     from rekindle.app.tracking import Tracking
+    from rekindle.app.vault_care import VaultCare
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.conversations import Conversations
     from rekindle.ports.daemon import Daemon
@@ -78,6 +87,42 @@ class UseCases(ABC):
     @abstractmethod
     def moved(self) -> MovedRepositories:
         """Repositories that were moved since somebody last worked in them."""
+
+    @abstractmethod
+    def vaults(self) -> VaultCare:
+        """The kept copies of conversations."""
+
+    @abstractmethod
+    def freeing(self) -> Freeing:
+        """Room that is given back."""
+
+    @abstractmethod
+    def moving(self) -> MovingSessions:
+        """Sessions that are exported and imported."""
+
+    @abstractmethod
+    def agents(self) -> AgentOverview:
+        """The agents of this machine."""
+
+    @abstractmethod
+    def filters(self) -> FilterTrust:
+        """What the repository here may have run."""
+
+    @abstractmethod
+    def hooks(self) -> Hooking:
+        """The Claude Code hooks of the project here."""
+
+    @abstractmethod
+    def doctor(self) -> Doctor:
+        """Whether this machine and this repository are fit for the job."""
+
+    @abstractmethod
+    def forking(self) -> Forking:
+        """Copies of sessions that begin behind an earlier answer."""
+
+    @abstractmethod
+    def running(self) -> Running:
+        """New sessions."""
 
     @abstractmethod
     def serve(self, *, on_demand: bool) -> int:

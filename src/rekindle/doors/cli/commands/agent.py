@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-
 import click
 import msgspec
 
-from rekindle import __version__
-from rekindle.adapters.machine.agent_programs import Check, check, path_of, version_of
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.registry import AGENTS
+from rekindle.app.agent_overview import AgentRow
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.agent_programs import DryStart
 
 _REMEDIES = {
     "no account": "log in with the agent's own program, or put its key into the environment",
@@ -32,16 +29,15 @@ def agent() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """What is installed, in which version, and what it can do."""
-    with ThreadPoolExecutor(2) as pool:
-        rows = list(pool.map(_row, AGENTS.values()))
+    rows = use_cases().agents().listed()
     if as_json:
-        print_json({"agents": rows})
+        print_json({"agents": msgspec.to_builtins(rows)})
         return
     for row in rows:
-        version = (row["version"] or "version unknown") if row["installed"] else "not installed"
-        print(f"{row['name']:10} {version:22} {_resumes(row)}")
-        if row["missing"]:
-            print(f"{'':10} {row['missing']}")
+        version = (row.version or "version unknown") if row.installed else "not installed"
+        print(f"{row.name:10} {version:22} {_resumes(row)}")
+        if row.missing:
+            print(f"{'':10} {row.missing}")
 
 
 @agent.command("check")
@@ -52,9 +48,8 @@ def check_(name: str, as_json: bool) -> int:
 
     Exit status 1 if a session with it could not begin.
     """
-    kind = AGENTS[name]
-    found = check(kind, os.environ)
-    path = path_of(kind, os.environ)
+    checked = use_cases().agents().check(name)
+    kind, path, found = checked.kind, checked.program, checked.found
     if as_json:
         told = {"agent": name, "program": path, **msgspec.to_builtins(found)}
         print_json({**told, "faults": list(kind.faults), "untested": kind.untested})
@@ -63,33 +58,14 @@ def check_(name: str, as_json: bool) -> int:
     return 0 if found.state == "ready" else 1
 
 
-def _row(kind: AgentKind) -> dict[str, Any]:
-    path = path_of(kind, os.environ)
-    version = __version__ if not kind.program else version_of(kind, path, os.environ) if path is not None else ""
-    return {
-        "name": kind.name,
-        "title": kind.title,
-        "program": path,
-        "installed": path is not None or not kind.program,
-        "version": version,
-        "resumes": kind.resumes,
-        "native": kind.native,
-        "driven": not kind.obstacle,
-        "proof": kind.proof,
-        "record_checked": kind.transcript is not None,
-        "compacts": kind.compact is not None,
-        "missing": kind.missing if path is None and kind.program else "",
-    }
-
-
-def _resumes(row: dict[str, Any]) -> str:
-    if not row["driven"]:
+def _resumes(row: AgentRow) -> str:
+    if not row.driven:
         return "not driven"
-    native = f"resumes with {row['resumes']}" if row["native"] else "is told its history"
-    return native + ("; its record is checked and mended" if row["record_checked"] else "")
+    native = f"resumes with {row.resumes}" if row.native else "is told its history"
+    return native + ("; its record is checked and mended" if row.record_checked else "")
 
 
-def _print(kind: AgentKind, path: str | None, found: Check) -> None:
+def _print(kind: AgentKind, path: str | None, found: DryStart) -> None:
     print(f"{kind.title}: {found.state}" + (f" ({printable(found.problem)})" if found.problem else ""))
     if path is not None:
         print(f"  program   {printable(path)}" + (f", version {printable(found.version)}" if found.version else ""))
@@ -108,5 +84,5 @@ def _print(kind: AgentKind, path: str | None, found: Check) -> None:
         print(f"  untested  {kind.untested}")
 
 
-def _abilities(found: Check) -> list[tuple[str, bool]]:
+def _abilities(found: DryStart) -> list[tuple[str, bool]]:
     return [("load", found.can_load), ("resume", found.can_resume), ("list", found.can_list)]

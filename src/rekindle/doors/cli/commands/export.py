@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
 import sys
-import time
 
 import click
 import msgspec
 
-from rekindle.adapters.moving.export import export as write
-from rekindle.adapters.snapshots import taking
-from rekindle.adapters.sql_store import quick
+from rekindle.app.archives import ExportRequest
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.commands.logs import named
-from rekindle.doors.cli.options import complete_sessions, json_option, places, print_json
-from rekindle.ports.errors import RekindleError, UsageError
+from rekindle.doors.cli.options import complete_sessions, json_option, print_json
+from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.command()
@@ -33,24 +27,14 @@ def export(session: str, output: str | None, with_secrets: bool, as_json: bool) 
     Example:
       rekindle export 3f9a -o moving.tar.gz
     """
-    name = named(session)
-    target = os.path.abspath(output or f"rekindle-{name}.tar.gz")
-    if os.path.isdir(target) or not os.path.isdir(os.path.dirname(target)):
-        raise UsageError(f"{target} cannot be written", "give the path of a file in a folder that is there")
-    here = places()
-    try:
-        facts = quick.facts(here.store, name)
-    except sqlite3.Error as error:
-        raise RekindleError(f"{here.store}: {error}", "see `rekindle doctor`") from error
-    notes = _snapshot(here.store, name)
-    done = write(os.path.join(here.sessions, name), facts, target, os.environ, with_secrets=with_secrets)
-    notes += [*done.notes, *(f"left out: {one}" for one in done.manifest.left_out)]
+    done = use_cases().moving().export(ExportRequest(session, output, with_secrets))
     if as_json:
         manifest = {key: value for key, value in msgspec.to_builtins(done.manifest).items() if key != "members"}
-        print_json({"file": target, "bytes": os.path.getsize(target), **manifest, "notes": notes})
+        print_json({"file": done.file, "bytes": done.bytes, **manifest, "notes": done.notes})
         return
     counts = done.manifest.counts
-    print(f"{name}: written to {printable(target)} ({counts['attempts']} attempts, {counts['snapshots']} snapshots).")
+    held = f"{counts['attempts']} attempts, {counts['snapshots']} snapshots"
+    print(f"{done.session}: written to {printable(done.file)} ({held}).")
     if with_secrets:
         print("  Nothing was masked: treat the file like a password.")
     elif done.manifest.masked:
@@ -58,17 +42,5 @@ def export(session: str, output: str | None, with_secrets: bool, as_json: bool) 
         print(f"  masked: {printable(told)}")
     for path in done.manifest.masked_files:
         print(f"  masked in a snapshot: {printable(path)}")
-    for note in notes:
+    for note in done.notes:
         print(f"rekindle: {printable(note)}", file=sys.stderr)
-
-
-def _snapshot(store: str, session: str) -> list[str]:
-    """Keep the work tree as it is now, if it is there."""
-    cwd = next((str(row["cwd"]) for row in quick.rows(store) if row["id"] == session), "")
-    if not os.path.isdir(cwd):
-        return [f"{cwd} is not there, so there are no snapshots in the archive"]
-    try:
-        taking.take(cwd, session, "before an export", time.time())
-    except RekindleError as error:
-        return [f"the work tree as it is now is not in the archive: {error.message}"]
-    return []

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import sqlite3
-import time
 from typing import Any
 
 import click
 
-from rekindle.adapters.session_folder import retention
-from rekindle.adapters.sql_store import quick
-from rekindle.adapters.sql_store.codec import Unreadable, decode_session
-from rekindle.core.session.state import Session
+from rekindle.app.freeing import FreeRequest
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.options import json_option, places, print_json
-from rekindle.ports.errors import OwnedError, RekindleError
+from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.retention import RemovableItem
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -48,60 +43,35 @@ def gc(dry_run: bool, quota: int | None, older_than: float | None, as_json: bool
 
     Nothing that holds a token, or the only copy of a conversation, is ever deleted.
     """
-    folder = places().sessions
-    sessions = _sessions()
-    if not dry_run:
-        for session in sessions:
-            with contextlib.suppress(OwnedError, OSError):
-                retention.complete(folder, session)
-    found = retention.survey(folder, sessions, time.time(), older_than)
-    chosen = retention.enough(found, quota)
-    gone, refused = (chosen, []) if dry_run else retention.remove(folder, chosen)
-    kept = [*found.kept, *refused]
-    freed = sum(item.size for item in gone)
-    left = found.total - freed
+    done = use_cases().freeing().free(FreeRequest(dry_run, quota, older_than))
     if as_json:
         print_json(
             {
                 "dry_run": dry_run,
-                "removed": [_object(item) for item in gone],
-                "kept": [{"session": one.session, "path": one.path, "reason": one.why} for one in kept],
-                "freed": freed,
-                "left": left,
-                "over_quota": quota is not None and left > quota,
+                "removed": [_object(item) for item in done.removed],
+                "kept": [{"session": one.session, "path": one.path, "reason": one.why} for one in done.kept],
+                "freed": done.freed,
+                "left": done.left,
+                "over_quota": done.over_quota,
             }
         )
         return
-    for item in gone:
+    for item in done.removed:
         print(f"{_done(item, dry_run)} {printable(item.path)} ({_size(item.size)}: {item.why})")
-    for one in kept:
+    for one in done.kept:
         print(f"kept {printable(one.path)}: {one.why}")
-    print(f"{_size(freed)} {'would be ' if dry_run else ''}given back, {_size(left)} left.")
-    if quota is not None and left > quota:
+    print(f"{_size(done.freed)} {'would be ' if dry_run else ''}given back, {_size(done.left)} left.")
+    if quota is not None and done.over_quota:
         print(f"That is more than {_size(quota)}, but all the rest is needed.")
 
 
-def _done(item: retention.Item, dry_run: bool) -> str:
+def _done(item: RemovableItem, dry_run: bool) -> str:
     if item.what == "room":
         return "would free unused room in" if dry_run else "freed unused room in"
     return "would remove" if dry_run else "removed"
 
 
-def _sessions() -> list[Session]:
-    found = []
-    try:
-        bodies = quick.bodies(places().store)
-    except sqlite3.Error as error:
-        raise RekindleError(
-            f"{places().store}: {error}", "`rekindle serve` sets a damaged store aside and rebuilds it"
-        ) from error
-    for body in bodies:
-        with contextlib.suppress(Unreadable):
-            found.append(decode_session(body))
-    return found
-
-
-def _object(item: retention.Item) -> dict[str, Any]:
+def _object(item: RemovableItem) -> dict[str, Any]:
     name = os.path.basename(item.path)
     return {
         "session": item.session,

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
-import sys
-from pathlib import Path
-
 import click
 
-from rekindle.doors.cli.options import json_option, print_json, workspace
-from rekindle.hooks import install as installer
+from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.group()
@@ -29,12 +24,8 @@ def _local_option(function: click.decorators.FC) -> click.decorators.FC:
 @json_option
 def install(local: bool, as_json: bool) -> None:
     """Let Claude Code report its tool calls, file changes and branches to the journal of the feature at hand."""
-    file = _file(local)
-    command = installer.PROGRAM
-    if shutil.which(command) is None:
-        beside = Path(sys.executable).with_name(installer.PROGRAM)
-        command = shlex.quote(str(beside)) if beside.exists() else command
-    added = installer.install(file, command)
+    done = use_cases().hooks().install(local=local)
+    file, command, added = done.file, done.command, done.added
     if as_json:
         print_json({"file": str(file), "command": command, "added": added})
     elif added:
@@ -48,8 +39,7 @@ def install(local: bool, as_json: bool) -> None:
 @json_option
 def uninstall(local: bool, as_json: bool) -> None:
     """Take the hooks out again; nothing else in the settings changes."""
-    files = [_file(True)] if local else [_file(False), _file(True)]
-    removed = {str(file): installer.uninstall(file) for file in files}
+    removed = use_cases().hooks().uninstall(only_local=local)
     if as_json:
         print_json({"removed": removed})
         return
@@ -58,8 +48,3 @@ def uninstall(local: bool, as_json: bool) -> None:
             print(f"{name}: taken out of {', '.join(events)}.")
     if not any(removed.values()):
         print(f"{' and '.join(removed)}: there were no hooks of rekindle.")
-
-
-def _file(local: bool) -> Path:
-    repo = workspace().repository
-    return installer.settings_file(repo.top or repo.root, "settings.local.json" if local else "settings.json")

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
-import time
-import uuid
 
 import click
 import msgspec
 
-from rekindle.adapters.moving.importing import ImportTarget, put_in_place
-from rekindle.agents.registry import AGENTS
+from rekindle.app.archives import ImportRequest
 from rekindle.core.archive_trust import TRUSTABLE
-from rekindle.core.moving import Manifest
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.options import daemon, json_option, places, print_json
+from rekindle.doors.cli.options import json_option, print_json
 from rekindle.doors.cli.use_cases import use_cases
-from rekindle.ports.errors import OwnedError, UsageError
-
-#: How what --trust can keep is called where it is shown.
-_NAMED = (*TRUSTABLE, "prompt not sent yet")
 
 
 @click.command("import")
@@ -48,52 +38,25 @@ def import_(file: str, cwd: str, as_new: bool, trusted: tuple[str, ...], as_json
       rekindle import moving.tar.gz --cwd ~/src/project && rekindle resume 3f9a
       rekindle import moving.tar.gz --trust arguments --trust prompts
     """
-    here = places()
-    folder = os.path.realpath(cwd)
-    if not os.path.isdir(folder):
-        raise UsageError(f"{folder}: there is no such folder", "give the folder that the agent works in with --cwd")
-    known = {row["id"] for row in use_cases().sessions().rows()}
-    client = daemon()
-
-    def choose(manifest: Manifest) -> ImportTarget:
-        if manifest.agent not in AGENTS:
-            raise UsageError(f"there is no agent {manifest.agent!r} here", f"there are: {', '.join(AGENTS)}")
-        if manifest.session in known and not as_new:
-            raise OwnedError(
-                f"there is a session {manifest.session} here already",
-                "--as-new gives the imported one a new id",
-                code="session_exists",
-            )
-        name = secrets.token_hex(5) if as_new else manifest.session
-        token = str(uuid.uuid4()) if as_new else None
-        return ImportTarget(here.sessions, name, folder, dict(os.environ), token, frozenset(trusted))
-
-    def take_over(place: ImportTarget, staged: str) -> None:
-        client.ask("adopt", session=place.session, staged=staged, env=dict(place.environment))
-        chosen.append(place)
-
-    chosen: list[ImportTarget] = []
-    here.make()
-    done = put_in_place(file, choose, take_over, os.path.join(here.state, "imports"), time.time())
-    told = client.ask("show", session=chosen[0].session)
+    done = use_cases().moving().put_in_place(ImportRequest(file, cwd, as_new, trusted))
     if as_json:
         manifest = {key: value for key, value in msgspec.to_builtins(done.manifest).items() if key != "members"}
         print_json(
             {
-                "id": told["id"],
-                "status": told["status"],
-                "cwd": folder,
+                "id": done.id,
+                "status": done.status,
+                "cwd": done.cwd,
                 "archive": manifest,
                 "asked": msgspec.to_builtins(done.wishes),
                 "notes": done.notes,
             }
         )
         return
-    print(f"{told['id']}: imported, {told['status']}. Continue with: rekindle resume {told['id']}")
+    print(f"{done.id}: imported, {done.status}. Continue with: rekindle resume {done.id}")
     print("  The archive asks for:")
     for wish in done.wishes:
         print(f"    {printable(str(wish))}")
-    if any(not wish.counts for wish in done.wishes if wish.key in _NAMED):
+    if done.was_reset:
         print("  To keep what was reset, import it again with --as-new and --trust (see --help).")
     if done.manifest.masked or done.manifest.masked_files:
         print("  Secrets in it were masked when it was written.")

@@ -116,7 +116,7 @@ def resume(
         return 1 if told["failed"] else 0
     chosen = session if session is not None else _only_interrupted()
     if at is not None:
-        return fork(client, chosen, at, prompt, as_json=as_json)
+        return fork(chosen, at, prompt, as_json=as_json)
     if only_explain:
         shown = explain(use_cases().sessions().shown(chosen), places().sessions)
         print_json(shown) if as_json else print("\n".join(shown["text"]))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
 
 import click
 
-from rekindle.adapters.git import repository
 from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.app.running import RunRequest
 from rekindle.app.service import PERMISSIONS, POLICIES
 from rekindle.core.feature.plan_file import MODES
 from rekindle.doors.cli.limits import limit_options
 from rekindle.doors.cli.moved import follow_moved, warn_of
 from rekindle.doors.cli.options import daemon, json_option, print_json
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import watch
 from rekindle.ports.errors import UsageError
-from rekindle.settings import load
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
@@ -104,29 +102,26 @@ def run(
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
         raise UsageError("the prompt is empty", "say what the agent shall do")
-    folder = os.path.realpath(cwd)
-    repo = repository.find(folder) if os.path.isdir(folder) else None
-    client = daemon()
-    session = client.ask(
-        "run",
-        session=secrets.token_hex(5),
-        prompt_id=secrets.token_hex(4),
-        agent=agent,
-        cwd=folder,
-        prompt=text,
-        env=dict(os.environ),
-        title=title,
-        policy=policy,
-        permission=permission,
-        feature=repo.feature if repo is not None else None,
-        task=task,
-        arguments=list(arguments),
-        model=model,
-        limits=limits,
-        one_shot=one_shot,
-        terminal=terminal,
-        worktree=worktree,
-        worktrees_dir=load(os.environ, repo.root if repo is not None else None).worktrees_dir,
+    session = (
+        use_cases()
+        .running()
+        .begin(
+            RunRequest(
+                prompt=text,
+                agent=agent,
+                cwd=cwd,
+                title=title,
+                policy=policy,
+                permission=permission,
+                task=task,
+                arguments=arguments,
+                model=model,
+                limits=limits,
+                one_shot=one_shot,
+                terminal=terminal,
+                worktree=worktree,
+            )
+        )
     )
     if terminal and sys.stdin.isatty() and not (detach or as_json):
         from rekindle.doors.cli.terminals import enter
@@ -136,4 +131,4 @@ def run(
         print_json(session) if as_json else print(session["id"])
         return 0
     print(f"Session {session['id']}; rekindle attach {session['id']} comes back to it.", file=sys.stderr)
-    return watch(client, session["id"], put_to_sleep=True)
+    return watch(daemon(), session["id"], put_to_sleep=True)

@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from rekindle.adapters.git import approvals
-from rekindle.adapters.git.config import Policy
-from rekindle.adapters.git.git import Git
 from rekindle.core.git_trust import Definition
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.options import json_option, print_json, workspace
+from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import QuestionError
+from rekindle.ports.git_filters import DefinedFilters
 
 
 @click.group()
@@ -33,13 +32,11 @@ def filters(yes: bool, forget: bool, as_json: bool) -> int:
     """
     if yes and forget:
         raise click.UsageError("--yes and --forget exclude each other.")
-    found = Git(str(workspace().repository.root)).policy()
-    if found.common is not None and forget:
-        approvals.forget(found.common)
-        found = Git(str(workspace().repository.root)).policy()
-    elif found.common is not None and found.withheld and _is_approved(found, yes=yes, may_ask=not as_json):
-        approvals.approve(found.common, list(found.defined))
-        found = Git(str(workspace().repository.root)).policy()
+    trust_here = use_cases().filters()
+    if forget:
+        found = trust_here.forget()
+    else:
+        found = trust_here.settle(lambda seen: _is_approved(seen, yes=yes, may_ask=not as_json))
     if as_json:
         print_json({"repository": found.common, "filters": [_row(found, one) for one in found.defined]})
     else:
@@ -47,7 +44,7 @@ def filters(yes: bool, forget: bool, as_json: bool) -> int:
     return 0
 
 
-def _is_approved(found: Policy, *, yes: bool, may_ask: bool) -> bool:
+def _is_approved(found: DefinedFilters, *, yes: bool, may_ask: bool) -> bool:
     """Whether a person says yes to what they see."""
     if not yes and not may_ask:
         return False
@@ -61,7 +58,7 @@ def _is_approved(found: Policy, *, yes: bool, may_ask: bool) -> bool:
     return click.confirm("May they run in this repository?", default=False)
 
 
-def _row(found: Policy, one: Definition) -> dict[str, Any]:
+def _row(found: DefinedFilters, one: Definition) -> dict[str, Any]:
     return {
         "kind": one.kind,
         "name": one.name,
@@ -71,7 +68,7 @@ def _row(found: Policy, one: Definition) -> dict[str, Any]:
     }
 
 
-def _print(found: Policy) -> None:
+def _print(found: DefinedFilters) -> None:
     if not found.defined:
         print("The git configuration of this repository defines no filters and no merge drivers of its own.")
     for one in found.defined:

@@ -1,0 +1,77 @@
+"""Which agents there are on this machine, and whether they would work. Needs no daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from rekindle import __version__
+from rekindle.agents.base.kind import AgentKind
+from rekindle.ports.agent_programs import AgentPrograms, DryStart
+
+
+class AgentRow(msgspec.Struct, frozen=True):
+    """An agent: what is installed of it, and what it can do."""
+
+    name: str
+    title: str
+    program: str | None
+    installed: bool
+    version: str
+    resumes: str
+    native: bool
+    driven: bool
+    proof: str
+    record_checked: bool
+    compacts: bool
+    missing: str
+
+
+class AgentCheck(msgspec.Struct, frozen=True):
+    """What a dry start of an agent showed."""
+
+    kind: AgentKind
+    program: str | None
+    found: DryStart
+
+
+class AgentOverview:
+    """The agents that rekindle knows, in one environment."""
+
+    def __init__(self, kinds: Mapping[str, AgentKind], programs: AgentPrograms, environment: Mapping[str, str]) -> None:
+        self._kinds = kinds
+        self._programs = programs
+        self._environment = environment
+
+    def listed(self) -> list[AgentRow]:
+        """What is installed, in which version, and what it can do."""
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(self._row, self._kinds.values()))
+
+    def check(self, name: str) -> AgentCheck:
+        """Start an agent without a prompt: does it answer, what can it do, what is missing?"""
+        kind = self._kinds[name]
+        found = self._programs.check(kind, self._environment)
+        return AgentCheck(kind, self._programs.path_of(kind, self._environment), found)
+
+    def _row(self, kind: AgentKind) -> AgentRow:
+        path = self._programs.path_of(kind, self._environment)
+        version = __version__ if not kind.program else ""
+        if kind.program and path is not None:
+            version = self._programs.version_of(kind, path, self._environment)
+        return AgentRow(
+            name=kind.name,
+            title=kind.title,
+            program=path,
+            installed=path is not None or not kind.program,
+            version=version,
+            resumes=kind.resumes,
+            native=kind.native,
+            driven=not kind.obstacle,
+            proof=kind.proof,
+            record_checked=kind.transcript is not None,
+            compacts=kind.compact is not None,
+            missing=kind.missing if path is None and kind.program else "",
+        )

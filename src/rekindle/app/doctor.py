@@ -1,0 +1,203 @@
+"""Is this machine, and this repository, fit for the job? Changes no file of the user's."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import msgspec
+
+from rekindle.app.session_list import SessionList
+from rekindle.core.feature.naming import work_branch
+from rekindle.core.journal.analysis import analyse
+from rekindle.core.terminal_text import quoted
+from rekindle.ports.daemon import Daemon
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.hook_settings import HookSettings
+from rekindle.ports.journal_files import JournalFiles
+from rekindle.ports.kept_sessions import KeptSessions
+from rekindle.ports.machine import Machine
+from rekindle.ports.repository_care import RepositoryCare
+from rekindle.ports.workspace import Workspace
+
+_LARGE = 64 << 20
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that was looked at."""
+
+    state: Literal["ok", "note", "bad"]
+    what: str
+    remedy: str = ""
+
+
+class Patient(msgspec.Struct, frozen=True):
+    """What is looked at. `open_here` raises RekindleError where there is no repository."""
+
+    machine: Machine
+    state_dir: str
+    sessions: SessionList
+    kept: KeptSessions
+    daemon: Daemon
+    open_here: Callable[[], Workspace]
+    open_care: Callable[[], RepositoryCare]
+    hooks: HookSettings
+    journals: JournalFiles
+
+
+class Doctor:
+    """Looks, and says what to do."""
+
+    def __init__(self, patient: Patient) -> None:
+        self._patient = patient
+
+    def findings(self) -> list[Finding]:
+        """All that there is to say."""
+        found = [*self._machine(), *self._sessions()]
+        try:
+            found.extend(self._repository(self._patient.open_here()))
+        except RekindleError as error:
+            found.append(Finding("note", error.message, error.hint))
+        return found
+
+    def _machine(self) -> Iterator[Finding]:
+        machine, hook = self._patient.machine, self._patient.hooks.PROGRAM
+        yield Finding("ok", f"Python {sys.version.split()[0]}")
+        if sys.platform != "linux":
+            yield Finding("note", f"{sys.platform}: journals work; holding agent processes needs Linux")
+        version = machine.git_version()
+        if version is None:
+            yield Finding("bad", "git is not installed", "install git")
+        else:
+            yield Finding("ok", version)
+        if not machine.has_program("tmux"):
+            yield Finding("note", "tmux is not installed", "needed only for agents used as interactive programs")
+        if not machine.has_program(hook):
+            yield Finding("note", f"{hook} is not on the PATH", "hooks are then installed with its full path")
+
+    def _sessions(self) -> Iterator[Finding]:
+        kept = self._patient.kept
+        if not kept.is_there():
+            return
+        yield self._locks(self._patient.state_dir)
+        yield self._daemon()
+        try:
+            rows = self._patient.sessions.offline()
+        except RekindleError as error:
+            yield Finding("bad", error.message, error.hint)
+            return
+        cut = [row["id"] for row in rows if row["status"] in ("interrupted", "dead")]
+        if cut:
+            yield Finding("note", f"sessions without their agent: {', '.join(cut[:10])}", "rekindle resume --all")
+        known = {row["id"] for row in rows}
+        for name in kept.folders():
+            if name not in known:
+                yield self._unknown_session(name)
+        for name, end in self._patient.machine.terminals().items():
+            if name not in known:
+                what = f"a tmux session that no session knows of: rekindle-{name}"
+                yield Finding("note", what, f"it is left alone; to end it: {end}")
+
+    def _daemon(self) -> Finding:
+        daemon = self._patient.daemon
+        if not daemon.is_served():
+            return Finding("ok", "no daemon is running; commands start one when they need it")
+        try:
+            daemon.ask("ping", start=False)
+        except RekindleError as error:
+            return Finding("bad", error.message, error.hint)
+        return Finding("ok", "a daemon is running")
+
+    def _unknown_session(self, name: str) -> Finding:
+        kept = self._patient.kept
+        folder = kept.folder(name)
+        if not kept.is_alive(name):
+            what = f"a folder of a session that the store does not know: {folder}"
+            return Finding("note", what, f"it is kept; to remove it: rm -r {shlex.quote(folder)}")
+        pid = kept.guard_pid(name)
+        remedy = f"it is left alone; to end it: kill {pid}" if pid is not None else "it is left alone"
+        return Finding("note", f"an agent runs that no session knows of: {folder}", remedy)
+
+    def _repository(self, here: Workspace) -> Iterator[Finding]:
+        repo, progress = here.repository, here.progress
+        yield Finding("ok", f"repository {repo.root}" + (f", branch {repo.branch}" if repo.branch else ", no branch"))
+        yield self._locks(progress if os.path.isdir(progress) else repo.root)
+        care = self._patient.open_care()
+        relative = os.path.relpath(progress, repo.root)
+        tracked = care.is_tracked(relative) if repo.top is not None else False
+        if tracked is None:
+            yield Finding(
+                "bad", f"git cannot say whether {relative} is under version control", "see what git status says"
+            )
+        elif tracked:
+            yield Finding(
+                "bad",
+                f"{relative} is under version control: a checkout would rewrite the journals",
+                f"git rm -r --cached {relative}, and commit",
+            )
+        yield from self._hooks(repo.top or repo.root)
+        told = care.withheld()
+        if told is not None:
+            yield Finding("note", told, "rekindle trust filters")
+        yield from self._journals(here)
+        yield from _orphans(here, care)
+
+    def _hooks(self, top: str) -> Iterator[Finding]:
+        hooks = self._patient.hooks
+        for name in ("settings.json", "settings.local.json"):
+            try:
+                settings = hooks.settings_file(top, name)
+                found = hooks.installed(settings)
+            except RekindleError as error:
+                yield Finding("bad", error.message, error.hint)
+                continue
+            if found and set(found) != set(hooks.EVENTS):
+                yield Finding("note", f"{settings}: only some hooks are installed", "rekindle hooks install")
+            elif found:
+                yield Finding("ok", f"hooks are installed in {settings}")
+
+    def _locks(self, folder: str) -> Finding:
+        problem = self._patient.machine.lock_problem(folder)
+        return Finding("ok", f"locks work in {folder}") if problem is None else Finding("bad", *problem)
+
+    def _journals(self, here: Workspace) -> Iterator[Finding]:
+        features = here.features()
+        damaged = 0
+        for item in features:
+            if item.size == 0 or item.size > _LARGE:
+                continue
+            try:
+                verdict = self._patient.journals.verify(here.journal(item.name).path)
+            except RekindleError as error:
+                damaged += 1
+                yield Finding("bad", error.message, error.hint)
+                continue
+            if verdict.damaged:
+                damaged += 1
+                yield Finding(
+                    "note",
+                    f"{item.name}: {len(verdict.damaged)} of {verdict.lines} lines cannot be read (they are skipped)",
+                    f"rekindle journal repair {quoted(item.name)}  (keeps the original)",
+                )
+        if features and not damaged:
+            yield Finding("ok", f"{len(features)} feature{'s' if len(features) > 1 else ''}, every journal readable")
+
+
+def _orphans(here: Workspace, care: RepositoryCare) -> Iterator[Finding]:
+    """Branches and worktrees that no journal knows of."""
+    branches: set[str] = set()
+    features = [item.name for item in here.features() if item.tail is not None and item.error is None]
+    for name in features:
+        analysis = analyse(here.journal(name).state())
+        branches |= set(analysis.state.branches)
+        branches |= {work_branch(name, task) for task in analysis.state.tasks}
+    try:
+        found = care.orphans(branches, features)
+    except RekindleError as error:
+        yield Finding("note", error.message, error.hint)
+        return
+    for orphan in found:
+        yield Finding("note", f"no journal knows the {orphan.what}", f"it is left alone; to remove it: {orphan.remove}")

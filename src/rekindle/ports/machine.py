@@ -1,0 +1,25 @@
+"""This machine, as far as it matters whether rekindle can do its work on it. Looked at, never changed."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Machine(Protocol):
+    """Programs, file systems, terminals."""
+
+    def git_version(self) -> str | None:
+        """What git says of itself; None if there is no git."""
+        ...
+
+    def has_program(self, name: str) -> bool:
+        """Whether a program is on the PATH."""
+        ...
+
+    def lock_problem(self, folder: str) -> tuple[str, str] | None:
+        """Why locks do not hold in a folder, with what to do; None if they do."""
+        ...
+
+    def terminals(self) -> dict[str, str]:
+        """The sessions that have a terminal of ours, each with the command that would end it."""
+        ...
