@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from rekindle.adapters.session_folder.records import VaultRecords
+from rekindle.agents.base.acknowledged import Spoken
+from rekindle.agents.base.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from rekindle.ports.records import Records
@@ -31,13 +34,53 @@ SESSION = folded(
 )
 
 
+class Telling(LineDialect):
+    """An agent that tells us each line of its record when it writes it."""
+
+    def read(self, data: bytes) -> Record:
+        return replace(super().read(data), turns=_turns(data))
+
+    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+        return tuple(one for spool in spools for one in _turns(spool))
+
+
+def _turns(data: bytes) -> tuple[Spoken, ...]:
+    whole = [line.decode() for line in data.splitlines() if line.endswith(b";")]
+    return tuple(Spoken("user" if line[0] == "u" else "assistant", line[2:-1]) for line in whole)
+
+
 class World:
     """The records, and the agent's hand on them."""
 
-    def __init__(self, records: Records, lying: dict[str, bytes] | None, home: Path) -> None:
-        self.records = records
-        self._lying = lying
-        self.path = home / f"{TOKEN}.txt"
+    def __init__(self, records: VaultRecords | FakeRecords, root: Path) -> None:
+        self.records: Records = records
+        self._made = records
+        self._lying = records.lying if isinstance(records, FakeRecords) else None
+        self._root = root
+        self.path = root / "home" / f"{TOKEN}.txt"
+
+    def tell(self, attempt: int, data: bytes) -> None:
+        """What the agent of an attempt has told us."""
+        if isinstance(self._made, FakeRecords):
+            self._made.told[attempt] = data
+        else:
+            spool = self._root / "sessions" / SESSION.id / str(attempt) / "out"
+            spool.parent.mkdir(parents=True)
+            spool.write_bytes(data)
+
+    async def grow(self, data: bytes) -> None:
+        """The agent writes, and somebody who follows has had the time to see it."""
+        self.write(data)
+        if isinstance(self._made, FakeRecords):
+            self._made.grow()
+            return
+        following = asyncio.ensure_future(self._made.run())
+        deadline = asyncio.get_running_loop().time() + 60
+        while self._made.copied(str(self.path)) < len(data):
+            assert asyncio.get_running_loop().time() < deadline
+            await asyncio.sleep(0.01)
+        following.cancel()
+        await asyncio.wait([following])
 
     def write(self, data: bytes | None) -> None:
         if self._lying is not None:
@@ -60,11 +103,10 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     home = tmp_path / "home"
     home.mkdir()
     if request.param == "fake":
-        fake = FakeRecords(LineDialect())
-        yield World(fake, fake.lying, home)
+        yield World(FakeRecords(Telling()), tmp_path)
         return
-    records = VaultRecords(str(tmp_path / "sessions"), lambda _: {"AGENT_HOME": str(home)}, {"scripted": LineDialect()})
-    yield World(records, None, home)
+    records = VaultRecords(str(tmp_path / "sessions"), lambda _: {"AGENT_HOME": str(home)}, {"scripted": Telling()})
+    yield World(records, tmp_path)
     records.close()
 
 
@@ -168,6 +210,77 @@ def test_of_a_record_that_was_missing_nothing_can_be_said(world: World) -> None:
     before = run(world.records.check(SESSION, TOKEN))
     world.write(ONE)
     assert run(world.records.compare(SESSION, TOKEN, before)).extends is None
+
+
+AGAIN = folded(
+    [
+        created(),
+        f.LaunchIntended(at=3.0, attempt=1, generation=1, how="new"),
+        f.Launched(at=4.0, attempt=1, folder="/keep/1", pid=42),
+        f.Opened(at=5.0, attempt=1, how="new", token=TOKEN),
+        f.Exited(at=6.0, attempt=1, how_ended="killed", by_us=False),
+        f.LaunchIntended(at=7.0, attempt=2, generation=2, how="load", token=TOKEN),
+        f.Launched(at=8.0, attempt=2, folder="/keep/2", pid=43),
+        f.Opened(at=9.0, attempt=2, how="load", token=TOKEN),
+    ]
+)
+
+
+def test_what_the_agent_told_and_its_record_does_not_have_is_lacking(world: World) -> None:
+    world.write(ONE + TWO)
+    assert not run(world.records.lacking(AGAIN, TOKEN)).any, "it has told nothing"
+    world.tell(1, ONE + TWO)
+    assert not run(world.records.lacking(AGAIN, TOKEN)).any
+    world.write(ONE + b"u:two;\na:other words;\n")
+    found = run(world.records.lacking(AGAIN, TOKEN))
+    assert (found.prompts, found.of_prompts, found.answers, found.of_answers) == (0, 2, 1, 2)
+    world.write(TWO)
+    assert run(world.records.lacking(AGAIN, TOKEN)).prompts == 1
+    assert not run(world.records.lacking(AGAIN, "another")).any
+
+
+def test_a_check_says_what_a_resume_would_go_on_without(world: World) -> None:
+    world.tell(1, ONE + TWO)
+    world.write(ONE)
+    found = run(world.records.check(AGAIN, TOKEN))
+    assert (found.state, found.prompts) == ("intact", ("one",))
+    assert "1 of 2 earlier prompts" in found.lacks
+    world.write(ONE + TWO)
+    assert run(world.records.check(AGAIN, TOKEN)).lacks == ""
+
+
+def test_a_comparison_asks_for_what_was_told_before_the_resume(world: World) -> None:
+    world.tell(1, ONE + TWO)
+    world.tell(2, b"u:three;\n")
+    world.write(ONE)
+    before = run(world.records.check(AGAIN, TOKEN))
+    world.write(ONE + b"u:three;\n")
+    found = run(world.records.compare(AGAIN, TOKEN, before))
+    assert (found.extends, found.prompts) == (True, ("one", "three"))
+    assert "1 of 2 earlier prompts" in found.lacks
+
+
+def test_a_record_is_read_as_it_lies_there(world: World) -> None:
+    world.write(ONE + b"u:tor")
+    found = run(world.records.read(SESSION, TOKEN))
+    assert found is not None
+    assert (found.prompts, len(found.entries), len(found.problems)) == (("one",), 2, 1)
+    assert world.read() == ONE + b"u:tor"
+    world.write(None)
+    nothing = run(world.records.read(SESSION, TOKEN))
+    assert nothing is None or nothing.entries == ()
+
+
+def test_a_record_that_is_followed_is_copied_as_it_grows(world: World) -> None:
+    async def story() -> None:
+        world.write(ONE)
+        world.records.follow(SESSION, TOKEN)
+        await world.grow(ONE + TWO)
+        world.write(None)
+        found = await world.records.check(SESSION, TOKEN)
+        assert (found.state, found.prompts) == ("restored", ("one", "two"))
+
+    run(story())
 
 
 def test_copying_and_following_nothing_is_harmless(world: World) -> None:

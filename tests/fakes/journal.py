@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 from rekindle.adapters.journal_file.append import encode, timestamp
 from rekindle.adapters.journal_file.lock import AppendError
+from rekindle.adapters.journal_file.proven import told_apart
 from rekindle.core.journal.decode import decode_line
+from rekindle.core.journal.event import Event
 from rekindle.core.journal.fold import JournalState, fold
-from rekindle.core.journal.orders import CLAIMED, decides
-from rekindle.ports.errors import BadEvent
+from rekindle.core.journal.orders import CLAIMED, decides, gives_work
+from rekindle.ports.errors import BadEvent, JournalError
 from rekindle.ports.journal import Appended, NewEvent, Sync, default_sync
 
 
-class FakeJournal:
-    """Lines in a list. `durable` is how many of them would survive a power loss."""
+@dataclass
+class Log:
+    """What outlives a writer: the lines, how many of them would survive a power loss, and which are on record."""
 
-    def __init__(self, feature: str = "search") -> None:
-        self.lines: list[bytes] = []
-        self.durable = 0
+    lines: list[bytes] = field(default_factory=list)
+    durable: int = 0
+    record: set[bytes] = field(default_factory=set)
+    is_full: bool = False
+    record_is_broken: bool = False
+
+    def written(self) -> Callable[[bytes], bool]:
+        return self.record.__contains__
+
+    def approvals(self) -> frozenset[str]:
+        return frozenset()
+
+
+class FakeJournal:
+    """Lines in a list. Two fakes over the same `log` are two writers of one journal."""
+
+    def __init__(self, feature: str = "search", log: Log | None = None) -> None:
+        self.log = log or Log()
         self._feature = feature
-        self._ids: set[str] = set()
+        self._waiting = False
+
+    @property
+    def lines(self) -> list[bytes]:
+        return self.log.lines
 
     def append(self, event: NewEvent, *, sid: str | None, fresh: bool = False, sync: Sync | None = None) -> Appended:
         policy = sync or default_sync(event.type)
         state = self.state()
-        if event.event_id in self._ids:
+        if event.event_id is not None and self.knows(event.event_id):
             self._settle(policy)
             return Appended(None, None, written=False)
         if sid is None:
@@ -33,8 +58,7 @@ class FakeJournal:
         if sid is not None:
             known = state.sids.get(sid)
             seq = known.last_seq + 1 if known is not None else 0
-        known = state.sids.get(sid or "")
-        claimed = event.by_agent and decides(event.type) and known is not None and known.is_driven
+        claimed = event.by_agent and decides(event.type) and _only_claims(state, sid)
         envelope: dict[str, object] = {
             "ts": timestamp(0),
             "type": CLAIMED + event.type if claimed else event.type,
@@ -42,31 +66,54 @@ class FakeJournal:
             "data": event.data,
         }
         try:
-            self.lines.append(encode(envelope, sid, seq, event.event_id))
+            line = encode(envelope, sid, seq, event.event_id)
         except AppendError as error:
             raise BadEvent(error.message, error.hint, code=error.code) from error
         except (ValueError, TypeError) as error:
             raise BadEvent(str(error)) from error
-        if event.event_id is not None:
-            self._ids.add(event.event_id)
+        self._write(line, event)
         self._settle(policy)
         return Appended(sid, seq, claimed=claimed)
 
+    def _write(self, line: bytes, event: NewEvent) -> None:
+        if self.log.record_is_broken and event.on_record:
+            raise JournalError("the event cannot be put on record, and was not written")
+        if self.log.is_full:
+            raise JournalError("no room for the event", code="disk_full")
+        if not self.log.record_is_broken and not (event.by_agent and gives_work(event.type)):
+            self.log.record.add(line.removesuffix(b"\n"))
+        self.log.lines.append(line)
+
     def _settle(self, policy: Sync) -> None:
         if policy is Sync.ALWAYS:
-            self.durable = len(self.lines)
+            self.flush()
+        self._waiting = self._waiting or policy is Sync.BATCHED
 
     def knows(self, event_id: str) -> bool:
-        return event_id in self._ids
+        decoded = [decode_line(one.removesuffix(b"\n")) for one in self.log.lines if b'"eid"' in one]
+        return any(isinstance(one, Event) and one.eid == event_id for one in decoded)
 
     def flush(self) -> None:
-        self.durable = len(self.lines)
+        self.log.durable = len(self.log.lines)
+        self._waiting = False
 
     def state(self) -> JournalState:
-        return fold(decode_line(one.removesuffix(b"\n")) for one in self.lines)
+        return fold(decode_line(one.removesuffix(b"\n")) for one in self.log.lines)
 
     def proven(self) -> JournalState:
-        return self.state()
+        decoded, found = told_apart((one.removesuffix(b"\n") for one in self.log.lines), self.log)  # type: ignore[arg-type]
+        state = fold(decoded)
+        state.disowned = found
+        return state
 
     def close(self) -> None:
-        pass
+        if self._waiting:
+            self.flush()
+
+
+def _only_claims(state: JournalState, sid: str | None) -> bool:
+    """Whether an agent's word about this run decides nothing."""
+    known = next((run for run in state.runs if run.sid == sid), None)
+    if known is not None:
+        return known.is_driven
+    return any(run.is_driven and not run.ended for run in state.runs)

@@ -11,6 +11,7 @@ from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.time_machine import TimeMachine
+from tests.fakes.snapshots import FakeSnapshots, Repositories
 from tests.fakes.store import FakeStore
 
 NAME = "a1"
@@ -19,41 +20,35 @@ NAME = "a1"
 Take = Callable[[Session, str, float], object]
 
 
-class FakeSnapshots:
-    """See `rekindle.ports.snapshots.Snapshots`; the marks are in memory."""
+class Watched(FakeSnapshots):
+    """Snapshots that are taken as a test says."""
 
     def __init__(self, take: Take, owed: dict[str, str] | None = None) -> None:
-        self.take = take
-        self.marks = dict(owed or {})
-        self.ended = threading.Event()
+        super().__init__(Repositories(marks=dict(owed or {})))
+        self._take = take
         self.thinned: list[str] = []
+
+    def take(self, session: Session, reason: str, now: float) -> object:
+        return self._take(session, reason, now)
 
     def thin(self, session: Session, now: float) -> object:
         self.thinned.append(session.id)
-        return None
+        return super().thin(session, now)
 
-    def owe(self, session: str, reason: str) -> None:
-        self.marks[session] = reason
-
-    def owed(self) -> dict[str, str]:
-        return dict(self.marks)
-
-    def paid(self, session: str) -> None:
-        self.marks.pop(session, None)
-
-    def end(self) -> None:
-        self.ended.set()
+    @property
+    def marks(self) -> dict[str, str]:
+        return self.owed()
 
 
 def play(
-    take: Take | FakeSnapshots, story: Callable[[Engine, TimeMachine], Awaitable[None]], *, grace: float = 30.0
+    take: Take | Watched, story: Callable[[Engine, TimeMachine], Awaitable[None]], *, grace: float = 30.0
 ) -> Engine:
     ticks = iter(range(1, 100_000))
     engine = Engine(FakeStore(), lambda: float(next(ticks)))
     engine.create(f.Created(at=0, session=NAME, agent="fake", cwd="/work", policy="ask"))
 
     async def run() -> None:
-        machine = TimeMachine(engine, take if isinstance(take, FakeSnapshots) else FakeSnapshots(take))
+        machine = TimeMachine(engine, take if isinstance(take, Watched) else Watched(take))
         try:
             await story(engine, machine)
         finally:
@@ -162,7 +157,7 @@ def test_a_stop_does_not_wait_for_a_long_one_and_the_next_start_takes_it() -> No
         turn(engine, "p1")
         await asyncio.sleep(0)
 
-    first = FakeSnapshots(long)
+    first = Watched(long)
     engine = play(first, one_turn, grace=0.0)
     assert engine.session(NAME).notices == [], "nobody has to know"
     assert first.marks == {NAME: "turn 1 has ended"}
@@ -171,7 +166,7 @@ def test_a_stop_does_not_wait_for_a_long_one_and_the_next_start_takes_it() -> No
         await machine.settle()
 
     seen: list[str] = []
-    second = FakeSnapshots(lambda _session, reason, _now: seen.append(reason), {**first.marks, "unknown": "x"})
+    second = Watched(lambda _session, reason, _now: seen.append(reason), {**first.marks, "unknown": "x"})
     play(second, nothing)
     assert seen == ["turn 1 has ended"]
     assert second.marks == {"unknown": "x"}
@@ -189,7 +184,7 @@ def test_what_was_asked_for_meanwhile_is_still_owed() -> None:
         await asyncio.sleep(0)
         leave(engine)
 
-    snapshots = FakeSnapshots(ends_just_in_time)
+    snapshots = Watched(ends_just_in_time)
     play(snapshots, story, grace=0.0)
     assert snapshots.marks == {NAME: "attempt 1 has ended"}
 
@@ -203,6 +198,6 @@ def test_old_ones_are_let_go_now_and_then() -> None:
         thinning.cancel()
         await asyncio.wait([thinning])
 
-    snapshots = FakeSnapshots(lambda _session, _reason, _now: None)
+    snapshots = Watched(lambda _session, _reason, _now: None)
     play(snapshots, story)
     assert set(snapshots.thinned) == {NAME}

@@ -1,0 +1,68 @@
+"""No port without a suite: whoever adds one names here what holds its adapters, the real one and the fake, to it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+from rekindle import ports
+
+HERE = Path(__file__).parent
+#: The module of this folder that tests the promises of each port.
+SUITES = {
+    "Conversations": "test_conversations",
+    "FollowedConversation": "test_conversations",
+    "Journal": "test_journal",
+    "Keepers": "test_keepers",
+    "Records": "test_records",
+    "Snapshots": "test_snapshots",
+    "Store": "test_store",
+}
+#: Ports whose suites are still to be written. Nothing may be added.
+OWED = frozenset(
+    {
+        *("AgentTerminals", "Ancestry", "Checkout", "ConversationIndex", "Daemon", "FeatureGit", "FeatureJournal"),
+        *("Glance", "JournalFiles", "KeptSessions", "KeptTrees", "RepositoryIdentities", "RunOwner", "Workplace"),
+        "Workspace",
+    }
+)
+
+
+def protocols() -> dict[str, type]:
+    """Every interface that is defined in `rekindle.ports`, by name."""
+    found: dict[str, type] = {}
+    for module in pkgutil.walk_packages(ports.__path__, f"{ports.__name__}."):
+        there = vars(importlib.import_module(module.name))
+        found |= {name: one for name, one in there.items() if _is_port(one) and one.__module__ == module.name}
+    return found
+
+
+def _is_port(value: object) -> bool:
+    return inspect.isclass(value) and getattr(value, "_is_protocol", False)
+
+
+def used_by(suite: str) -> set[str]:
+    """The names of everything that a suite asks an object for, itself or through its stage beside it."""
+    tree = ast.parse((HERE / f"{suite}.py").read_text())
+    found = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests.conformance."):
+            found |= used_by(str(node.module).rpartition(".")[2])
+    return found
+
+
+def test_every_port_has_a_suite() -> None:
+    assert protocols().keys() - OWED == SUITES.keys()
+    assert protocols().keys() >= OWED
+
+
+@pytest.mark.parametrize("port", sorted(SUITES))
+def test_a_suite_asks_for_everything_that_its_port_promises(port: str) -> None:
+    promised = {name for name in vars(protocols()[port]) if not name.startswith("_")}
+    assert promised
+    assert promised <= used_by(SUITES[port])
