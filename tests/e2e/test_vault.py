@@ -101,7 +101,7 @@ def test_verify_finds_copies_that_were_cut_emptied_deleted_or_exchanged(
             head = frames.scan(data).frames[0]
             lies, before = b"", bytes.fromhex(head.digest)
             for at in (0, 5000):  # as long as the copy, and whole by itself
-                lies += frames.encode(frames.Frame(frames.Kind.BYTES, 1, "out-1", at, b"lies\n" * 1000), before)
+                lies += frames.encode(frames.VaultFrame(frames.Kind.BYTES, 1, "out-1", at, b"lies\n" * 1000), before)
                 before = lies[-frames.DIGEST :]
             path.write_bytes(data[: head.end] + lies)
         case _:

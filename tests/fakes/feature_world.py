@@ -12,7 +12,7 @@ from rekindle.core.feature.decide import due
 from rekindle.core.feature.evidence import Done, GitEvidence, Memory, Merging, WorkBranch, WorkTree
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
-from rekindle.core.feature.progress import Progress, progress
+from rekindle.core.feature.progress import TaskProgress, progress
 from rekindle.core.feature.situation import Situation
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
 from rekindle.core.session import facts as f
@@ -37,7 +37,7 @@ class World:
     merges: list[str] = field(default_factory=list)
     said: list[tuple[str, str]] = field(default_factory=list)
     most_at_work: int = 0
-    known: dict[str, Progress] = field(init=False)
+    known: dict[str, TaskProgress] = field(init=False)
 
     def __post_init__(self) -> None:
         self.known = progress("shop", self.plan, [])
@@ -120,7 +120,7 @@ class World:
                 self._git(trees={**self.git.trees, f"/{branch}": WorkTree(f"/{branch}", branch)})
                 assert known is not None
                 known.has_branch = True
-            case e.Say():
+            case e.Assign():
                 self._say(effect)
                 assert known is not None
                 known.status = IN_PROGRESS if effect.role == "work" else known.status
@@ -171,10 +171,10 @@ class World:
                 self.memory.asked.add((session, question))
             case e.CheckWave(wave=wave, tip=tip):
                 self.memory.waves[wave, tip] = self.issues("", wave)
-            case e.Wait() | e.Finish():
+            case e.WaitUntil() | e.Finish():
                 pass
 
-    def _say(self, effect: e.Say) -> None:
+    def _say(self, effect: e.Assign) -> None:
         if effect.session not in self.sessions:
             made = f.Created(
                 at=0, session=effect.session, agent="scripted", cwd="/", title=effect.role, task=effect.task

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from rekindle.core.session.state import Session
-from rekindle.core.thinning import Kept, to_drop
+from rekindle.core.thinning import SnapshotAge, to_drop
 from rekindle.ports.errors import GitFailed
 
 Tree = dict[str, str]
@@ -43,7 +43,7 @@ class FakeSnapshots:
         self._check()
         with self._lock:
             kept = self.repositories.kept.setdefault(session.id, [])
-            gone = to_drop([Kept(int(at), False) for at, _, _ in kept], now)
+            gone = to_drop([SnapshotAge(int(at), False) for at, _, _ in kept], now)
             self.repositories.kept[session.id] = [one for number, one in enumerate(kept) if number not in set(gone)]
             return gone
 

@@ -254,7 +254,7 @@ def test_a_merge_that_was_taken_out_of_the_feature_is_made_again_before_anything
         if len(world.merges) > before:
             break
         [wanted, *_] = world.due()
-        assert not isinstance(wanted, e.Say), "nobody works before what is missing is back"
+        assert not isinstance(wanted, e.Assign), "nobody works before what is missing is back"
         world.perform(wanted)
     assert world.merges[before:] == [lost]
     assert world.said == said

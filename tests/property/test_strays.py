@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.core.feature.strays import Entry, Made, Past, holds, last_tip, lost, made, suspects
+from rekindle.core.feature.strays import Made, Past, ReflogEntry, holds, last_tip, lost, made, suspects
 
 BRANCH = "work/shop/t"
 OPERATIONS = ("commit", "commit", "commit", "amend", "back", "switch", "detach", "look", "rebase", "abort")
@@ -21,7 +21,7 @@ class Model:
     refs: dict[str, str] = field(default_factory=lambda: {BRANCH: "base", "other": "base"})
     on: str | None = BRANCH
     head: str = "base"
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ReflogEntry] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
 
     def new(self, parent: str) -> str:
@@ -30,7 +30,7 @@ class Model:
         return name
 
     def move(self, to: str, action: str) -> None:
-        self.entries.append(Entry(self.head, to, action))
+        self.entries.append(ReflogEntry(self.head, to, action))
         self.head = to
         if self.on is not None:
             self.refs[self.on] = to
@@ -43,7 +43,7 @@ class Model:
         return found
 
     def leave(self, to: str | None, at: str, word: str) -> None:
-        self.entries.append(Entry(self.head, at, f"checkout: moving from {self.on or self.head} to {word}"))
+        self.entries.append(ReflogEntry(self.head, at, f"checkout: moving from {self.on or self.head} to {word}"))
         self.on, self.head = to, at
 
     def do(self, operation: str) -> None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.core.vault.frames import DIGEST, MAGIC, START, Frame, Kind, encode, scan
+from rekindle.core.vault.frames import DIGEST, MAGIC, START, Kind, VaultFrame, encode, scan
 from rekindle.core.vault.joining import join
 
 payloads = st.one_of(st.binary(max_size=80), st.just(MAGIC * 3), st.just(bytes(50)))
 frames = st.builds(
-    Frame, st.sampled_from(Kind), st.integers(0, 2**32 - 1), st.text(max_size=5), st.integers(0, 2**64 - 1), payloads
+    VaultFrame,
+    st.sampled_from(Kind),
+    st.integers(0, 2**32 - 1),
+    st.text(max_size=5),
+    st.integers(0, 2**64 - 1),
+    payloads,
 )
 
 
-def written(all_frames: list[Frame]) -> tuple[bytes, list[int]]:
+def written(all_frames: list[VaultFrame]) -> tuple[bytes, list[int]]:
     data, ends, digest = b"", [0], START
     for frame in all_frames:
         data += encode(frame, digest)
@@ -24,7 +29,7 @@ def written(all_frames: list[Frame]) -> tuple[bytes, list[int]]:
 
 
 @given(st.lists(frames, max_size=5))
-def test_what_was_written_is_read(given_frames: list[Frame]) -> None:
+def test_what_was_written_is_read(given_frames: list[VaultFrame]) -> None:
     data, ends = written(given_frames)
     found = scan(data)
     assert [one.frame for one in found.frames] == given_frames
@@ -35,10 +40,10 @@ def test_what_was_written_is_read(given_frames: list[Frame]) -> None:
 
 @given(st.lists(frames, min_size=1, max_size=3))
 def test_a_file_that_was_torn_at_any_byte_keeps_every_whole_frame_and_goes_on_behind_them(
-    given_frames: list[Frame],
+    given_frames: list[VaultFrame],
 ) -> None:
     data, ends = written(given_frames)
-    more = Frame(Kind.BYTES, 1, "x", 0, b"more")
+    more = VaultFrame(Kind.BYTES, 1, "x", 0, b"more")
     for cut in range(len(data) + 1):
         found = scan(data[:cut])
         whole = sum(end <= cut for end in ends[1:])
@@ -52,7 +57,7 @@ def test_a_file_that_was_torn_at_any_byte_keeps_every_whole_frame_and_goes_on_be
 
 @given(st.lists(frames, min_size=2, max_size=4), st.data())
 def test_a_flipped_bit_is_found_in_its_frame_and_the_others_are_still_read(
-    given_frames: list[Frame], draw: st.DataObject
+    given_frames: list[VaultFrame], draw: st.DataObject
 ) -> None:
     data, ends = written(given_frames)
     at = draw.draw(st.integers(0, len(data) - 1))
@@ -75,7 +80,7 @@ def test_any_bytes_can_be_read(data: bytes) -> None:
 
 
 def test_room_that_a_loss_of_power_left_unwritten_is_a_torn_end() -> None:
-    data, _ = written([Frame(Kind.BYTES, 1, "out", 0, b"said")])
+    data, _ = written([VaultFrame(Kind.BYTES, 1, "out", 0, b"said")])
     found = scan(data + bytes(4096))
     assert (found.good_upto, found.damage) == (len(data), ())
     assert found.torn is not None

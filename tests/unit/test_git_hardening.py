@@ -24,7 +24,7 @@ from rekindle.adapters.snapshots import taking
 from rekindle.adapters.snapshots.changes import look
 from rekindle.adapters.snapshots.restoring import restore
 from rekindle.adapters.snapshots.thinning import thin
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.masking import Masker
 from rekindle.ports.errors import GitFailed, RekindleError
 
@@ -241,7 +241,7 @@ def everything(stage: Stage) -> None:
         lambda: feature.prepare("t", branch, SESSION),
         work,
         lambda: feature.commit("t", branch, "work"),
-        lambda: feature.observe({"t": Progress("e", branch)}),
+        lambda: feature.observe({"t": TaskProgress("e", branch)}),
         lambda: feature.changed_files("t", branch),
         lambda: feature.merge("t", branch, stage.git("rev-parse", branch).strip(), "e", "merge t"),
         lambda: feature.clear("t", branch),

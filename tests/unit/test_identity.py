@@ -13,12 +13,12 @@ from rekindle.adapters.git import identity, repository
 from rekindle.adapters.git.repository import Repository
 from rekindle.adapters.vault.relocating import carry_records
 from rekindle.agents.base.places import record_place
-from rekindle.core.identity import Identity, Seen, carried, judge
+from rekindle.core.identity import RepositoryIdentity, SeenFolder, carried, judge
 from rekindle.core.session.state import Session
 from rekindle.ports.identity import KnownRepository
 from tests.unit.feature.repositories import make
 
-_seen = st.builds(Seen, st.sampled_from(["/a", "/b"]), st.just(1), st.integers(1, 2))
+_seen = st.builds(SeenFolder, st.sampled_from(["/a", "/b"]), st.just(1), st.integers(1, 2))
 
 
 def found(path: Path) -> Repository:
@@ -27,11 +27,11 @@ def found(path: Path) -> Repository:
     return repo
 
 
-@given(_seen, _seen, st.one_of(st.none(), st.builds(Identity, st.sampled_from(["x", "y"]), _seen)))
+@given(_seen, _seen, st.one_of(st.none(), st.builds(RepositoryIdentity, st.sampled_from(["x", "y"]), _seen)))
 def test_only_what_stands_where_it_was_with_the_same_id_makes_a_copy(
-    was: Seen, here: Seen, there: Identity | None
+    was: SeenFolder, here: SeenFolder, there: RepositoryIdentity | None
 ) -> None:
-    verdict = judge(Identity("x", was), here, there)
+    verdict = judge(RepositoryIdentity("x", was), here, there)
     if here.path == was.path:
         assert verdict == "same"
     elif verdict == "copy":

@@ -13,7 +13,7 @@ from rekindle.adapters.git import approvals, repository
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.snapshots import taking
 from rekindle.adapters.snapshots.restoring import restore
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 
 SESSION, NOW = "abcdef0123", 1_700_000_000.0
 BRANCH = "work/shop/t"
@@ -181,7 +181,7 @@ def test_a_plan_commits_all_but_what_needs_an_unapproved_filter(repo: Path) -> N
     assert git(repo, "show", f"{BRANCH}:secret/a") == "OPEN\n"
     assert "secret/new" not in git(repo, "ls-tree", "-r", "--name-only", BRANCH)
     assert b"new\n" not in every_blob(repo)
-    seen = feature.observe({"t": Progress("e", BRANCH)})
+    seen = feature.observe({"t": TaskProgress("e", BRANCH)})
     assert not seen.trees[str(tree)].uncommitted, "it would be committed again for ever"
     merged = feature.merge("t", BRANCH, git(repo, "rev-parse", BRANCH).strip(), "e", "merge t")
     assert merged.commit is not None

@@ -128,7 +128,7 @@ def test_a_long_torn_end_is_cut_off_by_a_short_frame(place: Place) -> None:
     place.file.write_bytes(b"one")
     place.copy()
     (only,) = editions(str(place.vault))
-    torn = frames.encode(frames.Frame(frames.Kind.BYTES, 0, "x", 3, bytes(5000)), frames.START)[:3000]
+    torn = frames.encode(frames.VaultFrame(frames.Kind.BYTES, 0, "x", 3, bytes(5000)), frames.START)[:3000]
     with open(only.path, "ab") as file:
         file.write(torn)
     place.file.write_bytes(b"one, two")

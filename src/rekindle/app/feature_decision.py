@@ -13,7 +13,7 @@ from rekindle.app.feature_strays import Answers, carry_out_answers, tell_answers
 from rekindle.core.feature.outlook import Outlook
 from rekindle.core.feature.plan import skip
 from rekindle.core.feature.plan_event import to_event
-from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER, Progress
+from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER, TaskProgress
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.orders import DRIVER
 from rekindle.core.journal.run import SKIPPED
@@ -76,7 +76,7 @@ async def carry_out(
     return order, warnings
 
 
-async def _skip(order: Order, known: dict[str, Progress], found: Outlook, tell: Tell) -> tuple[Order, list[str]]:
+async def _skip(order: Order, known: dict[str, TaskProgress], found: Outlook, tell: Tell) -> tuple[Order, list[str]]:
     done = [row.name for row in found.tasks if row.action == "done"]
     out = [*found.affected, *(name for name, one in known.items() if one.status == SKIPPED)]
     result = skip(order.plan, out, done)
@@ -103,11 +103,11 @@ def _decision(found: Found, chosen: Answer, instructions: str) -> dict[str, Any]
     return {**about, "tasks": tasks, **({"instructions": instructions} if instructions else {})}
 
 
-def _unfinished(known: dict[str, Progress]) -> list[str]:
+def _unfinished(known: dict[str, TaskProgress]) -> list[str]:
     return [name for name, one in known.items() if not one.merged and one.status != SKIPPED]
 
 
-def ensure_team(order: Order, known: dict[str, Progress], name: str) -> str:
+def ensure_team(order: Order, known: dict[str, TaskProgress], name: str) -> str:
     """The team file of a feature, reused or written anew; says which."""
     home = order.env.get("HOME")
     if not home:

@@ -21,7 +21,7 @@ from rekindle.core.feature.outlook import Outlook, outlook
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import from_event
 from rekindle.core.feature.plan_file import MODES, Mode
-from rekindle.core.feature.progress import Progress, progress
+from rekindle.core.feature.progress import TaskProgress, progress
 from rekindle.core.feature.records import named_branches, recorded_trees
 from rekindle.core.feature.stray_questions import listed
 from rekindle.core.feature.strays import Stray
@@ -73,7 +73,7 @@ class Found:
     analysis: Analysis
     git: GitFeature
     plan: Plan | None
-    progress: dict[str, Progress]
+    progress: dict[str, TaskProgress]
     outlook: Outlook
     elsewhere: str | None
     unapproved: str | None
@@ -130,7 +130,7 @@ def session_of(found: Found, task: str) -> str:
     return _session(found.repository_id, found.feature, task, found.progress[task])
 
 
-def _session(repository: str, feature: str, task: str, one: Progress) -> str:
+def _session(repository: str, feature: str, task: str, one: TaskProgress) -> str:
     return session_id(repository, feature, one.epoch, task, "work")
 
 

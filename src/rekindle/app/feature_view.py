@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.standing import is_merged
 from rekindle.core.journal.run import FAILED, PENDING, SKIPPED
@@ -68,7 +68,7 @@ def _seconds(sessions: list[Session], now: float) -> float:
     return round(until - min(one.created_at for one in sessions), 1)
 
 
-def _state(seen: Situation, name: str, known: Progress) -> str:
+def _state(seen: Situation, name: str, known: TaskProgress) -> str:
     if is_merged(name, known, seen.git):
         return "merged"
     if known.status in (SKIPPED, FAILED):

@@ -10,7 +10,7 @@ _CONFIG = re.compile(r"could not lock config file (.+?): File exists")
 
 
 @dataclass(frozen=True)
-class Holder:
+class PossibleHolder:
     """A living process that may have made a lock. `opens`: it has the file open; else it is a git at work here."""
 
     pid: int
@@ -36,7 +36,7 @@ class Lock:
     owner: str
     age: float
     identity: tuple[int, ...] = ()
-    holders: tuple[Holder, ...] = ()
+    holders: tuple[PossibleHolder, ...] = ()
     stays: bool = True
     provable: bool = True
 

@@ -37,7 +37,7 @@ _NAMED = {
 }
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ConfigEntry(msgspec.Struct, frozen=True):
     """One line of a configuration, as git lists them: later ones win. `value` is None for a key without one."""
 
     scope: str
@@ -72,13 +72,13 @@ class Key(msgspec.Struct, frozen=True):
     variable: str
 
 
-def parse(listed: bytes) -> list[Entry]:
+def parse(listed: bytes) -> list[ConfigEntry]:
     """What `git config --list --show-scope -z` says."""
     words = listed.decode("utf-8", "surrogateescape").split("\0")
     found = []
     for scope, told in zip(words[::2], words[1::2], strict=False):
         key, is_set, value = told.partition("\n")
-        found.append(Entry(scope, key, value if is_set else None))
+        found.append(ConfigEntry(scope, key, value if is_set else None))
     return found
 
 
@@ -89,7 +89,7 @@ def parts(key: str) -> Key:
     return Key(section.lower(), name if dot else None, variable.lower())
 
 
-def definitions(entries: Sequence[Entry]) -> list[Definition]:
+def definitions(entries: Sequence[ConfigEntry]) -> list[Definition]:
     """The filters and merge drivers that are not what the user's own configuration would make of them."""
     ours = [entry for entry in entries if entry.scope != _OURS]
     theirs = (parts(entry.key) for entry in ours if entry.is_foreign)
@@ -107,7 +107,7 @@ def definitions(entries: Sequence[Entry]) -> list[Definition]:
     return found
 
 
-def _values(entries: Iterable[Entry], kind: Kind, name: str) -> dict[str, str]:
+def _values(entries: Iterable[ConfigEntry], kind: Kind, name: str) -> dict[str, str]:
     """What is in force, by variable, in a fixed order."""
     last: dict[str, str] = {}
     for entry in entries:
@@ -122,7 +122,7 @@ def withheld(defined: Iterable[Definition], approved: Collection[str]) -> list[D
     return [one for one in defined if one.fingerprint not in approved]
 
 
-def safe_settings(entries: Sequence[Entry], without: Iterable[Definition]) -> list[Setting]:
+def safe_settings(entries: Sequence[ConfigEntry], without: Iterable[Definition]) -> list[Setting]:
     """Settings that come last and win: nothing of a repository's own is run, `without` what is not approved."""
     told: list[Setting] = []
     for one in without:
@@ -138,12 +138,12 @@ def safe_settings(entries: Sequence[Entry], without: Iterable[Definition]) -> li
     return told
 
 
-def _is_our_helper(entry: Entry) -> bool:
+def _is_our_helper(entry: ConfigEntry) -> bool:
     key = parts(entry.key)
     return entry.scope in _TRUSTED and (key.section, key.variable) == ("credential", "helper")
 
 
-def _instead(entries: Sequence[Entry]) -> Iterator[Setting]:
+def _instead(entries: Sequence[ConfigEntry]) -> Iterator[Setting]:
     """What a repository's own keys are replaced by: the user's own value, or one that does no harm."""
     trusted = {entry.key: entry.value or "" for entry in entries if entry.scope in _TRUSTED}
     for key in dict.fromkeys(entry.key for entry in entries if entry.is_foreign):

@@ -14,7 +14,7 @@ Verdict = Literal["same", "moved", "copy"]
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenFolder:
     """A git folder: where it is, and which folder of the file system that is."""
 
     path: str
@@ -28,14 +28,14 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Identity:
+class RepositoryIdentity:
     """What a repository says of itself: its id, and where it was when somebody last wrote that down."""
 
     id: str
-    seen: Seen
+    seen: SeenFolder
 
 
-def judge(kept: Identity, here: Seen, there: Identity | None) -> Verdict:
+def judge(kept: RepositoryIdentity, here: SeenFolder, there: RepositoryIdentity | None) -> Verdict:
     """`here` is the repository that says `kept` of itself, `there` what stands at the place that it names.
 
     `there` has that place's folder as it is now; None if nothing with an id is there.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from re import Match, Pattern
 from typing import Any
 
-from rekindle.core.secret_patterns import BARE_SECRET, RULES, Rule, is_secret_member
+from rekindle.core.secret_patterns import BARE_SECRET, RULES, SecretRule, is_secret_member
 from rekindle.core.secret_values import SecretForm, forms
 
 _ESCAPES = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f", '"': '"', "\\": "\\", "/": "/"}
@@ -93,7 +93,7 @@ class Masker:
                 text, lowered = masked, lowered if masked is text else _lowered(masked)
         return BARE_SECRET.sub(lambda _: self._mark("aws secret"), text)
 
-    def _apply(self, rule: Rule, text: str, searched: str) -> str:
+    def _apply(self, rule: SecretRule, text: str, searched: str) -> str:
         kept: list[str] = []
         done = 0
         at = searched.find(rule.needle)

@@ -13,7 +13,7 @@ from re import Pattern
 
 
 @dataclass(frozen=True)
-class Rule:
+class SecretRule:
     """The pattern begins with the needle; its group `secret` is replaced, its group `name` (if any) is the label."""
 
     label: str
@@ -28,17 +28,18 @@ _BEGIN = r"(?<!\\)(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
 _FIXED_END = r"(?![A-Za-z0-9_-]|\[masked:)"
 
 
-def _key(label: str, body: str, *needles: str) -> list[Rule]:
+def _key(label: str, body: str, *needles: str) -> list[SecretRule]:
     """A key that begins like no other word. `body` is what follows the needle."""
     end = "" if body.endswith("+") else _FIXED_END
     return [
-        Rule(label, needle, re.compile(f"{_BEGIN}(?P<secret>{re.escape(needle)}{body}){end}")) for needle in needles
+        SecretRule(label, needle, re.compile(f"{_BEGIN}(?P<secret>{re.escape(needle)}{body}){end}"))
+        for needle in needles
     ]
 
 
-def _rules(label: str, pattern: str, *needles: str, ignores_case: bool = False) -> list[Rule]:
+def _rules(label: str, pattern: str, *needles: str, ignores_case: bool = False) -> list[SecretRule]:
     flags = re.IGNORECASE if ignores_case else re.NOFLAG
-    return [Rule(label, needle, re.compile(pattern, flags), ignores_case) for needle in needles]
+    return [SecretRule(label, needle, re.compile(pattern, flags), ignores_case) for needle in needles]
 
 
 _KEYS = [
@@ -177,7 +178,7 @@ _FILES = [
     ),
 ]
 
-RULES: tuple[Rule, ...] = (*_PRIVATE, *_KEYS, *_AUTHORIZATION, *_URLS, *_FILES, *_ASSIGNMENTS)
+RULES: tuple[SecretRule, ...] = (*_PRIVATE, *_KEYS, *_AUTHORIZATION, *_URLS, *_FILES, *_ASSIGNMENTS)
 #: An AWS secret has no telling beginning: 40 characters without a word in them. Paths, hashes and names have words, or
 #: only one case.
 BARE_SECRET = re.compile(

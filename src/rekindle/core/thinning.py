@@ -16,14 +16,14 @@ WEEK = 7 * DAY
 MONTH = 30 * DAY
 
 
-class Kept(msgspec.Struct, frozen=True):
+class SnapshotAge(msgspec.Struct, frozen=True):
     """A snapshot: when it was taken (whole seconds), and whether it stays whatever its age."""
 
     at: int
     pinned: bool = False
 
 
-def to_drop(snapshots: Sequence[Kept], now: float) -> list[int]:
+def to_drop(snapshots: Sequence[SnapshotAge], now: float) -> list[int]:
     """The positions of those that go; `snapshots` are oldest first. The first, the last and the pinned ones stay.
 
     One goes if a later one is of the same hour, day or week, whichever its age asks for.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rekindle.core.feature.evidence import GitEvidence
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.strays import Stray
 
 
@@ -70,7 +70,7 @@ class FeatureGit(Protocol):
         """The feature's branch."""
         ...
 
-    def observe(self, tasks: Mapping[str, Progress], recorded: Mapping[str, str] | None = None) -> GitEvidence:
+    def observe(self, tasks: Mapping[str, TaskProgress], recorded: Mapping[str, str] | None = None) -> GitEvidence:
         """Git's word now on the feature and its tasks, as the journal knows them; `recorded` are worktrees by branch.
 
         It is called before anything is changed: where a task's worktree is depends on all of them.
@@ -148,11 +148,11 @@ class FeatureGit(Protocol):
         """Keep commits that are not on their task's branch by private refs."""
         ...
 
-    def take_strays(self, task: str, tasks: Mapping[str, Progress], session: str = "") -> tuple[Stray, ...]:
+    def take_strays(self, task: str, tasks: Mapping[str, TaskProgress], session: str = "") -> tuple[Stray, ...]:
         """Put the strays of a task that nobody has decided about on its branch; returns them. A conflict is raised."""
         ...
 
-    def leave_strays(self, task: str, tasks: Mapping[str, Progress], session: str = "") -> tuple[Stray, ...]:
+    def leave_strays(self, task: str, tasks: Mapping[str, TaskProgress], session: str = "") -> tuple[Stray, ...]:
         """Keep the strays of a task that nobody has decided about by private refs, and go back to its branch."""
         ...
 

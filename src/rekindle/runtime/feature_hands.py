@@ -108,10 +108,10 @@ class Hands:
             case e.Notice():
                 await self.warn(effect.message, f"task {effect.task}", f"notice-{effect.task}")
                 self.memory.noticed.add(effect.task)
-            case e.Say() | e.Revive() if (other := rival(now, effect)) is not None:
+            case e.Assign() | e.Revive() if (other := rival(now, effect)) is not None:
                 self.rivals.add(other.id)
                 await self._block(e.Block(effect.task, refusal(self.order.feature, effect.task, other.id)), now)
-            case e.Say():
+            case e.Assign():
                 await self._say(effect, now)
             case e.Revive():
                 await self._begun(effect.task, now)
@@ -170,7 +170,7 @@ class Hands:
                 self.memory.waves[effect.wave, effect.tip] = found
             case e.MarkWave():
                 await self._mark(effect.wave)
-            case e.Wait():
+            case e.WaitUntil():
                 await asyncio.sleep(max(0.0, min(effect.until - self._clock(), 30.0)))
             case e.Finish():
                 await self._finish(effect)
@@ -226,7 +226,7 @@ class Hands:
         start: Data = {"taskId": task, "summary": planned.summary, "agent": planned.agent}
         await self._tell(ev.TASK_STARTED, {**start, "files": list(planned.files)}, f"started-{task}")
 
-    async def _say(self, effect: e.Say, now: Situation) -> None:
+    async def _say(self, effect: e.Assign, now: Situation) -> None:
         engine = self.tools.supervisor.engine
         if effect.role == "work":
             await self._begun(effect.task, now)
@@ -259,7 +259,7 @@ class Hands:
             facts.append(f.ResumeAsked(at=engine.clock(), by=signed(self.order.feature)))
         await self._record(effect.session, *facts)
 
-    async def _place_of(self, effect: e.Say, now: Situation) -> str:
+    async def _place_of(self, effect: e.Assign, now: Situation) -> str:
         """Where an agent works: in its task's worktree, in a copy of what it reviews, or where merges are made."""
         git = self.tools.git
         match effect.role:

@@ -113,7 +113,7 @@ class FeatureRunner:
                     await self._hands.do(effect, now)
                     return End(effect.reason, effect.message)
                 self._busy[effect.task] = asyncio.ensure_future(self._do(effect, now))
-                if isinstance(effect, e.RunChecks | e.CheckWave | e.Wait):
+                if isinstance(effect, e.RunChecks | e.CheckWave | e.WaitUntil):
                     self._patient.add(effect.task)
             try:
                 await asyncio.wait_for(self._changed.wait(), _LOOK_AGAIN)

@@ -11,7 +11,7 @@ from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.adapters.git import repository
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import work_branch
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 
 FEATURE = "shop"
 
@@ -56,7 +56,7 @@ class Repo:
         return feature.merge(task, branch, self.git("rev-parse", branch), "e1", f"Merge {task}").commit
 
     def seen(self, feature: GitFeature, *tasks: str) -> GitEvidence:
-        return feature.observe({task: Progress("e", work_branch(FEATURE, task)) for task in tasks})
+        return feature.observe({task: TaskProgress("e", work_branch(FEATURE, task)) for task in tasks})
 
     def checkout(self) -> tuple[str, str, str, str]:
         """Everything of the user's that must stay as it is."""

@@ -16,7 +16,7 @@ from rekindle.adapters.feature_git.place import Move
 from rekindle.adapters.git import repository
 from rekindle.adapters.snapshots import taking
 from rekindle.core.feature.naming import done_ref, work_branch
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
 from tests.unit.feature.repositories import FEATURE, Repo, make, merges
 
@@ -232,7 +232,7 @@ def test_a_bare_repository_can_have_features(repo: Repo, tmp_path: Path) -> None
     feature.prepare("a", "work/shop/a", "s")
     Path(feature.tree_of("a", "work/shop/a"), "a.txt").write_text("x")
     feature.commit("a", "work/shop/a", "work")
-    tip = feature.observe({"a": Progress("e", "work/shop/a")}).branches["work/shop/a"].tip
+    tip = feature.observe({"a": TaskProgress("e", "work/shop/a")}).branches["work/shop/a"].tip
     assert feature.merge("a", "work/shop/a", tip, "e1", "Merge a").commit
     assert feature.clear("a", "work/shop/a").deleted_branch
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.records import choose_branch, recorded_trees
 from rekindle.core.git_names import is_branch_name
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.fold import fold
-from rekindle.core.reconcile.homes import Folder, Linked, Record, homes
+from rekindle.core.reconcile.homes import Folder, Linked, RecordedHome, homes
 from rekindle.ports.errors import FeatureBlocked
 from tests.journals import line
 from tests.unit.feature.repositories import FEATURE, Repo, make
@@ -37,14 +37,14 @@ def unlike(trees: list[Linked]) -> list[Linked]:
 @given(
     st.dictionaries(st.sampled_from("1234"), _branches, min_size=1),
     st.lists(_linked, max_size=5).map(unlike),
-    st.dictionaries(_branches, st.builds(Record, _paths)),
+    st.dictionaries(_branches, st.builds(RecordedHome, _paths)),
     st.sets(_branches),
 )
 def test_no_two_tasks_share_a_worktree_and_none_is_used_with_anothers_branch_unasked(
-    tasks: dict[str, str], linked: list[Linked], records: dict[str, Record], existing: set[str]
+    tasks: dict[str, str], linked: list[Linked], records: dict[str, RecordedHome], existing: set[str]
 ) -> None:
     tasks = {name: branch for name, branch in tasks.items() if list(tasks.values()).count(branch) == 1}
-    records = {branch: Record(one.path, one.path.startswith("/t/")) for branch, one in records.items()}
+    records = {branch: RecordedHome(one.path, one.path.startswith("/t/")) for branch, one in records.items()}
     existing |= {tree.branch for tree in linked if tree.branch is not None}
     found = homes(tasks, linked, records, existing, FOLDER)
     assert found.keys() == tasks.keys()
@@ -69,9 +69,9 @@ def test_a_worktree_that_belongs_to_one_task_is_not_given_to_another_whose_branc
 
 def test_what_git_remembers_of_a_lost_worktree_comes_before_what_the_journal_says() -> None:
     gone = [Linked("/t/x", "w/a", exists=False)]
-    assert homes({"1": "w/a"}, gone, {"w/a": Record("/t/y")}, {"w/a"}, FOLDER) == {"1": "/t/x"}
-    assert homes({"1": "w/a"}, [], {"w/a": Record("/t/y")}, {"w/a"}, FOLDER) == {"1": "/t/y"}
-    assert homes({"1": "w/a"}, [], {"w/a": Record("/u/y", fit=False)}, {"w/a"}, FOLDER) == {"1": "/t/a"}
+    assert homes({"1": "w/a"}, gone, {"w/a": RecordedHome("/t/y")}, {"w/a"}, FOLDER) == {"1": "/t/x"}
+    assert homes({"1": "w/a"}, [], {"w/a": RecordedHome("/t/y")}, {"w/a"}, FOLDER) == {"1": "/t/y"}
+    assert homes({"1": "w/a"}, [], {"w/a": RecordedHome("/u/y", fit=False)}, {"w/a"}, FOLDER) == {"1": "/t/a"}
     assert homes({"1": "w/a", "2": "v/a"}, [], {}, set(), FOLDER) == {"1": "/t/a", "2": "/t/~v/a"}
 
 
@@ -131,7 +131,7 @@ def test_a_foreign_worktree_is_worked_in_committed_in_and_cleared_away(tmp_path:
     feature = repo.begun()
     tree = repo.root / ".worktrees" / FEATURE / "api service"
     repo.git("worktree", "add", "-q", "-b", "feat/api", str(tree), "feature/shop")
-    seen = feature.observe({"2": Progress("e", "feat/api")})
+    seen = feature.observe({"2": TaskProgress("e", "feat/api")})
     assert seen.homes == {"2": str(tree)} and seen.trees[str(tree)].branch == "feat/api"
     assert not feature.prepare("2", "feat/api", "s").made_tree
     (tree / "api.txt").write_text("x")
@@ -148,11 +148,11 @@ def test_a_lost_foreign_worktree_is_made_again_where_it_was(tmp_path: Path) -> N
     tree = repo.root / ".worktrees" / "flat"
     repo.git("worktree", "add", "-q", "-b", "feat/api", str(tree), "feature/shop")
     shutil.rmtree(tree)
-    feature.observe({"2": Progress("e", "feat/api")})
+    feature.observe({"2": TaskProgress("e", "feat/api")})
     assert feature.prepare("2", "feat/api", "s").path == str(tree), "git still remembers it"
     shutil.rmtree(tree)
     repo.git("worktree", "prune")
-    feature.observe({"2": Progress("e", "feat/api")}, {"feat/api": ".worktrees/flat"})
+    feature.observe({"2": TaskProgress("e", "feat/api")}, {"feat/api": ".worktrees/flat"})
     assert feature.prepare("2", "feat/api", "s").path == str(tree), "the journal remembers it"
 
 
@@ -162,7 +162,7 @@ def test_starting_over_takes_a_foreign_worktree_away_and_keeps_what_was_in_it(tm
     tree = repo.root / ".worktrees" / FEATURE / "other"
     repo.git("worktree", "add", "-q", "-b", "feat/api", str(tree), "feature/shop")
     (tree / "half.txt").write_text("half")
-    feature.observe({"2": Progress("e", "feat/api")})
+    feature.observe({"2": TaskProgress("e", "feat/api")})
     kept = feature.start_over({"2": "feat/api"}, "e2", whole=False).kept
     assert repo.git("show", f"{kept['feat/api']}:half.txt") == "half"
     assert not tree.exists()
@@ -184,7 +184,7 @@ def test_the_users_checkout_is_never_a_tasks_worktree(tmp_path: Path) -> None:
     repo = make(tmp_path / "repo")
     feature = repo.begun()
     repo.git("switch", "-q", "-c", "feat/api")
-    seen = feature.observe({"2": Progress("e", "feat/api")}, {"feat/api": str(repo.root)})
+    seen = feature.observe({"2": TaskProgress("e", "feat/api")}, {"feat/api": str(repo.root)})
     assert seen.homes["2"] != str(repo.root) and str(repo.root) not in seen.trees
     assert "is checked out in" in seen.blocked["2"]
     with pytest.raises(FeatureBlocked, match="is checked out in"):
@@ -199,7 +199,7 @@ def test_a_copy_makes_worktrees_of_its_own_and_leaves_those_of_the_original_alon
     shutil.copytree(repo.root, tmp_path / "copy", symlinks=True)
     copy = Repo(tmp_path / "copy")
     feature = copy.feature()
-    seen = feature.observe({"2": Progress("e", "feat/api")}, {"feat/api": str(outside)})
+    seen = feature.observe({"2": TaskProgress("e", "feat/api")}, {"feat/api": str(outside)})
     assert seen.blocked == {} and seen.trees == {}
     made = feature.prepare("2", "feat/api", "s")
     assert made.path == str(copy.root / ".worktrees" / FEATURE / "api")

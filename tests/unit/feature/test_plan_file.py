@@ -70,12 +70,12 @@ def test_numbered_tasks_make_waves() -> None:
 def test_a_plan_survives_the_journal() -> None:
     plan = parse(PLAN, "plan.toml").plan
     written = to_event(plan)
-    read = run.Plan(written["tasks"], written["waves"], written["dependencies"])
+    read = run.RecordedPlan(written["tasks"], written["waves"], written["dependencies"])
     assert from_event(read) == plan
 
 
 def test_a_plan_of_others_is_read_with_what_it_leaves_out() -> None:
-    raw = run.Plan([{"id": 1, "summary": "Schema"}, {"id": "2"}, 7], [], [{"task_id": "2", "blocked_by": 1}])
+    raw = run.RecordedPlan([{"id": 1, "summary": "Schema"}, {"id": "2"}, 7], [], [{"task_id": "2", "blocked_by": 1}])
     plan = from_event(raw)
     assert plan.waves == (("1",), ("2",))
     assert plan.needs == {"2": ("1",)}

@@ -14,7 +14,7 @@ from tests.fakes.feature_world import World
 def test_only_a_live_agent_of_the_same_task_and_role_with_a_foreign_id_is_a_rival() -> None:
     world = World(Plan((Task("a"), Task("b")), (("a", "b"),)))
     own = world.situation().session_of("a", "work")
-    say = e.Say("a", own, "work", "", "round/1", "do it", 1)
+    say = e.Assign("a", own, "work", "", "round/1", "do it", 1)
     live = Session("f" * 10, "scripted", "/", 0.0, title="work: A", task="a", attempts=[Attempt(1, "new", "up")])
 
     def found(*sessions: Session) -> Session | None:

@@ -10,14 +10,14 @@ import pytest
 
 from rekindle.adapters.feature_git.git_feature import GitFeature
 from rekindle.core.feature.naming import work_branch
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.strays import Stray
 from rekindle.ports.errors import FeatureBlocked
 from tests.unit.feature.repositories import FEATURE, Repo, make
 
 BRANCH = work_branch(FEATURE, "t")
 BRANCHES = {"t": BRANCH}
-TASKS = {"t": Progress("e", BRANCH)}
+TASKS = {"t": TaskProgress("e", BRANCH)}
 #: `c NAME` writes a file of that name and commits it; `add FILE TEXT` adds a line to a file and commits that.
 WORDS = """
 set -e
@@ -282,7 +282,7 @@ def test_tasks_that_share_a_worktree_have_each_its_own_strays(tmp_path: Path) ->
     feature = repo.feature(shared=True)
     feature.make_feature("")
     both = {name: work_branch(FEATURE, name) for name in ("t", "u")}
-    tasks = {name: Progress("e", branch) for name, branch in both.items()}
+    tasks = {name: TaskProgress("e", branch) for name, branch in both.items()}
     tree = Path(feature.tree_of("t", BRANCH))
     feature.prepare("t", both["t"], "s")
     repo.git("commit", "-q", "--allow-empty", "-m", "one", cwd=tree)

@@ -32,7 +32,7 @@ from rekindle.adapters.git.linked_worktrees import registered
 from rekindle.adapters.git.repository import Repository
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.records import choose_branch
 from rekindle.core.feature.strays import Stray, unanswered
 from rekindle.core.git_locks import Lock
@@ -102,7 +102,7 @@ class GitFeature:
         return self.place.branch
 
     @_again
-    def observe(self, tasks: Mapping[str, Progress], recorded: Mapping[str, str] | None = None) -> GitEvidence:
+    def observe(self, tasks: Mapping[str, TaskProgress], recorded: Mapping[str, str] | None = None) -> GitEvidence:
         self._tasks = {name: one.branch for name, one in tasks.items()}
         self._recorded = dict(recorded or {})
         return observing.observe(self.place, tasks, self._recorded)
@@ -200,7 +200,7 @@ class GitFeature:
         with self._turn:
             strays.keep(self.place, task, found, self.tree_of(task, branch))
 
-    def take_strays(self, task: str, tasks: Mapping[str, Progress], session: str = "") -> tuple[Stray, ...]:
+    def take_strays(self, task: str, tasks: Mapping[str, TaskProgress], session: str = "") -> tuple[Stray, ...]:
         with self._turn:
             path = self._commit_elsewhere(task, tasks, on_its_branch=True)
             task_worktrees.prepare(self.place, task, tasks[task].branch, path, session)
@@ -208,7 +208,7 @@ class GitFeature:
             taking.take(self.place, task, tasks[task].branch, path, found)
             return found
 
-    def leave_strays(self, task: str, tasks: Mapping[str, Progress], session: str = "") -> tuple[Stray, ...]:
+    def leave_strays(self, task: str, tasks: Mapping[str, TaskProgress], session: str = "") -> tuple[Stray, ...]:
         with self._turn:
             path = self._commit_elsewhere(task, tasks, on_its_branch=False)
             found = self._strays(task, tasks)
@@ -216,10 +216,10 @@ class GitFeature:
             task_worktrees.prepare(self.place, task, tasks[task].branch, path, session)
             return found
 
-    def _strays(self, task: str, tasks: Mapping[str, Progress]) -> tuple[Stray, ...]:
+    def _strays(self, task: str, tasks: Mapping[str, TaskProgress]) -> tuple[Stray, ...]:
         return unanswered(self.observe(tasks, self._recorded).strays.get(task, ()), tasks[task].answered)
 
-    def _commit_elsewhere(self, task: str, tasks: Mapping[str, Progress], *, on_its_branch: bool) -> str:
+    def _commit_elsewhere(self, task: str, tasks: Mapping[str, TaskProgress], *, on_its_branch: bool) -> str:
         """Commit what a worktree with something else checked out has; returns where that worktree is."""
         path = self.tree_of(task, tasks[task].branch)
         if any(one.kind == "uncommitted" for one in self._strays(task, tasks)):
@@ -240,7 +240,7 @@ class GitFeature:
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
         with self._turn:
             homes = {task: self.tree_of(task, branch) for task, branch in branches.items()}
-            tasks = {name: Progress(epoch, branch) for name, branch in {**self._tasks, **branches}.items()}
+            tasks = {name: TaskProgress(epoch, branch) for name, branch in {**self._tasks, **branches}.items()}
             seen = self.observe(tasks, self._recorded)
             aside = [strays.put_aside(self.place, task, epoch, seen.strays.get(task, ())) for task in branches]
             for task, branch in branches.items():

@@ -69,7 +69,7 @@ def _shared(place: FeaturePlace, tasks: Mapping[str, str], linked: Sequence[home
     return {task: held.get(branch, _plain(place, branch)) for task, branch in tasks.items()}
 
 
-def _record(place: FeaturePlace, path: str, known: Sequence[Registered]) -> homes.Record:
+def _record(place: FeaturePlace, path: str, known: Sequence[Registered]) -> homes.RecordedHome:
     """A path of the journal's. Fit is one in the folder of worktrees, by no link, that no other worktree is around."""
     top = _top(place)
     real = os.path.realpath(os.path.join(place.root, path))
@@ -80,7 +80,7 @@ def _record(place: FeaturePlace, path: str, known: Sequence[Registered]) -> home
         and not is_below(os.path.join(top, os.path.basename(place.trees)), real)
         and not any(is_below(real, tree) and real != tree for tree in around)
     )
-    return homes.Record(real, fit)
+    return homes.RecordedHome(real, fit)
 
 
 def obstacle(place: FeaturePlace, path: str, branch: str, known: Sequence[Registered]) -> FeatureBlocked | None:

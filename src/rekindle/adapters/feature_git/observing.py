@@ -14,7 +14,7 @@ from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.linked_worktrees import UNFINISHED, Registered, registered
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence, WorkBranch, WorkTree
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 
 #: So many commits of a branch an agent that takes it over is told of.
 _SUBJECTS = 12
@@ -33,7 +33,7 @@ def existing(git: Git, branches: Collection[str]) -> dict[str, str]:
     return {name: commit for name, commit in found.items() if name in set(branches)}
 
 
-def observe(place: FeaturePlace, tasks: Mapping[str, Progress], recorded: Mapping[str, str]) -> GitEvidence:
+def observe(place: FeaturePlace, tasks: Mapping[str, TaskProgress], recorded: Mapping[str, str]) -> GitEvidence:
     """Git's word on the feature and on its tasks, as the journal knows them; `recorded` are worktrees by branch."""
     git = place.git
     word = naming.branch_word(place.feature)
@@ -118,7 +118,7 @@ def _work(git: Git, start: str | None, end: str) -> tuple[int, tuple[str, ...]]:
     return len(lines), tuple(lines[:_SUBJECTS])
 
 
-def _passed(place: FeaturePlace, tasks: Mapping[str, Progress], there: Collection[str]) -> dict[str, str]:
+def _passed(place: FeaturePlace, tasks: Mapping[str, TaskProgress], there: Collection[str]) -> dict[str, str]:
     """The commits that had passed of tasks whose branches are gone, as far as git has them."""
     wanted = {
         task: one.qa.commit
@@ -132,7 +132,7 @@ def _passed(place: FeaturePlace, tasks: Mapping[str, Progress], there: Collectio
     }
 
 
-def _copies(ours: list[Registered], tasks: Mapping[str, Progress]) -> Iterator[tuple[str, str]]:
+def _copies(ours: list[Registered], tasks: Mapping[str, TaskProgress]) -> Iterator[tuple[str, str]]:
     """The commits that reviewers have before them."""
     heads = {os.path.basename(tree.path): tree.head for tree in ours if not is_unfinished(tree)}
     for task in tasks:

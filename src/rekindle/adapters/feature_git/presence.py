@@ -9,7 +9,7 @@ from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.snapshots.changes import differing
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import Done
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 
 TASK, EPOCH = "Rekindle-Task", "Rekindle-Epoch"
 _MOST_COMMITS = 2000
@@ -36,7 +36,7 @@ def _parsed(place: FeaturePlace, told: bytes) -> list[tuple[str, tuple[str, str]
 
 def done(
     place: FeaturePlace,
-    tasks: Mapping[str, Progress],
+    tasks: Mapping[str, TaskProgress],
     refs: Mapping[str, str],
     there: Mapping[str, tuple[str, str]],
     tip: str | None,

@@ -7,12 +7,12 @@ import re
 
 from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.git import repository
-from rekindle.core.feature.strays import Entry, Stash
+from rekindle.core.feature.strays import ReflogEntry, Stash
 
 _LINE = re.compile(rb"(?P<old>[0-9a-f]+) (?P<new>[0-9a-f]+) .*?(?P<at>\d+) [+-]\d{4}(?:\t(?P<action>.*))?\Z", re.DOTALL)
 
 
-def of_tree(place: FeaturePlace, tree: str, branch: str) -> list[Entry]:
+def of_tree(place: FeaturePlace, tree: str, branch: str) -> list[ReflogEntry]:
     """All that happened in a worktree, oldest first.
 
     A worktree that was made again has forgotten what the branch still knows: that comes first.
@@ -26,7 +26,7 @@ def of_tree(place: FeaturePlace, tree: str, branch: str) -> list[Entry]:
     return [*earlier, *here]
 
 
-def of_branch(place: FeaturePlace, branch: str) -> list[Entry]:
+def of_branch(place: FeaturePlace, branch: str) -> list[ReflogEntry]:
     """All that happened to a branch, oldest first."""
     return _read(os.path.join(place.common, "logs", "refs", "heads", branch))
 
@@ -45,7 +45,7 @@ def stashes(place: FeaturePlace) -> list[Stash]:
     ]
 
 
-def _read(path: str) -> list[Entry]:
+def _read(path: str) -> list[ReflogEntry]:
     try:
         with open(path, "rb") as file:
             lines = file.read().split(b"\n")
@@ -53,7 +53,7 @@ def _read(path: str) -> list[Entry]:
         return []
     found = (_LINE.match(line) for line in lines)
     return [
-        Entry(
+        ReflogEntry(
             line["old"].decode(),
             line["new"].decode(),
             (line["action"] or b"").decode("utf-8", "replace"),
@@ -64,7 +64,7 @@ def _read(path: str) -> list[Entry]:
     ]
 
 
-def _listed(place: FeaturePlace, tree: str) -> list[Entry]:
+def _listed(place: FeaturePlace, tree: str) -> list[ReflogEntry]:
     """The same where refs are kept in tables: git does not tell where each line began, only the one before does."""
     done = place.at(tree).run("log", "-g", "--no-show-signature", "--format=%H%x00%gs%x1e", "HEAD", "--")
     if done.returncode != 0:
@@ -72,4 +72,4 @@ def _listed(place: FeaturePlace, tree: str) -> list[Entry]:
     told = done.stdout.decode("utf-8", "replace").split("\x1e")
     entries = [entry.strip("\n").split("\0") for entry in told if "\0" in entry][::-1]
     befores = ["0" * 40, *(entry[0] for entry in entries)]
-    return [Entry(before, new, action) for before, (new, action) in zip(befores, entries, strict=False)]
+    return [ReflogEntry(before, new, action) for before, (new, action) in zip(befores, entries, strict=False)]

@@ -255,7 +255,7 @@ def clear(place: FeaturePlace, task: str, branch: str, path: str) -> Cleared:
             dirty = is_dirty(place.at(tree.path))
             kept += [f"its checks left files in its worktree that are not part of the work; they are kept as {left}"]
         verdict = worktrees.reconcile(
-            worktrees.Worktree(tree.path, "merged", True, merged, dirty, tree.locked is not None)
+            worktrees.WorktreeSides(tree.path, "merged", True, merged, dirty, tree.locked is not None)
         )
         if not ours:
             kept.append(f"{branch} is checked out in {tree.path}: it is kept")
@@ -274,7 +274,7 @@ def clear(place: FeaturePlace, task: str, branch: str, path: str) -> Cleared:
         tree = None
     deleted = None
     if tip is not None:
-        found = branches.reconcile(branches.Branch(branch, "merged", True, 1, merged, held=tree is not None))
+        found = branches.reconcile(branches.BranchSides(branch, "merged", True, 1, merged, held=tree is not None))
         if found.action == "delete":
             place.drop_ref(f"refs/heads/{branch}", tip)
             place.forget_settings(branch)

@@ -17,7 +17,7 @@ import msgspec
 from rekindle import files
 from rekindle.adapters.git import approvals, pointers
 from rekindle.adapters.git import process as git_process
-from rekindle.core.git_trust import Definition, Entry, Setting, definitions, parse, safe_settings, withheld
+from rekindle.core.git_trust import ConfigEntry, Definition, Setting, definitions, parse, safe_settings, withheld
 from rekindle.ports.errors import GitFailed
 
 #: Section names stand right behind their bracket, keys are written out; neither can be hidden by quotes.
@@ -47,7 +47,7 @@ class Policy(msgspec.Struct, frozen=True):
 class _Listed(msgspec.Struct, frozen=True):
     at: float
     stamps: tuple[tuple[int, ...], ...]
-    entries: list[Entry]
+    entries: list[ConfigEntry]
     common: str | None
 
 

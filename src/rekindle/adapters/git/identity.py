@@ -12,7 +12,7 @@ import msgspec
 from rekindle import files
 from rekindle.adapters.git import pointers
 from rekindle.adapters.journal_file import ledger
-from rekindle.core.identity import Identity, Seen, carried, judge
+from rekindle.core.identity import RepositoryIdentity, SeenFolder, carried, judge
 from rekindle.ports.errors import ForeignRepository
 from rekindle.ports.identity import KnownRepository
 from rekindle.ports.workspace import Checkout
@@ -136,21 +136,21 @@ def _root(common: str, repo: Checkout) -> str:
     return common if below == os.curdir else common.removesuffix(os.sep + below)
 
 
-def _seen(common: str) -> Seen:
+def _seen(common: str) -> SeenFolder:
     at = os.stat(common)
-    return Seen(os.path.realpath(common), at.st_dev, at.st_ino)
+    return SeenFolder(os.path.realpath(common), at.st_dev, at.st_ino)
 
 
-def _at(common: str) -> Identity | None:
+def _at(common: str) -> RepositoryIdentity | None:
     """The repository at a place, with the folder that is there now."""
     kept = _read(common)
     try:
-        return Identity(kept.id, _seen(common)) if kept is not None else None
+        return RepositoryIdentity(kept.id, _seen(common)) if kept is not None else None
     except OSError:
         return None
 
 
-def _read(common: str) -> Identity | None:
+def _read(common: str) -> RepositoryIdentity | None:
     path = os.path.join(common, _FILE)
     if os.path.islink(os.path.dirname(path)):
         return None
@@ -161,7 +161,9 @@ def _read(common: str) -> Identity | None:
         return None
     good = kept.id.isascii() and kept.id.isalnum() and 16 <= len(kept.id) <= 64
     seen = os.fsdecode(unquote_to_bytes(kept.path))
-    return Identity(kept.id, Seen(seen, kept.device, kept.inode)) if good and os.path.isabs(seen) else None
+    return (
+        RepositoryIdentity(kept.id, SeenFolder(seen, kept.device, kept.inode)) if good and os.path.isabs(seen) else None
+    )
 
 
 def _write(common: str, id_: str) -> str:

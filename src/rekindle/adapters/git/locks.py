@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 
-from rekindle.core.git_locks import Holder, Lock
+from rekindle.core.git_locks import Lock, PossibleHolder
 from rekindle.files import is_below
 from rekindle.keeper.processes import ProcessId, all_pids, is_running, look
 
@@ -55,7 +55,7 @@ def remove(lock: Lock) -> bool:
         return True
 
 
-def _lives(one: Holder) -> bool:
+def _lives(one: PossibleHolder) -> bool:
     return is_running(ProcessId(one.pid, one.start))
 
 
@@ -67,7 +67,7 @@ def _identity(path: str) -> tuple[int, ...] | None:
     return (found.st_ino, found.st_mtime_ns, found.st_size)
 
 
-def _lock(path: str, identity: tuple[int, ...], holders: tuple[Holder, ...], *, stays: bool) -> Lock | None:
+def _lock(path: str, identity: tuple[int, ...], holders: tuple[PossibleHolder, ...], *, stays: bool) -> Lock | None:
     try:
         found = os.lstat(path)
     except OSError:
@@ -80,7 +80,7 @@ def _lock(path: str, identity: tuple[int, ...], holders: tuple[Holder, ...], *, 
     return Lock(path, owner, time.time() - found.st_mtime, identity, holders, stays, provable)
 
 
-def _suspects(path: str, folders: Collection[str]) -> Iterator[Holder]:
+def _suspects(path: str, folders: Collection[str]) -> Iterator[PossibleHolder]:
     """Every process that may have made a lock: those that have it open, and every git that works in the repository.
 
     So does one of another user, as far as anybody can tell.
@@ -94,7 +94,7 @@ def _suspects(path: str, folders: Collection[str]) -> Iterator[Holder]:
             continue
         opens = real in _opened(pid)
         if opens or (process.comm.startswith("git") and _is_at(pid, folders)):
-            yield Holder(pid, process.id.start, process.comm, opens)
+            yield PossibleHolder(pid, process.id.start, process.comm, opens)
 
 
 def _opened(pid: int) -> set[str]:

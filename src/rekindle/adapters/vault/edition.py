@@ -11,7 +11,7 @@ import msgspec
 
 from rekindle import files
 from rekindle.core.vault import frames
-from rekindle.core.vault.frames import Frame, Kind
+from rekindle.core.vault.frames import Kind, VaultFrame
 
 EDGE = 4096
 
@@ -96,7 +96,7 @@ class Edition:
     def begin(cls, path: str, about: About, system: EditionCalls) -> Edition:
         """Make the file. It is in its folder's listing, for good, before anything is put into it."""
         payload = msgspec.json.encode(about)
-        frame = frames.encode(Frame(Kind.ABOUT, about.attempt, about.source, 0, payload), frames.START)
+        frame = frames.encode(VaultFrame(Kind.ABOUT, about.attempt, about.source, 0, payload), frames.START)
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             _write(system, fd, frame, 0)
@@ -142,7 +142,7 @@ class Edition:
             os.close(fd)
 
     def _append(self, fd: int, block: bytes) -> None:
-        frame = Frame(Kind.BYTES, self.about.attempt, self.about.source, self.size, block)
+        frame = VaultFrame(Kind.BYTES, self.about.attempt, self.about.source, self.size, block)
         data = frames.encode(frame, self._digest)
         self._is_synced = False
         try:

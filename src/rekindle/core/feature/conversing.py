@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rekindle.core.feature import effects as e
-from rekindle.core.feature.evidence import Talk
+from rekindle.core.feature.evidence import TalkState
 from rekindle.core.feature.situation import Situation
 
 #: So often an agent is brought back in one run of the feature, and so often a failed turn is tried again.
@@ -12,7 +12,9 @@ TRIES = 2
 STOPPED_HINT = "bring that back with `rekindle resume`, then resume the feature"
 
 
-def converse(now: Situation, name: str, with_: Talk, say: e.Say, *, may_start: bool) -> e.Effect | e.Waiting | None:
+def converse(
+    now: Situation, name: str, with_: TalkState, say: e.Assign, *, may_start: bool
+) -> e.Effect | e.Waiting | None:
     """What a conversation needs; None when it has come to its end and the agent's process is gone."""
     match with_.phase:
         case "absent" | "unsaid":
@@ -27,7 +29,7 @@ def converse(now: Situation, name: str, with_: Talk, say: e.Say, *, may_start: b
             if with_.tries >= TRIES:
                 return e.Fail(name, with_.message or "its agent's turns failed", with_.tries + 1)
             if with_.retry_at is not None and with_.retry_at > now.now:
-                return e.Wait(name, with_.retry_at)
+                return e.WaitUntil(name, with_.retry_at)
             return say
         case "stopped":
             return e.Block(name, f"somebody stopped its session {with_.session}: {STOPPED_HINT}")
@@ -35,7 +37,7 @@ def converse(now: Situation, name: str, with_: Talk, say: e.Say, *, may_start: b
             return e.Rest(name, with_.session) if with_.up else None
 
 
-def wait(now: Situation, name: str, with_: Talk) -> e.Effect | e.Waiting:
+def wait(now: Situation, name: str, with_: TalkState) -> e.Effect | e.Waiting:
     """Wait for an agent; what it asks a person is told once."""
     if with_.phase == "asking" and (with_.session, with_.question) not in now.memory.asked:
         return e.Report(name, with_.session, with_.question)

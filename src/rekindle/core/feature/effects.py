@@ -54,7 +54,7 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Say:
+class Assign:
     """Have an agent work: begin its session where there is none, and put the prompt to it (once, by its id)."""
 
     task: str
@@ -211,7 +211,7 @@ class MarkWave:
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitUntil:
     """Look again at this wall-clock time."""
 
     task: str
@@ -232,7 +232,7 @@ Effect = (
     | Prepare
     | Restore
     | Notice
-    | Say
+    | Assign
     | Revive
     | Rest
     | Commit
@@ -249,6 +249,6 @@ Effect = (
     | Report
     | CheckWave
     | MarkWave
-    | Wait
+    | WaitUntil
     | Finish
 )

@@ -90,7 +90,7 @@ class GitEvidence(msgspec.Struct, frozen=True):
     fallen: dict[str, str] = {}
 
 
-class Talk(msgspec.Struct, frozen=True):
+class TalkState(msgspec.Struct, frozen=True):
     """A session as far as one prompt of it is concerned. `up`: its agent has a process. `question`: what it asks."""
 
     session: str

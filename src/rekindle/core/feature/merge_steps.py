@@ -28,7 +28,7 @@ def merge(
         return merging
     again = further_try(prompt, helper.tries + 1) if helper.phase == "failed" else prompt
     text = prompts.resolve(now.feature, task, conflicts, known.instructions)
-    say = e.Say(name, helper.session, "merge", task.agent, again, text, 0)
+    say = e.Assign(name, helper.session, "merge", task.agent, again, text, 0)
     step = converse(now, name, helper, say, may_start=may_start)
     if step is not None and not isinstance(step, e.Fail):
         return step  # files without conflicts are no result yet while it works on them

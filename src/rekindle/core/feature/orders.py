@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rekindle.core.feature.plan import Plan, Task
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 
 
 def orders(
-    plan: Plan, known: Mapping[str, Progress], mode: str, agents: Collection[str], default_agent: str
+    plan: Plan, known: Mapping[str, TaskProgress], mode: str, agents: Collection[str], default_agent: str
 ) -> dict[str, Any]:
     """The orders that a plan and the progress so far amount to. `mode` decides which of the commands are run.
 
@@ -28,7 +28,7 @@ def orders(
     }
 
 
-def _task(task: Task, one: Progress | None, agent: str) -> dict[str, Any]:
+def _task(task: Task, one: TaskProgress | None, agent: str) -> dict[str, Any]:
     told = one.instructions if one is not None else ""
     issues = [str(issue) for issue in one.qa.issues] if one is not None and one.qa is not None else []
     return {

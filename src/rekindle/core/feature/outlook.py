@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from rekindle.core.feature.evidence import GitEvidence, WorkTree
 from rekindle.core.feature.plan import Plan
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.standing import has_passed, is_merged, is_said_finished, merge_of
 from rekindle.core.journal.analysis import Analysis, Decision, affected, decide
 from rekindle.core.journal.event import BLOCKER_REPORTED
@@ -45,7 +45,7 @@ class Outlook:
 def outlook(
     analysis: Analysis,
     plan: Plan | None,
-    known: dict[str, Progress],
+    known: dict[str, TaskProgress],
     git: GitEvidence,
     kept: frozenset[str] = frozenset(),
     named: Sequence[str] = (),
@@ -82,7 +82,7 @@ def outlook(
 _BEGUN = (IN_PROGRESS, COMPLETE, FAILED)
 
 
-def _is_lost(name: str, one: Progress, git: GitEvidence) -> bool:
+def _is_lost(name: str, one: TaskProgress, git: GitEvidence) -> bool:
     """Whether all that was done for a task is gone: its branch, or the worktree beside a branch without commits.
 
     A worktree that has something else checked out is there, and so is the tip of a deleted branch that one remembers.
@@ -97,7 +97,7 @@ def _is_lost(name: str, one: Progress, git: GitEvidence) -> bool:
     return branch is None or (not there and not branch.commits and branch.elsewhere is None)
 
 
-def _is_overcome(issue: Issue, known: dict[str, Progress], git: GitEvidence) -> bool:
+def _is_overcome(issue: Issue, known: dict[str, TaskProgress], git: GitEvidence) -> bool:
     """A blocked merge that a person has resolved, where it waits or on the branch; or a failure of merged work."""
     one = known.get(issue.task or "")
     if one is None:
@@ -111,7 +111,7 @@ def _is_overcome(issue: Issue, known: dict[str, Progress], git: GitEvidence) -> 
     return resolved or (issue.commit is not None and issue.commit != branch.tip)
 
 
-def _task(name: str, one: Progress, git: GitEvidence) -> Row:
+def _task(name: str, one: TaskProgress, git: GitEvidence) -> Row:
     branch = git.branches.get(one.branch)
     if one.status == SKIPPED:
         return Row(name, "skipped", "it was decided to leave it out")
@@ -121,7 +121,7 @@ def _task(name: str, one: Progress, git: GitEvidence) -> Row:
     fallen = name in git.fallen
     how = merge_of(name, one, git)
     finished = is_said_finished(one)
-    found = tasks.Task(
+    found = tasks.TaskSides(
         how in ("ours", "said"), branch is not None or fallen, commits or fallen, quality, how == "gone", finished
     )
     step = tasks.step(found)
@@ -142,7 +142,7 @@ _WHY: dict[tasks.Step, str] = {
 }
 
 
-def _recorded(one: Progress | None, *, merged: bool, exists: bool) -> Recorded:
+def _recorded(one: TaskProgress | None, *, merged: bool, exists: bool) -> Recorded:
     """What the journal says of a branch. One that is there under a task's name is worked on, recorded or not."""
     if one is None:
         return "nothing"
@@ -153,14 +153,14 @@ def _recorded(one: Progress | None, *, merged: bool, exists: bool) -> Recorded:
     return "in progress" if one.has_branch or exists else "nothing"
 
 
-def _branches(known: dict[str, Progress], git: GitEvidence, trees: Sequence[_Tree]) -> list[Row]:
+def _branches(known: dict[str, TaskProgress], git: GitEvidence, trees: Sequence[_Tree]) -> list[Row]:
     rows = []
     owners = {one.branch: (name, one) for name, one in known.items()}
     staying = {tree.branch for tree in trees if tree.row.action not in ("delete", "nothing")}
     for name in dict.fromkeys((*(one.branch for one in known.values() if one.has_branch), *git.branches)):
         task, one = owners.get(name, ("", None))
         found = git.branches.get(name)
-        seen = branches.Branch(
+        seen = branches.BranchSides(
             name,
             _recorded(one, merged=one is not None and is_merged(task, one, git), exists=found is not None),
             found is not None,
@@ -171,7 +171,9 @@ def _branches(known: dict[str, Progress], git: GitEvidence, trees: Sequence[_Tre
         )
         verdict = branches.reconcile(seen)
         if found is None and task in git.fallen and verdict.action == "make again":
-            verdict = branches.Verdict("make again", f"it was deleted: it is made again at {git.fallen[task][:10]}")
+            verdict = branches.BranchVerdict(
+                "make again", f"it was deleted: it is made again at {git.fallen[task][:10]}"
+            )
         rows.append(Row(name, verdict.action, verdict.why))
     return rows
 
@@ -182,7 +184,7 @@ class _Tree:
     row: Row
 
 
-def _trees(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> list[_Tree]:
+def _trees(known: dict[str, TaskProgress], merged: set[str], git: GitEvidence) -> list[_Tree]:
     rows = []
     owners = {one.branch: (name, one) for name, one in known.items()}
     away = {tree.path: name for name, tree in git.away.items()}
@@ -200,7 +202,7 @@ def _trees(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> li
             continue
         branch = git.branches.get(tree.branch or "")
         exists = tree not in gone
-        seen = worktrees.Worktree(
+        seen = worktrees.WorktreeSides(
             tree.path,
             _recorded(one, merged=task in merged, exists=exists),
             exists,
@@ -214,7 +216,7 @@ def _trees(known: dict[str, Progress], merged: set[str], git: GitEvidence) -> li
     return rows
 
 
-def _missing(known: dict[str, Progress], git: GitEvidence) -> str:
+def _missing(known: dict[str, TaskProgress], git: GitEvidence) -> str:
     gone = [name for name, one in known.items() if merge_of(name, one, git) == "gone"]
     if not gone:
         return "all merged work is in it still"
@@ -222,7 +224,7 @@ def _missing(known: dict[str, Progress], git: GitEvidence) -> str:
 
 
 def _warnings(
-    plan: Plan | None, known: dict[str, Progress], merged: set[str], git: GitEvidence, named: Sequence[str]
+    plan: Plan | None, known: dict[str, TaskProgress], merged: set[str], git: GitEvidence, named: Sequence[str]
 ) -> list[str]:
     branch = git.target
     told = []

@@ -34,7 +34,7 @@ def _task_data(task: Task) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if value or name in ("id", "summary", "agent")}
 
 
-def from_event(raw: run.Plan) -> Plan:
+def from_event(raw: run.RecordedPlan) -> Plan:
     """The plan that a journal carries. Raises BadPlan where it names tasks that it does not have."""
     tasks = [found for item in raw.tasks if isinstance(item, dict) and (found := _task(item)) is not None]
     needs: Edges = {}

@@ -16,7 +16,7 @@ from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.records import named_branches
 from rekindle.core.feature.strays import LEAVE, TAKE
 from rekindle.core.git_names import is_branch_name
-from rekindle.core.journal.run import PENDING, Branch, Choice, Qa, RunState
+from rekindle.core.journal.run import PENDING, EarlierChoice, Qa, RecordedBranch, RunState
 
 #: The answers to the questions of a resume that change what becomes of tasks.
 START_OVER = "A"
@@ -24,7 +24,7 @@ SKIP = "B"
 INSTRUCT = "C"
 
 
-class Progress(msgspec.Struct):
+class TaskProgress(msgspec.Struct):
     """A task as the journal knows it. `merge` is the commit that it was merged with, where that was written down.
 
     `told` is the run in which a person gave instructions for it.
@@ -46,11 +46,11 @@ class Progress(msgspec.Struct):
     left_out: frozenset[str] = frozenset()
 
 
-def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Progress]:
+def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, TaskProgress]:
     """Fold the runs of a lineage, oldest first."""
     root = runs[0].sid if runs else ""
     own = named_branches(runs)
-    found = {task.id: Progress(root, work_branch(feature, task.id)) for task in plan.tasks}
+    found = {task.id: TaskProgress(root, work_branch(feature, task.id)) for task in plan.tasks}
     for run in runs:
         for choice in run.work.choices:
             for name in choice.tasks:
@@ -71,15 +71,15 @@ def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Pr
     return found
 
 
-def _decided(before: Progress, sid: str, made: Choice) -> Progress:
+def _decided(before: TaskProgress, sid: str, made: EarlierChoice) -> TaskProgress:
     if made.choice == START_OVER:
-        return Progress(sid, before.branch)
+        return TaskProgress(sid, before.branch)
     if made.choice in (TAKE, LEAVE):
         left_out = before.left_out | (set(made.commits) if made.choice == LEAVE else set())
         return replace(before, answered=before.answered | set(made.commits), left_out=left_out)
     if made.choice == INSTRUCT:
         rounds = (before.qa.round or 0) if before.qa is not None else 0
-        return Progress(
+        return TaskProgress(
             before.epoch,
             before.branch,
             has_branch=before.has_branch,
@@ -94,7 +94,7 @@ def _decided(before: Progress, sid: str, made: Choice) -> Progress:
     return before
 
 
-def _merged_by_name(found: dict[str, Progress], runs: Sequence[RunState]) -> None:
+def _merged_by_name(found: dict[str, TaskProgress], runs: Sequence[RunState]) -> None:
     """Branches that no event has tied to a task count for the task that they are named after, in its own epoch."""
     order = {run.sid: place for place, run in enumerate(runs)}
     by_branch = {one.branch: one for one in found.values()}
@@ -106,6 +106,6 @@ def _merged_by_name(found: dict[str, Progress], runs: Sequence[RunState]) -> Non
                 _book_merge(one, known)
 
 
-def _book_merge(one: Progress, known: Branch) -> None:
+def _book_merge(one: TaskProgress, known: RecordedBranch) -> None:
     if known.merged is not None:
         one.merged, one.merge = known.merged, known.commit

@@ -38,7 +38,7 @@ def _review(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_s
         return e.MakeCopy(name, branch.tip) if may_start else "waiting"
     again = asked if review.phase in ("absent", "unsaid") else further_try(asked, review.tries + 1)
     text = prompts.review(task, branch.name, branch.tip, now.target)
-    say = e.Say(name, review.session, "review", task.reviewer, again, text, round_)
+    say = e.Assign(name, review.session, "review", task.reviewer, again, text, round_)
     step = converse(now, name, review, say, may_start=may_start)
     if step is not None:
         return step

@@ -17,10 +17,10 @@ def title_of(role: str, summary: str) -> str:
     return f"{role}: {summary}"
 
 
-def rival(now: Situation, effect: e.Say | e.Revive) -> Session | None:
+def rival(now: Situation, effect: e.Assign | e.Revive) -> Session | None:
     """The session of an agent that is in this role for this task, and is not one of the run's own."""
     known = now.sessions.get(effect.session)
-    role = effect.role if isinstance(effect, e.Say) else (known.title if known is not None else "").partition(":")[0]
+    role = effect.role if isinstance(effect, e.Assign) else (known.title if known is not None else "").partition(":")[0]
     own = now.sessions_of(effect.task)
     for session in now.sessions.values():
         same = session.task == effect.task and session.title.startswith(title_of(role, ""))

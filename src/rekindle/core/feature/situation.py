@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rekindle.core.feature.evidence import GitEvidence, Memory, Talk, WorkTree
+from rekindle.core.feature.evidence import GitEvidence, Memory, TalkState, WorkTree
 from rekindle.core.feature.naming import feature_branch, session_id
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.talks import talk
 from rekindle.core.session.state import Session
 
@@ -24,7 +24,7 @@ class Situation:
     repository: str
     feature: str
     plan: Plan
-    progress: Mapping[str, Progress]
+    progress: Mapping[str, TaskProgress]
     git: GitEvidence
     sessions: Mapping[str, Session]
     memory: Memory
@@ -57,7 +57,7 @@ class Situation:
         """The name of the feature's branch."""
         return self.git.target or feature_branch(self.feature)
 
-    def talk_with(self, task: str, role: str, prompt: str) -> Talk:
+    def talk_with(self, task: str, role: str, prompt: str) -> TalkState:
         """How a task's session stands."""
         name = self.session_of(task, role)
         return talk(name, self.sessions.get(name), prompt)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rekindle.core.feature.evidence import GitEvidence
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.journal.run import COMPLETE
 
 #: `ours`: a merge of ours is in the feature's branch. `said`: a journal that counts calls it merged, and git does not
@@ -17,7 +17,7 @@ from rekindle.core.journal.run import COMPLETE
 Merge = Literal["ours", "said", "gone", "no"]
 
 
-def merge_of(name: str, one: Progress, git: GitEvidence) -> Merge:
+def merge_of(name: str, one: TaskProgress, git: GitEvidence) -> Merge:
     """How a task's work came into the feature's branch."""
     done = git.done.get(name)
     if done is not None and done.epoch == one.epoch and (done.present or done.tip is not None):
@@ -29,18 +29,18 @@ def merge_of(name: str, one: Progress, git: GitEvidence) -> Merge:
     return "said" if one.merged and not is_denied else "no"
 
 
-def is_merged(name: str, one: Progress, git: GitEvidence) -> bool:
+def is_merged(name: str, one: TaskProgress, git: GitEvidence) -> bool:
     """Whether a task's work is in the feature's branch, by our hand or by the word of a journal that counts."""
     return merge_of(name, one, git) in ("ours", "said")
 
 
-def is_contained(name: str, one: Progress, git: GitEvidence) -> bool:
+def is_contained(name: str, one: TaskProgress, git: GitEvidence) -> bool:
     """Whether another hand than ours brought the work of a task into the feature's branch."""
     branch = git.branches.get(one.branch)
     return branch is not None and branch.merged and branch.commits > 0 and not is_merged(name, one, git)
 
 
-def has_passed(one: Progress, git: GitEvidence) -> bool:
+def has_passed(one: TaskProgress, git: GitEvidence) -> bool:
     """Whether a task's work passed quality assurance at the commit that its branch is at now."""
     branch = git.branches.get(one.branch)
     if branch is None or one.qa is None:
@@ -48,7 +48,7 @@ def has_passed(one: Progress, git: GitEvidence) -> bool:
     return one.qa.result == "passed" and one.qa.commit == branch.tip
 
 
-def is_said_finished(one: Progress) -> bool:
+def is_said_finished(one: TaskProgress) -> bool:
     """Whether a journal says that a task's agent came to its end, although no session of ours knows of it.
 
     What is checked was finished before; and nobody but another orchestrator calls a task complete before its merge.

@@ -7,19 +7,21 @@ from typing import Any
 
 import msgspec
 
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.strays import Stray, unanswered
 
 Strays = Mapping[str, Sequence[Stray]]
 
 
-def pending(known: Mapping[str, Progress], strays: Strays, settled: Collection[str]) -> dict[str, tuple[Stray, ...]]:
+def pending(
+    known: Mapping[str, TaskProgress], strays: Strays, settled: Collection[str]
+) -> dict[str, tuple[Stray, ...]]:
     """What a run has asked about, by task. A run keeps what it asks about; before that, its agent may go on with it."""
     left = {name: unanswered(strays.get(name, ()), one.answered) for name, one in known.items() if name not in settled}
     return {name: found for name, found in left.items() if any(one.kept for one in found)}
 
 
-def listed(known: Mapping[str, Progress], strays: Strays, settled: Collection[str]) -> list[dict[str, Any]]:
+def listed(known: Mapping[str, TaskProgress], strays: Strays, settled: Collection[str]) -> list[dict[str, Any]]:
     """All strays that are not settled, or that stay left out, in plain values."""
     asked = pending(known, strays, settled)
     rows = []

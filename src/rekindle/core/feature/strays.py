@@ -48,7 +48,7 @@ class Stray(msgspec.Struct, frozen=True):
     kept: bool = False
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ReflogEntry(msgspec.Struct, frozen=True):
     """A line of a worktree's reflog: where HEAD was, where it went, and what was done."""
 
     old: str
@@ -72,7 +72,7 @@ class Past:
     `outside` are the commits of the past that the task's branch lacks. `loose` is a HEAD on no branch whatever.
     """
 
-    entries: Sequence[Entry]
+    entries: Sequence[ReflogEntry]
     now: str | None
     outside: Mapping[str, Made]
     loose: str | None = None
@@ -91,7 +91,7 @@ class Suspect:
 Found = Literal["nothing", "itself", "everything"]
 
 
-def made(entries: Sequence[Entry]) -> dict[str, int]:
+def made(entries: Sequence[ReflogEntry]) -> dict[str, int]:
     """The commits that were made in a worktree, each with its (first) line in the reflog. Others were only visited."""
     found: dict[str, int] = {}
     for number, entry in enumerate(entries):
@@ -101,7 +101,7 @@ def made(entries: Sequence[Entry]) -> dict[str, int]:
     return found
 
 
-def checked_out(entries: Sequence[Entry], now: str | None) -> list[str | None]:
+def checked_out(entries: Sequence[ReflogEntry], now: str | None) -> list[str | None]:
     """The branch that the worktree was on after each line; None where HEAD was detached."""
     on: list[str | None] = []
     name = now
@@ -113,7 +113,7 @@ def checked_out(entries: Sequence[Entry], now: str | None) -> list[str | None]:
     return on[::-1]
 
 
-def last_tip(entries: Sequence[Entry], now: str | None, branch: str) -> str | None:
+def last_tip(entries: Sequence[ReflogEntry], now: str | None, branch: str) -> str | None:
     """Where a branch was when it was last checked out in the worktree: somebody may have deleted or renamed it."""
     on = checked_out(entries, now)
     found = None
@@ -125,8 +125,8 @@ def last_tip(entries: Sequence[Entry], now: str | None, branch: str) -> str | No
 
 
 def belongs_to(
-    entries: Sequence[Entry], now: str | None, branch: str, others: Collection[str]
-) -> tuple[list[Entry], str | None]:
+    entries: Sequence[ReflogEntry], now: str | None, branch: str, others: Collection[str]
+) -> tuple[list[ReflogEntry], str | None]:
     """The lines that belong to a task, in a worktree that others use in turn, and what was checked out after them."""
     owner, last = None, None
     mine = []
@@ -250,7 +250,7 @@ def _last(commit: str, successor: Mapping[str, str]) -> str:
 def _successors(past: Past) -> dict[str, str]:
     """What took the place of which commit: an amended one, and all that a rebase copied or made on its way."""
     found: dict[str, str] = {}
-    began: Entry | None = None
+    began: ReflogEntry | None = None
     copies: list[str] = []
     for entry in past.entries:
         step = _rebase_step(entry.action)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rekindle.core.feature.evidence import Phase, Talk
+from rekindle.core.feature.evidence import Phase, TalkState
 from rekindle.core.session.plan import wants_agent
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Prompt, Session, State
@@ -46,10 +46,10 @@ def merge_prompt(tip: str, told: str) -> str:
     return f"merge/{tip[:12]}{f'-{told}' if told else ''}"
 
 
-def talk(session_id: str, session: Session | None, prompt: str) -> Talk:
+def talk(session_id: str, session: Session | None, prompt: str) -> TalkState:
     """What the runner has to know of a session about one prompt and the further ones that it led to."""
     if session is None:
-        return Talk(session_id)
+        return TalkState(session_id)
     asked = {one.id for one in session.prompts if prompt in (one.id, _first_try(one.id))}
     chain = [one for one in session.prompts if one.id in asked or one.of in asked]
     prefix = prompt.rpartition(".")[0]
@@ -59,7 +59,9 @@ def talk(session_id: str, session: Session | None, prompt: str) -> Talk:
     question = next((one.title for one in session.permissions if not one.answered), "")
     most = max(rounds, default=0)
     tries = len(asked - {prompt})
-    return Talk(session_id, phase, session.is_up, message, session.retry_at, tries, most, _is_fresh(session), question)
+    return TalkState(
+        session_id, phase, session.is_up, message, session.retry_at, tries, most, _is_fresh(session), question
+    )
 
 
 def _is_fresh(session: Session) -> bool:

@@ -8,9 +8,9 @@ from typing import Literal
 from rekindle.core.feature import effects as e
 from rekindle.core.feature import prompts
 from rekindle.core.feature.conversing import converse, wait
-from rekindle.core.feature.evidence import Talk, WorkBranch, WorkTree
+from rekindle.core.feature.evidence import TalkState, WorkBranch, WorkTree
 from rekindle.core.feature.merge_steps import merge
-from rekindle.core.feature.progress import Progress
+from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.quality import check
 from rekindle.core.feature.situation import ROUNDS, Situation
 from rekindle.core.feature.standing import has_passed, is_contained, is_said_finished, merge_of
@@ -63,7 +63,7 @@ def next_step(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     return _work(now, name, leave)
 
 
-def _settle(now: Situation, name: str, known: Progress) -> e.Effect | Rests:
+def _settle(now: Situation, name: str, known: TaskProgress) -> e.Effect | Rests:
     gone = known.branch not in now.git.branches and now.tree_of(name) is None and name not in now.git.copies
     if name in now.memory.settled or (gone and known.status == COMPLETE and known.merged):
         return "settled"
@@ -114,7 +114,7 @@ def _astray(now: Situation, name: str) -> tuple[Stray, ...]:
     return unanswered(now.git.strays.get(name, ()), now.progress[name].answered)
 
 
-def _elsewhere(now: Situation, name: str, work: Talk, round_: int, leave: Leave) -> e.Effect | Rests | None:
+def _elsewhere(now: Situation, name: str, work: TalkState, round_: int, leave: Leave) -> e.Effect | Rests | None:
     """Its worktree has something else checked out: its agent goes on there, and what it leaves there is asked about."""
     if work.phase != "absent":
         step = converse(now, name, work, _say(now, name, None, None, work, round_), may_start=leave.may_start)
@@ -146,7 +146,7 @@ def _judge(
     return check(now, name, branch, round_, may_start=leave.may_start)
 
 
-def _round(known: Progress, work: Talk) -> int:
+def _round(known: TaskProgress, work: TalkState) -> int:
     """The round that a task is in, by the journal or by what was put to its agent, whichever knows more."""
     said = 0
     if known.qa is not None:
@@ -154,7 +154,7 @@ def _round(known: Progress, work: Talk) -> int:
     return max(said, work.rounds, known.rounds_before + 1)
 
 
-def _issues(known: Progress) -> str:
+def _issues(known: TaskProgress) -> str:
     issues = known.qa.issues if known.qa is not None else []
     return "; ".join(str(issue) for issue in issues) or "no issues were given"
 
@@ -166,7 +166,9 @@ def _inside(now: Situation, name: str) -> str:
     return f" (this work is in {now.target} already, by another hand)"
 
 
-def _say(now: Situation, name: str, branch: WorkBranch | None, tree: WorkTree | None, work: Talk, round_: int) -> e.Say:
+def _say(
+    now: Situation, name: str, branch: WorkBranch | None, tree: WorkTree | None, work: TalkState, round_: int
+) -> e.Assign:
     known, task = now.progress[name], now.plan.task(name)
     issues = [str(one) for one in known.qa.issues] if known.qa is not None and known.qa.result == "failed" else []
     begins = work.phase in ("absent", "unsaid")
@@ -181,4 +183,4 @@ def _say(now: Situation, name: str, branch: WorkBranch | None, tree: WorkTree | 
     if work.phase == "absent" and branch and tree and (branch.commits or tree.uncommitted):
         text = "\n".join((text, prompts.holds(branch.commits, branch.subjects, uncommitted=tree.uncommitted)))
     asked = round_prompt(round_, known.told, number)
-    return e.Say(name, work.session, "work", task.agent, asked, text, round_, first=begins)
+    return e.Assign(name, work.session, "work", task.agent, asked, text, round_, first=begins)

@@ -13,7 +13,7 @@ Case = Literal["A", "B", "C", "none"]
 
 
 @dataclass(frozen=True)
-class Option:
+class DecisionOption:
     """One answer to the decision's question, and what it does."""
 
     key: str
@@ -28,7 +28,7 @@ class Decision:
     case: Case
     next_step: Any
     restart_tasks: tuple[str, ...]
-    options: tuple[Option, ...] = ()
+    options: tuple[DecisionOption, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,21 +102,21 @@ def affected(state: LineageState, restart: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in restart if name in named or status_of(state.tasks[name]) == FAILED)
 
 
-def _options_with_issues(affected: tuple[str, ...], next_step: Any) -> tuple[Option, ...]:
+def _options_with_issues(affected: tuple[str, ...], next_step: Any) -> tuple[DecisionOption, ...]:
     tasks = tasks_phrase(affected)
     onward = f"go on at {next_step}" if next_step else "go on with the next planned step"
     return (
-        Option("A", "Fix and restart", f"set {tasks} back to the checkpoint and start over"),
-        Option("B", "Continue past it", f"mark {tasks} as skipped and {onward}"),
-        Option("C", "Own instructions", "say in your own words how to go on"),
+        DecisionOption("A", "Fix and restart", f"set {tasks} back to the checkpoint and start over"),
+        DecisionOption("B", "Continue past it", f"mark {tasks} as skipped and {onward}"),
+        DecisionOption("C", "Own instructions", "say in your own words how to go on"),
     )
 
 
-def _options_without_checkpoint() -> tuple[Option, ...]:
+def _options_without_checkpoint() -> tuple[DecisionOption, ...]:
     return (
-        Option("A", "Restart with the plan", "start over and keep the plan of the interrupted run"),
-        Option("B", "Restart with a new plan", "start over and plan again"),
-        Option("C", "Own instructions", "say in your own words how to go on"),
+        DecisionOption("A", "Restart with the plan", "start over and keep the plan of the interrupted run"),
+        DecisionOption("B", "Restart with a new plan", "start over and plan again"),
+        DecisionOption("C", "Own instructions", "say in your own words how to go on"),
     )
 
 

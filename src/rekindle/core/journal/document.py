@@ -6,7 +6,7 @@ from typing import Any
 
 from rekindle.core.journal.analysis import Analysis
 from rekindle.core.journal.lineage import status_of
-from rekindle.core.journal.run import Issue, RunState, TaskState
+from rekindle.core.journal.run import Issue, RecordedTask, RunState
 
 
 def document(analysis: Analysis) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _issue(issue: Issue) -> dict[str, Any]:
     }
 
 
-def _task(task: TaskState) -> dict[str, Any]:
+def _task(task: RecordedTask) -> dict[str, Any]:
     shown = {name: getattr(task, name) for name in task.__struct_fields__ if name != "status"}
     return {"status": status_of(task), **{name: value for name, value in shown.items() if value is not None}}
 

@@ -8,16 +8,16 @@ from rekindle.core.journal.fold import JournalState
 from rekindle.core.journal.run import (
     FAILED,
     PENDING,
-    Branch,
     Checkpoint,
     Claim,
     Gap,
     Issue,
-    Plan,
     Qa,
+    RecordedBranch,
+    RecordedPlan,
+    RecordedTask,
+    RecordedWorktree,
     RunState,
-    TaskState,
-    Worktree,
 )
 
 
@@ -88,13 +88,13 @@ def _default_parent(earlier: list[RunState], continued: set[str]) -> str | None:
 class LineageState:
     """The runs of a lineage laid over one another, oldest first."""
 
-    tasks: dict[str, TaskState] = field(default_factory=dict)
+    tasks: dict[str, RecordedTask] = field(default_factory=dict)
     active_agents: list[str] = field(default_factory=list)
-    branches: dict[str, Branch] = field(default_factory=dict)
+    branches: dict[str, RecordedBranch] = field(default_factory=dict)
     worktrees: dict[str, str | None] = field(default_factory=dict)
     qa: dict[str, Qa] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
-    plan: Plan | None = None
+    plan: RecordedPlan | None = None
     checkpoint: Checkpoint | None = None
     issues: list[Issue] = field(default_factory=list)
     resolved_issues: list[Issue] = field(default_factory=list)
@@ -104,13 +104,13 @@ class LineageState:
 
 def overlay(runs: list[RunState]) -> LineageState:
     """Fold the states of a lineage's runs."""
-    tasks: dict[str, TaskState] = {}
+    tasks: dict[str, RecordedTask] = {}
     agents: dict[str, bool] = {}
-    branches: dict[str, Branch] = {}
-    worktrees: dict[str, Worktree] = {}
+    branches: dict[str, RecordedBranch] = {}
+    worktrees: dict[str, RecordedWorktree] = {}
     qa: dict[str, Qa] = {}
     gaps: list[Gap] = []
-    plan: Plan | None = None
+    plan: RecordedPlan | None = None
     checkpoint: Checkpoint | None = None
     reported: list[Issue] = []
     warnings: list[Issue] = []
@@ -124,8 +124,8 @@ def overlay(runs: list[RunState]) -> LineageState:
             agents.pop(name, None)
             agents[name] = active
         for name, branch in run.work.branches.items():
-            old = branches.get(name, Branch())
-            branches[name] = Branch(
+            old = branches.get(name, RecordedBranch())
+            branches[name] = RecordedBranch(
                 branch.task if branch.task is not None else old.task,
                 branch.merged if branch.merged is not None else old.merged,
             )
@@ -160,12 +160,12 @@ def overlay(runs: list[RunState]) -> LineageState:
     )
 
 
-def _newer(old: TaskState | None, new: TaskState) -> TaskState:
+def _newer(old: RecordedTask | None, new: RecordedTask) -> RecordedTask:
     """What is known of a task when a later run adds to it: a mere mention resets nothing."""
     if old is None:
         return new
-    merged = TaskState()
-    for name in TaskState.__struct_fields__:
+    merged = RecordedTask()
+    for name in RecordedTask.__struct_fields__:
         value = getattr(new, name)
         setattr(merged, name, getattr(old, name) if value is None else value)
     if new.status is not None:
@@ -173,7 +173,7 @@ def _newer(old: TaskState | None, new: TaskState) -> TaskState:
     return merged
 
 
-def _is_settled(issue: Issue, tasks: dict[str, TaskState], decided: set[tuple[str, int]]) -> bool:
+def _is_settled(issue: Issue, tasks: dict[str, RecordedTask], decided: set[tuple[str, int]]) -> bool:
     if issue.resolved:
         return True
     if issue.type == "task.failed" and issue.task is not None:
@@ -183,6 +183,6 @@ def _is_settled(issue: Issue, tasks: dict[str, TaskState], decided: set[tuple[st
     return issue.seq is not None and (issue.sid, issue.seq) in decided
 
 
-def status_of(task: TaskState) -> str:
+def status_of(task: RecordedTask) -> str:
     """The status that is shown: a task that was only mentioned is pending."""
     return task.status or PENDING

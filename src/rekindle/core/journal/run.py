@@ -69,7 +69,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     plan_step: Any
 
 
-class Start(msgspec.Struct, frozen=True):
+class RunStart(msgspec.Struct, frozen=True):
     """What a run said of itself when it began."""
 
     command: str | None
@@ -81,7 +81,7 @@ class Start(msgspec.Struct, frozen=True):
     driver: str | None = None
 
 
-class Plan(msgspec.Struct, frozen=True):
+class RecordedPlan(msgspec.Struct, frozen=True):
     """The plan as it was written, kept raw: it is shown and handed on, not interpreted here."""
 
     tasks: list[Any] = []
@@ -89,7 +89,7 @@ class Plan(msgspec.Struct, frozen=True):
     dependencies: list[Any] = []
 
 
-class TaskState(msgspec.Struct):
+class RecordedTask(msgspec.Struct):
     """A task as one run knows it. `status` is None while the plan has only mentioned it."""
 
     status: str | None = None
@@ -110,7 +110,7 @@ class Qa(msgspec.Struct, frozen=True):
     commit: str | None = None
 
 
-class Choice(msgspec.Struct, frozen=True):
+class EarlierChoice(msgspec.Struct, frozen=True):
     """What was decided about an earlier interruption when this run began. `commits`: those that it was about."""
 
     choice: str
@@ -119,7 +119,7 @@ class Choice(msgspec.Struct, frozen=True):
     commits: list[str] = []
 
 
-class Branch(msgspec.Struct):
+class RecordedBranch(msgspec.Struct):
     """A branch that the journal knows of, and the commit that it was merged with. None: this run does not say."""
 
     task: str | None = None
@@ -127,7 +127,7 @@ class Branch(msgspec.Struct):
     commit: str | None = None
 
 
-class Worktree(msgspec.Struct, frozen=True):
+class RecordedWorktree(msgspec.Struct, frozen=True):
     """A worktree that was made or removed."""
 
     branch: str | None
@@ -159,17 +159,17 @@ class Work(msgspec.Struct):
     """What a run has done and what it met with: the larger part of its state, which only its own lineage needs."""
 
     gaps: list[Gap] = []
-    plan: Plan | None = None
-    tasks: dict[str, TaskState] = {}
+    plan: RecordedPlan | None = None
+    tasks: dict[str, RecordedTask] = {}
     agents: dict[str, bool] = {}
-    branches: dict[str, Branch] = {}
-    worktrees: dict[str, Worktree] = {}
+    branches: dict[str, RecordedBranch] = {}
+    worktrees: dict[str, RecordedWorktree] = {}
     qa: dict[str, Qa] = {}
     checkpoint: Checkpoint | None = None
     issues: list[Issue] = []
     warnings: list[Issue] = []
     decided: list[tuple[str, int]] = []
-    choices: list[Choice] = []
+    choices: list[EarlierChoice] = []
     claims: list[Claim] = []
 
 
@@ -187,7 +187,7 @@ class RunState(msgspec.Struct):
     is_run: bool = False
     ended: bool = False
     end_reason: str | None = None
-    start: Start | None = None
+    start: RunStart | None = None
     feature: str | None = None
     first_ts: str | None = None
     last_ts: str | None = None
@@ -246,8 +246,8 @@ def evolve(run: RunState, event: Event) -> None:
 
 def _session_start(run: RunState, event: Event) -> None:
     if run.start is None and event.sid is not None:
-        field = {key: ev.text(event.data.get(key)) for key in Start.__struct_fields__}
-        run.start = Start(**field)
+        field = {key: ev.text(event.data.get(key)) for key in RunStart.__struct_fields__}
+        run.start = RunStart(**field)
 
 
 def _session_end(run: RunState, event: Event) -> None:
@@ -264,11 +264,11 @@ def _plan(run: RunState, event: Event) -> None:
                 continue
             found = ev.task_id(item.get("id"))
             if found is not None:
-                task = run.work.tasks.setdefault(found, TaskState())
+                task = run.work.tasks.setdefault(found, RecordedTask())
                 task.summary = ev.text(item.get("summary")) or task.summary
                 task.agent = ev.text(item.get("agent")) or task.agent
     if event.type == ev.PLAN_CREATED or isinstance(tasks, list):
-        run.work.plan = Plan(*(value if isinstance(value := data.get(key), list) else [] for key in _PLAN_KEYS))
+        run.work.plan = RecordedPlan(*(value if isinstance(value := data.get(key), list) else [] for key in _PLAN_KEYS))
 
 
 _PLAN_KEYS = ("tasks", "waves", "dependencies")
@@ -287,7 +287,7 @@ def _task(run: RunState, event: Event) -> None:
     data = event.data
     found = ev.task_of(data)
     if found is not None:
-        task = run.work.tasks.setdefault(found, TaskState())
+        task = run.work.tasks.setdefault(found, RecordedTask())
         task.status = _STATUS[event.type]
         task.summary = ev.text(data.get("summary")) or task.summary
         task.agent = ev.text(data.get("agent")) or task.agent
@@ -309,7 +309,7 @@ def _agent(run: RunState, event: Event) -> None:
     run.work.agents[name] = event.type == ev.AGENT_SPAWNED
     branch, task = ev.text(event.data.get("branch")), ev.task_of(event.data)
     if event.type == ev.AGENT_SPAWNED and branch:
-        known = run.work.branches.setdefault(branch, Branch())
+        known = run.work.branches.setdefault(branch, RecordedBranch())
         known.task = task if task is not None else known.task
 
 
@@ -337,7 +337,7 @@ def _decided(run: RunState, event: Event) -> None:
     told = ev.text(event.data.get("instructions")) or ""
     about = event.data.get("commits")
     commits = [one for item in (about if isinstance(about, list) else []) if (one := ev.commit_id(item)) is not None]
-    run.work.choices.append(Choice(ev.text(event.data.get("choice")) or "", named, told, commits))
+    run.work.choices.append(EarlierChoice(ev.text(event.data.get("choice")) or "", named, told, commits))
 
 
 def _qa(run: RunState, event: Event) -> None:
@@ -352,7 +352,7 @@ def _qa(run: RunState, event: Event) -> None:
 def _branch(run: RunState, event: Event) -> None:
     name = ev.text(event.data.get("name"))
     if name:
-        branch = run.work.branches.setdefault(name, Branch())
+        branch = run.work.branches.setdefault(name, RecordedBranch())
         branch.merged = event.type == "branch.merged"
         branch.commit = ev.commit_id(event.data.get("commit")) if branch.merged else None
         task = ev.task_of(event.data)
@@ -363,7 +363,7 @@ def _worktree(run: RunState, event: Event) -> None:
     path = ev.text(event.data.get("path"))
     if path:
         removed = event.type == "worktree.removed"
-        run.work.worktrees[path] = Worktree(None if removed else ev.text(event.data.get("branch")), removed)
+        run.work.worktrees[path] = RecordedWorktree(None if removed else ev.text(event.data.get("branch")), removed)
 
 
 def _issue(run: RunState, event: Event, *, resolved: bool = False) -> Issue:

@@ -14,7 +14,7 @@ Action = Literal["delete", "nothing", "go on", "start", "make again", "keep", "w
 
 
 @dataclass(frozen=True)
-class Branch:
+class BranchSides:
     """One branch from both sides. `commits`: how many it has that the feature's branch had not when it began.
 
     `held`: a worktree that has it checked out stays. `blocked` says why no worktree can have it.
@@ -30,34 +30,34 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BranchVerdict:
     """What is done, and the sentence that says why."""
 
     action: Action
     why: str
 
 
-_TABLE: dict[tuple[Recorded, bool], Verdict] = {
-    ("merged", True): Verdict("delete", "it is merged and was only not deleted yet"),
-    ("merged", False): Verdict("nothing", "it is merged and gone, as it should be"),
-    ("in progress", True): Verdict("go on", "it has work on it"),
-    ("in progress", False): Verdict("make again", "it is lost: it is made again and its task is started over"),
-    ("skipped", True): Verdict("keep", "its task is left out: it is kept"),
-    ("skipped", False): Verdict("nothing", "its task is left out"),
-    ("nothing", True): Verdict("warn", "the journal does not know it: it is left alone"),
-    ("nothing", False): Verdict("nothing", "nobody speaks of it"),
+_TABLE: dict[tuple[Recorded, bool], BranchVerdict] = {
+    ("merged", True): BranchVerdict("delete", "it is merged and was only not deleted yet"),
+    ("merged", False): BranchVerdict("nothing", "it is merged and gone, as it should be"),
+    ("in progress", True): BranchVerdict("go on", "it has work on it"),
+    ("in progress", False): BranchVerdict("make again", "it is lost: it is made again and its task is started over"),
+    ("skipped", True): BranchVerdict("keep", "its task is left out: it is kept"),
+    ("skipped", False): BranchVerdict("nothing", "its task is left out"),
+    ("nothing", True): BranchVerdict("warn", "the journal does not know it: it is left alone"),
+    ("nothing", False): BranchVerdict("nothing", "nobody speaks of it"),
 }
 
 
-def reconcile(branch: Branch) -> Verdict:
+def reconcile(branch: BranchSides) -> BranchVerdict:
     """What to do about a branch."""
     verdict = _TABLE[branch.recorded, branch.exists]
     if verdict.action == "delete" and not branch.merged:
-        return Verdict("keep", "the journal calls it merged, git does not: it is kept")
+        return BranchVerdict("keep", "the journal calls it merged, git does not: it is kept")
     if verdict.action == "delete" and branch.held:
-        return Verdict("keep", "it is merged, but its worktree stays: it is kept")
+        return BranchVerdict("keep", "it is merged, but its worktree stays: it is kept")
     if verdict.action in ("go on", "make again") and branch.blocked:
-        return Verdict("blocked", f"{branch.blocked}: its task rests until you have put that right")
+        return BranchVerdict("blocked", f"{branch.blocked}: its task rests until you have put that right")
     if verdict.action == "go on" and not branch.commits:
-        return Verdict("start", "it has no commits yet: its agent is started again")
+        return BranchVerdict("start", "it has no commits yet: its agent is started again")
     return verdict

@@ -22,7 +22,7 @@ class Linked:
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordedHome:
     """The path that the journal has for a branch. `fit`: a worktree may be made there."""
 
     path: str
@@ -40,7 +40,7 @@ class Folder:
 def homes(
     tasks: Mapping[str, str],
     linked: Sequence[Linked],
-    records: Mapping[str, Record],
+    records: Mapping[str, RecordedHome],
     existing: Collection[str],
     folder: Folder,
 ) -> dict[str, str]:
@@ -68,12 +68,12 @@ def homes(
     return found
 
 
-def _claim(branch: str, records: Mapping[str, Record], folder: Folder) -> str:
+def _claim(branch: str, records: Mapping[str, RecordedHome], folder: Folder) -> str:
     record = records.get(branch)
     return record.path if record is not None and record.fit else folder.plain(branch)
 
 
-def _ways(branch: str, linked: Sequence[Linked], records: Mapping[str, Record], folder: Folder) -> list[str]:
+def _ways(branch: str, linked: Sequence[Linked], records: Mapping[str, RecordedHome], folder: Folder) -> list[str]:
     """Where a worktree may be made that is not there, best first: git may remember where it was."""
     gone = [one.path for one in linked if one.branch == branch and not one.exists and one.inside]
     record = records.get(branch)

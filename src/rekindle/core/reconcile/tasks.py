@@ -22,7 +22,7 @@ Quality = Literal["passed", "failed", "none"]
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskSides:
     """What there is of a task. `gone`: we merged it, and that is not in the feature's branch any more.
 
     `finished`: its agent is known to have come to its end.
@@ -36,22 +36,22 @@ class Task:
     finished: bool = False
 
 
-def step(task: Task) -> Step:
+def step(task: TaskSides) -> Step:
     """The step with which the task goes on."""
     match task:
-        case Task(merged=True):
+        case TaskSides(merged=True):
             return "done"
-        case Task(gone=True, branch=False):
+        case TaskSides(gone=True, branch=False):
             return "merge again"
-        case Task(branch=False):
+        case TaskSides(branch=False):
             return "make the branch and start"
-        case Task(commits=False):
+        case TaskSides(commits=False):
             return "start"
-        case Task(quality="passed"):
+        case TaskSides(quality="passed"):
             return "merge"
-        case Task(quality="failed"):
+        case TaskSides(quality="failed"):
             return "work on the issues"
-        case Task(finished=True):
+        case TaskSides(finished=True):
             return "check"
         case _:
             return "resume the work"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rekindle.core.reconcile.branches import Recorded, Verdict
+from rekindle.core.reconcile.branches import BranchVerdict, Recorded
 
 
 @dataclass(frozen=True)
-class Worktree:
+class WorktreeSides:
     """One worktree from both sides. `blocked` says why it cannot be made again."""
 
     path: str
@@ -23,29 +23,29 @@ class Worktree:
     blocked: str = ""
 
 
-_TABLE: dict[tuple[Recorded, bool], Verdict] = {
-    ("merged", True): Verdict("delete", "its task is merged: it is not needed any more"),
-    ("merged", False): Verdict("nothing", "its task is merged, and it is gone"),
-    ("in progress", True): Verdict("go on", "its task goes on in it"),
-    ("in progress", False): Verdict("make again", "it is gone: it is made again from its branch"),
-    ("skipped", True): Verdict("keep", "its task is left out: it is kept"),
-    ("skipped", False): Verdict("nothing", "its task is left out"),
-    ("nothing", True): Verdict("warn", "the journal does not know it: it is left alone"),
-    ("nothing", False): Verdict("nothing", "nobody speaks of it"),
+_TABLE: dict[tuple[Recorded, bool], BranchVerdict] = {
+    ("merged", True): BranchVerdict("delete", "its task is merged: it is not needed any more"),
+    ("merged", False): BranchVerdict("nothing", "its task is merged, and it is gone"),
+    ("in progress", True): BranchVerdict("go on", "its task goes on in it"),
+    ("in progress", False): BranchVerdict("make again", "it is gone: it is made again from its branch"),
+    ("skipped", True): BranchVerdict("keep", "its task is left out: it is kept"),
+    ("skipped", False): BranchVerdict("nothing", "its task is left out"),
+    ("nothing", True): BranchVerdict("warn", "the journal does not know it: it is left alone"),
+    ("nothing", False): BranchVerdict("nothing", "nobody speaks of it"),
 }
 
 
-def reconcile(tree: Worktree) -> Verdict:
+def reconcile(tree: WorktreeSides) -> BranchVerdict:
     """What to do about a worktree."""
     verdict = _TABLE[tree.recorded, tree.exists]
     if verdict.action == "make again" and tree.blocked:
-        return Verdict("blocked", f"{tree.blocked}: its task rests until you have put that right")
+        return BranchVerdict("blocked", f"{tree.blocked}: its task rests until you have put that right")
     if verdict.action != "delete":
         return verdict
     if not tree.merged:
-        return Verdict("keep", "the journal calls its task merged, git does not: it is kept")
+        return BranchVerdict("keep", "the journal calls its task merged, git does not: it is kept")
     if tree.uncommitted:
-        return Verdict("keep", "its task is merged, but it has uncommitted changes: it is kept")
+        return BranchVerdict("keep", "its task is merged, but it has uncommitted changes: it is kept")
     if tree.locked:
-        return Verdict("keep", "its task is merged, but somebody has locked it: it is kept")
+        return BranchVerdict("keep", "its task is merged, but somebody has locked it: it is kept")
     return verdict

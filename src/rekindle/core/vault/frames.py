@@ -31,7 +31,7 @@ class Kind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class VaultFrame:
     """`offset` is the place of the payload in what is copied."""
 
     kind: Kind
@@ -42,12 +42,12 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredFrame:
     """A whole frame, `at` its place in the file, `digest` in hexadecimal."""
 
     at: int
     end: int
-    frame: Frame
+    frame: VaultFrame
     digest: str
 
 
@@ -64,14 +64,14 @@ class Damage:
 class Scan:
     """What a file holds. `good_upto`: where the next frame goes; `torn`: what stands there now, half-written."""
 
-    frames: tuple[Found, ...]
+    frames: tuple[StoredFrame, ...]
     damage: tuple[Damage, ...]
     good_upto: int
     digest: bytes
     torn: str | None
 
 
-def encode(frame: Frame, previous: bytes) -> bytes:
+def encode(frame: VaultFrame, previous: bytes) -> bytes:
     """The frame's bytes, to be put behind the digest `previous`."""
     name = frame.name.encode("utf-8", "surrogateescape")
     if len(name) > MAX_NAME or len(frame.payload) > MAX_PAYLOAD:
@@ -83,13 +83,13 @@ def encode(frame: Frame, previous: bytes) -> bytes:
 
 def scan(data: bytes) -> Scan:
     """Everything that can be read. A frame that is cut short by the end is torn; anything else is damage."""
-    frames: list[Found] = []
+    frames: list[StoredFrame] = []
     damage: list[Damage] = []
     at = good = 0
     torn: str | None = None
     while at < len(data):
         found = _frame_at(data, at)
-        if isinstance(found, Found):
+        if isinstance(found, StoredFrame):
             frames.append(found)
             at = good = found.end
             continue
@@ -112,7 +112,7 @@ class _Bad:
     is_cut: bool
 
 
-def _frame_at(data: bytes, at: int) -> Found | _Bad:
+def _frame_at(data: bytes, at: int) -> StoredFrame | _Bad:
     if len(data) - at < HEAD:
         return _Bad(f"{len(data) - at} bytes of a frame's head", is_cut=True)
     magic, kind, attempt, name_length, payload_length, offset = _HEAD.unpack_from(data, at)
@@ -127,14 +127,16 @@ def _frame_at(data: bytes, at: int) -> Found | _Bad:
         return _Bad("a frame with a wrong checksum", is_cut=False)
     name = data[at + HEAD : at + HEAD + name_length].decode("utf-8", "surrogateescape")
     payload = data[at + HEAD + name_length : body]
-    return Found(at, body + DIGEST, Frame(Kind(kind), attempt, name, offset, payload), data[body : body + DIGEST].hex())
+    return StoredFrame(
+        at, body + DIGEST, VaultFrame(Kind(kind), attempt, name, offset, payload), data[body : body + DIGEST].hex()
+    )
 
 
 def _next(data: bytes, at: int) -> int | None:
     """Where the next whole frame begins."""
     place = data.find(MAGIC, at + 1)
     while place >= 0:
-        if place >= DIGEST and isinstance(_frame_at(data, place), Found):
+        if place >= DIGEST and isinstance(_frame_at(data, place), StoredFrame):
             return place
         place = data.find(MAGIC, place + 1)
     return None
