@@ -14,7 +14,7 @@ from rekindle.core.journal.event import Event
 from rekindle.core.journal.fold import Arrangement, JournalState
 from rekindle.core.journal.lineage import Chain
 from rekindle.core.journal.orders import CLAIMED, DRIVER, decides
-from rekindle.core.journal.run import has_a_say
+from rekindle.core.journal.run_events import has_a_say
 
 _Events = Sequence[tuple[int, Event]]
 

@@ -1,7 +1,7 @@
 """The words of the journal: envelope, event types, and how a value in `data` is read.
 
 Only vocabulary lives here. Which bytes are an event is decode.py's business; what events add up to is
-run.py's and fold.py's. No imports at all: the hook client reads this on every tool call.
+run_events.py's and fold.py's. No imports at all: the hook client reads this on every tool call.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ import msgspec
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.decode import Blank, Decoded, Malformed, UnknownVersion
 from rekindle.core.journal.event import Event
-from rekindle.core.journal.run import Disowned, RunState, count, evolve
+from rekindle.core.journal.run import Disowned, RunState
+from rekindle.core.journal.run_events import count, evolve
 
 
 class JournalState(msgspec.Struct):

@@ -13,7 +13,8 @@ from rekindle.core.journal.decode import Decoded
 from rekindle.core.journal.event import Event
 from rekindle.core.journal.fold import Arrangement, JournalState, fold_arranged
 from rekindle.core.journal.lineage import Lineages, lineages, overlay
-from rekindle.core.journal.run import COMPLETE, has_a_say
+from rekindle.core.journal.run import COMPLETE
+from rekindle.core.journal.run_events import has_a_say
 
 
 @dataclass(frozen=True, order=True)

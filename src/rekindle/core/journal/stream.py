@@ -17,7 +17,8 @@ from rekindle.core.journal import event as ev
 from rekindle.core.journal.decode import MAX_DEPTH, Blank, Malformed, UnknownVersion, decode_line, may_be_too_deep
 from rekindle.core.journal.event import VERSION, Event
 from rekindle.core.journal.fold import JournalState
-from rekindle.core.journal.run import RunState, changes_state, count, evolve
+from rekindle.core.journal.run import RunState
+from rekindle.core.journal.run_events import changes_state, count, evolve
 
 
 class _Header(msgspec.Struct, gc=False):
