@@ -40,8 +40,8 @@ class Telling(LineDialect):
     def read(self, data: bytes) -> Record:
         return replace(super().read(data), turns=_turns(data))
 
-    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
-        return tuple(one for spool in spools for one in _turns(spool))
+    def acknowledged(self, attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
+        return tuple(one for lines in attempts for one in _turns(b"\n".join(lines)))
 
 
 def _turns(data: bytes) -> tuple[Spoken, ...]:

@@ -105,7 +105,7 @@ class FakeRecords:
     def _acknowledged(self, session: Session, token: str, until: int | None = None) -> tuple[Spoken, ...]:
         numbers = [one.number for one in session.attempts if one.token == token]
         told = [self.told.get(number, b"") for number in numbers if until is None or number < until]
-        return self.dialect.acknowledged(told) if self.dialect is not None else ()
+        return self.dialect.acknowledged(one.split(b"\n") for one in told) if self.dialect is not None else ()
 
     def difference(self, session: Session, token: str) -> str:
         if token not in self.replaced:

@@ -28,7 +28,7 @@ def answered(name: str, text: str) -> bytes:
     return line("response_item", {"type": "message", "id": name, "role": "assistant", "content": content})
 
 
-def told(*messages: tuple[str, str], ended: str = "end_turn") -> bytes:
+def told(*messages: tuple[str, str], ended: str = "end_turn") -> list[bytes]:
     said = [
         {"sessionUpdate": "agent_message_chunk", "messageId": name, "content": {"type": "text", "text": piece}}
         for name, text in messages
@@ -38,7 +38,7 @@ def told(*messages: tuple[str, str], ended: str = "end_turn") -> bytes:
         {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "tok", "update": one}} for one in said
     ]
     lines.append({"jsonrpc": "2.0", "id": "1-prompt-p", "result": {"stopReason": ended}})
-    return b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+    return [json.dumps(one).encode() for one in lines]
 
 
 META = line("session_meta", {"id": "tok"})

@@ -20,13 +20,13 @@ from rekindle.adapters.keepers.start import obstacle, start
 from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine.process_identity import is_stopped
 from rekindle.adapters.session_folder.layout import session_folder
+from rekindle.adapters.session_folder.spool_files import read_messages
 from rekindle.keeper import launch, lockfile, room
 from rekindle.keeper.errors import KeeperGone, Refused, ReplacedGeneration
-from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.processes import is_running, send_signal
 from rekindle.keeper.refusals import Code
-from rekindle.keeper.spec import Spec
+from rekindle.keeper.spec import Layout, Spec
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import AttemptOrder, Ended, KeeperLost, Lost, NoRoomForTurn, Output, Running, Sent
 from rekindle.ports.store import StaleGeneration as StaleWriter
@@ -119,16 +119,14 @@ class KeeperProcesses:
     def sent(self, session: str, attempt: int) -> Iterator[Sent]:
         """What the input spool holds."""
         try:
-            with open(os.path.join(self.folder(session, attempt), "in"), "rb") as file:
-                for record in InputReader(file):
-                    yield Sent(record.n, record.prompt, record.payload)
+            yield from read_messages(Layout(self.folder(session, attempt)).input)
         except FileNotFoundError:
             return
 
     def heard(self, session: str, attempt: int) -> bytes:
         """All that the agent has written so far."""
         try:
-            with open(os.path.join(self.folder(session, attempt), "out"), "rb") as file:
+            with open(Layout(self.folder(session, attempt)).out, "rb") as file:
                 return file.read()
         except FileNotFoundError:
             return b""
@@ -136,7 +134,7 @@ class KeeperProcesses:
     async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
         """What the agent writes, and how it ends."""
         folder = self.folder(session, attempt)
-        path, lock = os.path.join(folder, "out"), self.lock(session)
+        path, lock = Layout(folder).out, self.lock(session)
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.path.exists(path) else -1
         pause = _BUSY
         lost = 0
@@ -175,7 +173,7 @@ class KeeperProcesses:
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
         """A quick look at an attempt."""
         folder = self.folder(session, attempt)
-        if not os.path.exists(os.path.join(folder, "spec.json")):
+        if not os.path.exists(Layout(folder).spec):
             return "absent"
         if session in self._sweeping or not launch.is_alive(folder):
             return "gone"
@@ -278,7 +276,7 @@ def _ended(
 def _last_words(folder: str) -> str:
     """The last line of the agent's standard error: it says why a program would not even start."""
     try:
-        with open(os.path.join(folder, "err"), "rb") as file:
+        with open(Layout(folder).err, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - 2000))
             lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
     except OSError:

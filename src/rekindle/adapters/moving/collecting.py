@@ -6,19 +6,16 @@ Every kind of file is masked in its own way, so that what reads it on the other 
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import replace
 
 from rekindle import files
 from rekindle.adapters.session_folder.layout import SPOOLS, SessionFolder
-from rekindle.adapters.session_folder.spool_files import kept_spool
+from rekindle.adapters.session_folder.spool_files import kept_spool, with_payloads
 from rekindle.core.masking import Masker
 from rekindle.core.moving import FOLDER, why_not_member
-from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.spec import Layout
 
 #: The names of what lies in a session's folder, and in an attempt's.
@@ -54,7 +51,7 @@ def collected(folder: str, masker: Masker | None, left_out: list[str]) -> Iterat
 def masked(name: str, data: bytes, masker: Masker) -> bytes:
     """A file's content without its secrets."""
     if name == _ATTEMPT.input:
-        return _masked_input(data, masker)
+        return with_payloads(data, masker.lines)
     return masker.lines(data) if name == _ATTEMPT.out or name.endswith((".json", ".jsonl")) else masker.data(data)
 
 
@@ -95,9 +92,3 @@ def _without_environment(data: bytes) -> bytes:
         return json.dumps({**spec, "env": {}}).encode()
     except (ValueError, TypeError):
         return b"{}"
-
-
-def _masked_input(data: bytes, masker: Masker) -> bytes:
-    """The input spool, record by record; what is torn at its end is not taken."""
-    reader = InputReader(io.BytesIO(data))
-    return b"".join(replace(record, payload=masker.lines(record.payload)).encode() for record in reader)

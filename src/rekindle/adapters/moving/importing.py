@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import fcntl
 import glob
-import io
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 
 from rekindle import files
 from rekindle.adapters.moving import archive, bundle
 from rekindle.adapters.session_folder import handovers
 from rekindle.adapters.session_folder.layout import SessionFolder, session_folder
+from rekindle.adapters.session_folder.spool_files import with_payloads
 from rekindle.adapters.session_folder.spools import read_account
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
 from rekindle.agents.base.places import record_place
@@ -30,7 +29,6 @@ from rekindle.core.archive_trust import Wish, settled, why_not_facts, wishes, wi
 from rekindle.core.moving import FACTS, FOLDER, SNAPSHOTS, TRANSCRIPT, Manifest, at_rest, folded, moved
 from rekindle.core.session.facts import AnyFact, Cut, Handover, Imported, LaunchIntended, ResumeAsked
 from rekindle.core.session.state import Session
-from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.spec import Layout
 from rekindle.ports.archives import Arrival, ImportTarget
 from rekindle.ports.errors import OwnedError
@@ -95,9 +93,8 @@ def _rename_conversation(stage: str, folder: str, old: str, new: str) -> None:
     for path in filter(os.path.exists, lines):
         files.replace(path, files.read(path).replace(before, after), mode=0o600)
     for path in filter(os.path.exists, (one.input for one in attempts)):
-        reader = InputReader(io.BytesIO(files.read(path)))
-        renamed = (replace(one, payload=one.payload.replace(before, after)) for one in reader)
-        files.replace(path, b"".join(one.encode() for one in renamed), mode=0o600)
+        renamed = with_payloads(files.read(path), lambda payload: payload.replace(before, after))
+        files.replace(path, renamed, mode=0o600)
 
 
 def _write_facts(

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 
 from rekindle import files
 from rekindle.adapters.session_folder.layout import session_folder
-from rekindle.adapters.session_folder.spool_files import open_spool, spools
+from rekindle.adapters.session_folder.spool_files import spools
+from rekindle.adapters.session_folder.spools import heard_lines
 from rekindle.adapters.vault import agent_database, kept, preflight, record_files
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
 from rekindle.adapters.vault.vault import Vault, transcript
@@ -236,7 +237,7 @@ class VaultRecords:
         own = [one for one in session.attempts if one.token == token and one.agent in ("", session.agent)]
         folder = session_folder(self._sessions, session.id)
         numbers = [one.number for one in own if until is None or one.number < until]
-        return dialect.acknowledged(_heard(folder.attempt(one)) for one in numbers)
+        return dialect.acknowledged(heard_lines(folder.attempt(one)) for one in numbers)
 
     def _understood(
         self, session: Session, token: str, *, thorough: bool = False
@@ -268,12 +269,3 @@ class VaultRecords:
         pattern = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
         found = glob.glob(pattern) if "*" in pattern else []
         return [os.path.realpath(one) for one in found if not record_files.is_spoken(dialect, one)]
-
-
-def _heard(attempt: str) -> bytes:
-    """What the agent of an attempt wrote to us, as far as anybody has it."""
-    try:
-        with open_spool(attempt, "out") as file:
-            return file.read()
-    except OSError:
-        return b""

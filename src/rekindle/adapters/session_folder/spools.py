@@ -11,6 +11,7 @@ from rekindle.adapters.session_folder.spool_files import open_spool
 from rekindle.agents.base.account import Account, Accounting
 from rekindle.agents.base.dialect import Dialect
 from rekindle.agents.base.exchange import Exchange, Exchanged, SpooledMessage
+from rekindle.agents.base.framing import Framer, Line
 from rekindle.agents.base.kind import AgentKind
 from rekindle.keeper.input_records import InputReader
 from rekindle.keeper.spec import Layout
@@ -98,6 +99,18 @@ def read_account(folder: str, attempt: int, kind: AgentKind, at: float) -> Accou
     account = accounting.conclude(dialect, is_partial=spools.is_partial)
     account.problems[:0] = spools.problems
     return account
+
+
+def heard_lines(folder: str) -> Iterator[bytes]:
+    """The lines that the agent of an attempt wrote to us, as far as anybody has them."""
+    try:
+        with open_spool(folder, "out") as file:
+            file.seek(_hole(file, os.fstat(file.fileno()).st_size))
+            framer = Framer()
+            while block := file.read(_BLOCK):
+                yield from (line.data.lstrip(b"\0") for line in framer.feed(block) if isinstance(line, Line))
+    except OSError:
+        return
 
 
 def _hole(file: BinaryIO, size: int) -> int:

@@ -9,17 +9,17 @@ from rekindle.agents.base import fields
 from rekindle.agents.base.acknowledged import Spoken
 
 
-def answers(spools: Iterable[bytes]) -> tuple[Spoken, ...]:
-    """The answers in all that the agent wrote to us, the oldest attempt first.
+def answers(attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
+    """The answers in the lines that the agent wrote to us, the oldest attempt first.
 
     What has no name is not the model's but its adapter's. A message that an earlier attempt told is replayed here.
     """
     texts: dict[str, str] = {}
     sure: set[str] = set()
-    for spool in spools:
+    for lines in attempts:
         earlier = frozenset(texts)
         turn: list[str] = []
-        for line in spool.split(b"\n"):
+        for line in lines:
             match decode(line):
                 case Notification(method="session/update", params=params):
                     update = fields.mapping(params.get("update"))

@@ -68,8 +68,8 @@ class TranscriptDialect(Protocol):
         """The file without what the agent would stumble over. Nothing that can be read is lost."""
         ...
 
-    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
-        """What the agent has told of taking in and saying, in all that it wrote to us; empty: it cannot be told."""
+    def acknowledged(self, attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
+        """What the agent has told of taking in and saying, in the lines of each attempt; empty: it cannot be told."""
         ...
 
     def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
@@ -99,7 +99,7 @@ class OneBranch(ABC):
     def read(self, data: bytes) -> Record:
         """See TranscriptDialect."""
 
-    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+    def acknowledged(self, attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
         """Nothing is demanded."""
         return ()
 

@@ -56,16 +56,16 @@ def prompt(row: dict[str, Any]) -> str | None:
             return None
 
 
-def told(stream: Iterable[bytes]) -> tuple[Spoken, ...]:
-    """What the agent has told of taking in and saying, in the streams of its processes, the oldest first.
+def told(attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
+    """What the agent has told of taking in and saying, in the lines of its processes, the oldest first.
 
     A prompt counts as taken in when the agent repeats it. What is behind the last end of a turn was cut off, and what
     is in a turn that failed may not have been written down.
     """
     found: list[Spoken] = []
-    for output in stream:
+    for lines in attempts:
         turn: list[Spoken] = []
-        for line in output.split(b"\n"):
+        for line in lines:
             if line.startswith(b'{"type":"stream_event"') or not line:
                 continue
             value = fields.mapping(parse(line))

@@ -44,9 +44,9 @@ class ClaudeTranscript:
         """Whole records, one a line: the agent passes over a line that it cannot read, but glues the next to it."""
         return repaired(data, _is_record)
 
-    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+    def acknowledged(self, attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
         """What the agent told in its stream, by the uuids that its transcript has too."""
-        return told(spools)
+        return told(attempts)
 
     def written(self, data: bytes) -> frozenset[str]:
         """The uuids of everything that was said, on any branch."""

@@ -66,9 +66,9 @@ class CodexTranscript(JsonLines):
     def __init__(self) -> None:
         super().__init__(CodexMeaning())
 
-    def acknowledged(self, spools: Iterable[bytes]) -> tuple[Spoken, ...]:
+    def acknowledged(self, attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
         """Codex names its answers alike in what it says and in its file."""
-        return answers(spools)
+        return answers(attempts)
 
     def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
         """The adapter shows citations of files in another form: an answer with one is only looked for."""
