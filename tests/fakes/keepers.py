@@ -22,8 +22,8 @@ from rekindle.ports.keepers import (
     NoRoomToStart,
     Output,
     ProgramMissing,
-    Running,
     Sent,
+    StartedAttempt,
 )
 from rekindle.ports.store import StaleGeneration
 
@@ -190,7 +190,7 @@ class FakeKeepers:
     def point(self, name: str) -> None:
         """Where a test may crash the supervisor."""
 
-    async def launch(self, order: AttemptOrder) -> Running:
+    async def launch(self, order: AttemptOrder) -> StartedAttempt:
         self.point("before launch")
         one = self.world.attempts.get((order.session, order.attempt))
         if one is None:
@@ -198,7 +198,7 @@ class FakeKeepers:
         elif not one.ran:
             raise RekindleError("the agent could not be started")
         self.point("after launch")
-        return Running(f"{order.session}/{order.attempt}", 1000 + order.attempt)
+        return StartedAttempt(f"{order.session}/{order.attempt}", 1000 + order.attempt)
 
     def _start(self, order: AttemptOrder) -> None:
         if self.world.is_taken(order.session):

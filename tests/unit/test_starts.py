@@ -13,7 +13,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import word
 from rekindle.ports.errors import RekindleError, WorktreeLost
-from rekindle.ports.keepers import AttemptOrder, NoRoomToStart, ProgramMissing, Running
+from rekindle.ports.keepers import AttemptOrder, NoRoomToStart, ProgramMissing, StartedAttempt
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
@@ -32,7 +32,7 @@ class Failing(FakeKeepers):
         self.errors = list(errors)
         self.tried = 0
 
-    async def launch(self, order: AttemptOrder) -> Running:
+    async def launch(self, order: AttemptOrder) -> StartedAttempt:
         self.tried += 1
         if self.world.obstacle is not None:
             raise ProgramMissing(self.world.obstacle)

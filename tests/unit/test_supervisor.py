@@ -13,7 +13,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import word
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import AttemptOrder, Running
+from rekindle.ports.keepers import AttemptOrder, StartedAttempt
 from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
@@ -60,7 +60,7 @@ async def settle(world: FakeWorld, rounds: int = 60) -> None:
 class Mute(FakeKeepers):
     """Starts agents that never say a word."""
 
-    async def launch(self, order: AttemptOrder) -> Running:
+    async def launch(self, order: AttemptOrder) -> StartedAttempt:
         running = await super().launch(order)
         self.world.attempts[order.session, order.attempt].frozen = True
         return running

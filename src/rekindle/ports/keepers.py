@@ -48,7 +48,7 @@ class AttemptOrder:
 
 
 @dataclass(frozen=True)
-class Running:
+class StartedAttempt:
     """The attempt's agent runs, or has run: its exit, if any, is told by `follow`."""
 
     folder: str
@@ -88,7 +88,7 @@ Sent: TypeAlias = SpooledMessage
 class Keepers(Protocol):
     """All methods may be called again with the same arguments after a crash, and then change nothing."""
 
-    async def launch(self, order: AttemptOrder) -> Running:
+    async def launch(self, order: AttemptOrder) -> StartedAttempt:
         """Start the attempt unless it runs or has run already. Raises RekindleError if it never ran.
 
         A session has one living tree: while another attempt of it has one, OwnedError is raised. After NoRoomToStart

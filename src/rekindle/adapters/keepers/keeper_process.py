@@ -28,7 +28,7 @@ from rekindle.keeper.processes import is_running, send_signal
 from rekindle.keeper.refusals import Code
 from rekindle.keeper.spec import Layout, Spec
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.keepers import AttemptOrder, Ended, KeeperLost, Lost, NoRoomForTurn, Output, Running, Sent
+from rekindle.ports.keepers import AttemptOrder, Ended, KeeperLost, Lost, NoRoomForTurn, Output, Sent, StartedAttempt
 from rekindle.ports.store import StaleGeneration as StaleWriter
 
 _BLOCK = 1 << 18
@@ -58,7 +58,7 @@ class KeeperProcesses:
         """The session's lock."""
         return session_folder(self._sessions, session).lock
 
-    async def launch(self, order: AttemptOrder) -> Running:
+    async def launch(self, order: AttemptOrder) -> StartedAttempt:
         """Start the attempt unless it runs or has run already."""
         spec = self._spec(order)
         return await start(spec, self._terminals.opener(order.session) if order.terminal else None)

@@ -14,12 +14,12 @@ import shutil
 from rekindle.keeper import launch, lockfile
 from rekindle.keeper.errors import ExecFailed, KeeperError, LockHeld, NoRoom, StartInDoubt
 from rekindle.ports.errors import OwnedError, RekindleError
-from rekindle.ports.keepers import NoRoomToStart, ProgramMissing, Running
+from rekindle.ports.keepers import NoRoomToStart, ProgramMissing, StartedAttempt
 
 _LOOKS, _PAUSE = 100, 0.1
 
 
-async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = None) -> Running:
+async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = None) -> StartedAttempt:
     """Returns once the agent runs or has run. Raises RekindleError if it never did."""
     doubt: KeeperError | None = None
     for _ in range(_LOOKS):
@@ -29,7 +29,7 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
         try:
             if await asyncio.to_thread(_is_clear, spec):
                 started = await asyncio.to_thread(launch.spawn, spec, open_terminal=open_terminal)
-                return Running(spec.folder, started.identity.agent.pid)
+                return StartedAttempt(spec.folder, started.identity.agent.pid)
         except (LockHeld, StartInDoubt) as error:
             doubt = error
         except ExecFailed as error:
@@ -62,10 +62,10 @@ def obstacle(spec: launch.Spec) -> str | None:
     return None
 
 
-def _found(folder: str) -> Running | None:
+def _found(folder: str) -> StartedAttempt | None:
     identity = launch.read_identity(folder)
     if identity is not None:
-        return Running(folder, identity.agent.pid)
+        return StartedAttempt(folder, identity.agent.pid)
     record = launch.read_exit(folder)
     if record is not None:
         raise RekindleError(f"the agent could not be started: {record.reason}", "see `rekindle doctor`")

@@ -36,7 +36,7 @@ class EditionCalls:
 
 
 @dataclass(frozen=True)
-class Copied:
+class EditionContent:
     """An edition as it was read. `about` is None where the file does not even tell what it is."""
 
     about: About | None
@@ -45,7 +45,7 @@ class Copied:
     scan: frames.Scan
 
 
-def read(path: str) -> Copied:
+def read(path: str) -> EditionContent:
     """Read and check an edition; never raises for what is in it. Raises OSError."""
     scan = frames.scan(files.read(path))
     about: About | None = None
@@ -59,13 +59,13 @@ def read(path: str) -> Copied:
         else:
             is_whole = False
             break
-    return Copied(about, bytes(data), is_whole and about is not None, scan)
+    return EditionContent(about, bytes(data), is_whole and about is not None, scan)
 
 
-def unreadable(why: str) -> Copied:
+def unreadable(why: str) -> EditionContent:
     """An edition of which nothing can be read."""
     damage = (frames.Damage(0, 0, f"it cannot be read ({why})"),)
-    return Copied(None, b"", False, frames.Scan((), damage, 0, frames.START, None))
+    return EditionContent(None, b"", False, frames.Scan((), damage, 0, frames.START, None))
 
 
 def _about(payload: bytes) -> About | None:
@@ -78,7 +78,7 @@ def _about(payload: bytes) -> About | None:
 class Edition:
     """An edition that grows. One writer, who holds the vault's lock. Nothing is kept open between two calls."""
 
-    def __init__(self, path: str, copied: Copied, system: EditionCalls) -> None:
+    def __init__(self, path: str, copied: EditionContent, system: EditionCalls) -> None:
         assert copied.about is not None
         self.path = path
         self.about = copied.about

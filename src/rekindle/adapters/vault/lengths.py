@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from rekindle import files
-from rekindle.adapters.vault.edition import Copied
+from rekindle.adapters.vault.edition import EditionContent
 
 
 class Length(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ def write(vault: str, listed: dict[str, Length]) -> None:
     files.replace(place(vault), msgspec.json.encode(listed), mode=0o600, durable=True)
 
 
-def problem(found: Copied, listed: Length | None) -> tuple[int, int, str] | None:
+def problem(found: EditionContent, listed: Length | None) -> tuple[int, int, str] | None:
     """What a copy lacks of its listed length (from, to, why); None if nothing."""
     if listed is None:
         return None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from rekindle import files
 from rekindle.adapters.vault import edition, lengths
-from rekindle.adapters.vault.edition import About, Copied, Edition, EditionCalls
+from rekindle.adapters.vault.edition import About, Edition, EditionCalls, EditionContent
 from rekindle.adapters.vault.lengths import Length
 from rekindle.core.vault.frames import MAX_PAYLOAD
 from rekindle.ports.errors import OwnedError
@@ -49,7 +49,7 @@ class Listed:
     number: int
     path: str
 
-    def read(self) -> Copied:
+    def read(self) -> EditionContent:
         """Read and check it. One that cannot be read is damaged: it stays, and a new one is begun beside it."""
         try:
             return edition.read(self.path)
