@@ -1,5 +1,7 @@
 """The errors of rekindle, one tree. Each carries what to do next; the command line turns it into its exit status.
 
+Those that belong to one port, or to one room, are defined there; the tree names them all.
+
 RekindleError                  1   it failed
 ├── UsageError                 2   wrong usage or bad input
 │   ├── BadName                    a feature, task or agent name that cannot be one
@@ -9,16 +11,32 @@ RekindleError                  1   it failed
 │   ├── NoSuchFeature              no journal of that name
 │   ├── NoOpenRun                  the feature has no run that this event could belong to
 │   ├── BadEvent                   an event that cannot be written
+│   ├── NoSuchSession              no session is meant by that, or more than one
 │   ├── NoSuchQuestion             no open question is meant by that, or more than one, or it has no such option
 │   ├── NoSuchSnapshot             no snapshot is meant by that, or more than one
 │   ├── NoWorktree                 a worktree cannot be made as asked
+│   ├── BadArchive                 a file that is no archive of a session, or not a whole one
 │   ├── FeatureBlocked             something of the user's is where a feature's run would work
 │   └── JournalTracked             the journal is under version control
 ├── QuestionError              3   a question must be answered and nobody can be asked
 ├── OwnedError                 4   somebody else owns it
 │   ├── AnsweredAlready            somebody else answered the question first
 │   ├── InsideAgent                an agent asks for what only a person may do
-│   └── InTheWay                   files that no snapshot has would be lost
+│   ├── InTheWay                   files that no snapshot has would be lost
+│   └── StaleGeneration            somebody newer has taken the session over
+├── NoDaemon                   1   nobody serves the store
+├── DaemonSilent               1   the daemon's process was stopped and does not answer
+├── StoreError                 1   the store cannot be used
+│   ├── NewerSchema                a newer rekindle wrote it
+│   └── DamagedStore               its file is damaged, and was set aside
+├── RecordsError               1   an agent's own record could not be read, kept or put back
+├── SearchFailed               1   the index cannot be used
+├── KeeperLost                 1   nobody answers for an attempt any more
+├── StartPutOff                1   what an earlier start failed for is still missing
+├── ProgramMissing             1   the agent's program is not there
+├── NoRoomToStart              1   the disk has no room for what an agent may say
+├── NoRoomForTurn              1   the disk is full: no new turn is started
+├── NoTerminal                 1   there is no terminal to look at, or none can be opened
 ├── GitFailed                  1   git could not do what it was asked
 │   ├── GitKilled                  somebody killed it: what it was at can be done again
 │   └── GitLocked                  a lock file is in its way

@@ -1,8 +1,9 @@
 """The state of the wire to one ACP agent, folded from the two spools of its keeper: what is open between us.
 
-A daemon folds while it works, the next one folds the files (`folding`), and both get the same open state, however the
-two spools are interleaved, as long as causes come before effects. So what is open is decided by ids and by the order
-inside of each spool, never by "which came first". Sans-IO, and any bytes are allowed: nothing here raises.
+A daemon folds while it works, the next one folds the files (`rekindle.agents.base.exchange`), and both get the same
+open state, however the two spools are interleaved, as long as causes come before effects. So what is open is decided
+by ids and by the order inside of each spool, never by "which came first". Sans-IO, and any bytes are allowed: nothing
+here raises.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Wire:
         return message_id in self._messages
 
     def has_asked(self, key: str) -> bool:
-        """Whether the agent made the request with this key (`messages.request_key`), answered or not."""
+        """Whether the agent made the request with this key (`fields.key`), answered or not."""
         return key in self._theirs or key in self._answered
 
     def sent(self, message_id: str, line: bytes) -> None:
