@@ -18,21 +18,23 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rekindle.adapters.git import identity, linked_worktrees, repository
 from rekindle.adapters.keepers.keeper_process import KeeperProcesses
+from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
-from rekindle.adapters.machine import ancestry, daemon_log
+from rekindle.adapters.machine import ancestry, commands, daemon_log, team
 from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.adapters.snapshots.tree_snapshots import TreeSnapshots
 from rekindle.adapters.sql_store.open import open_store, rebuild_done
 from rekindle.adapters.sql_store.store import SqlStore
+from rekindle.adapters.vault import relocating
 from rekindle.adapters.workplace.workplace import LocalWorkplace
-from rekindle.adapters.workspace.git_workspace import open_workspace
-from rekindle.agents.base.conversation import said
+from rekindle.adapters.workspace.git_workspace import GitWorkspace, open_workspace
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.beginnings import Beginnings
-from rekindle.app.features import Features, Means
+from rekindle.app.features import FeaturePorts, Features
 from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
@@ -154,7 +156,7 @@ async def _serve_with(
         supervisor,
         store,
         AGENTS,
-        change_environment=workplace.change_environment,
+        places=workplace,
         stopped_keeper=keepers.stopped,
     )
 
@@ -163,20 +165,25 @@ async def _serve_with(
 
     journals = JournalWriters(open_journal)
     parts.callback(journals.close)
-    relocations = Relocations(
-        supervisor, lambda cwd: open_workspace(environment, cwd), workplace.environment, workplace.note_place
-    )
-    beginnings = Beginnings(service, supervisor, workplace.prepare, AGENTS, workplace.take_over, relocations.known_as)
+
+    def open_here(cwd: str) -> GitWorkspace:
+        return open_workspace(environment, cwd)
+
+    relocations = Relocations(supervisor, open_here, repository.find, identity, relocating, workplace)
+    terminals = SessionTerminals(places.terminals, places.sessions)
+    beginnings = Beginnings(service, supervisor, workplace, linked_worktrees, terminals, AGENTS, relocations.known_as)
     outbox = Outbox(store, journals, supervisor.engine.where)
     features = Features(
-        Means(
+        FeaturePorts(
             supervisor,
             journals,
             outbox,
-            lambda cwd: open_workspace(environment, cwd),
+            open_here,
             relocations.arrive,
-            workplace.prepare,
-            lambda session: said(conversations.read(session)),
+            workplace,
+            commands,
+            conversations,
+            team,
             AGENTS,
             DEFAULT,
         )

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from rekindle.app.archives import MovingSessions
     from rekindle.app.doctor import Doctor
     from rekindle.app.feature_lists import FeatureLists
+    from rekindle.app.feature_resuming import FeatureResuming
     from rekindle.app.filter_trust import FilterTrust
     from rekindle.app.forking import Forking
     from rekindle.app.freeing import Freeing
     from rekindle.app.hooking import Hooking
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
-    from rekindle.app.running import Running
+    from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
     from rekindle.app.status import StatusHere
@@ -233,14 +234,24 @@ class Wired(UseCases):
 
         return Forking(self.daemon(), self._kept(), AGENTS, self._environment)
 
-    def running(self) -> Running:
+    def running(self) -> SessionStarts:
         from rekindle.adapters.git import repository
-        from rekindle.app.running import Running
+        from rekindle.app.running import SessionStarts
 
         def worktrees_dir(root: str | None) -> str | None:
             return self._settings(root).worktrees_dir
 
-        return Running(self.daemon(), repository.find, worktrees_dir, self._environment)
+        return SessionStarts(self.daemon(), repository.find, worktrees_dir, self._environment)
+
+    def feature_resuming(self) -> FeatureResuming:
+        from rekindle.adapters.git import identity
+        from rekindle.adapters.machine import team
+        from rekindle.agents.registry import DEFAULT
+        from rekindle.app.feature_resume import FeatureOutlook
+        from rekindle.app.feature_resuming import FeatureResuming
+
+        outlook = FeatureOutlook(identity, team, DEFAULT)
+        return FeatureResuming(self._workspace, outlook, self.daemon(), self._environment)
 
     def serve(self, *, on_demand: bool) -> int:
         from rekindle.daemon import serve

@@ -13,18 +13,24 @@ from typing import Any
 import pytest
 
 from rekindle.adapters.feature_git.git_feature import GitFeature
+from rekindle.adapters.git import identity, repository
 from rekindle.adapters.journal_file import run_owner
+from rekindle.adapters.machine import commands, team
+from rekindle.adapters.vault import relocating
 from rekindle.adapters.workspace.git_workspace import GitWorkspace, open_workspace
-from rekindle.app.features import Features, Means
+from rekindle.app.features import FeaturePorts, Features
 from rekindle.app.journals import JournalWriters
 from rekindle.app.relocation import Relocations
 from rekindle.core.journal.analysis import Analysis
+from rekindle.core.session.facts import AnyFact, Created
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import OwnedError, QuestionError, RekindleError
 from rekindle.ports.journal import Journal
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.feature_runner import FeatureRunner
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
+from tests.fakes.conversations import FakeConversations
 from tests.fakes.keepers import FakeKeepers, FakeWorld
 from tests.fakes.records import FakeRecords
 from tests.fakes.store import FakeStore
@@ -63,14 +69,16 @@ class Daemon:
         journals = JournalWriters(self._journal)
         self.supervisor = Supervisor(engine, FakeKeepers(FakeWorld()), FakeWorkplace(), {}, FakeRecords())
         self.features = Features(
-            Means(
+            FeaturePorts(
                 self.supervisor,
                 journals,
                 Outbox(store, journals),
                 self._open,
-                Relocations(self.supervisor, self._open, lambda _: {}, lambda _: None).arrive,
-                _begin,
-                str,
+                Relocations(self.supervisor, self._open, repository.find, identity, relocating, NoPlaces()).arrive,
+                NoPlaces(),
+                commands,
+                FakeConversations("scripted"),
+                team,
                 ("scripted",),
                 "scripted",
             )
@@ -99,8 +107,21 @@ def _state(root: Path) -> dict[str, str]:
     return {"XDG_STATE_HOME": str(root.parent / "state")}
 
 
-def _begin(_created: object, _env: dict[str, str]) -> None:
-    raise RekindleError("no agent here", "none is needed")
+class NoPlaces:
+    """Nobody can begin a session here."""
+
+    def prepare(self, created: Created, env: dict[str, str]) -> None:
+        raise RekindleError("no agent here", "none is needed")
+
+    def take_over(self, session: str, staged: str, env: dict[str, str]) -> list[AnyFact]:
+        raise RekindleError("no agent here", "none is needed")
+
+    def change_environment(self, session: Session, env: dict[str, str]) -> None: ...
+
+    def environment(self, session: Session) -> dict[str, str]:
+        return {}
+
+    def note_place(self, session: Session) -> None: ...
 
 
 @pytest.fixture

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from rekindle.adapters.git.git import Git
-from rekindle.adapters.git.linked_worktrees import SessionWorktree, make, registered
+from rekindle.adapters.git.linked_worktrees import make, registered
 from rekindle.adapters.snapshots.changes import changed_since, conflict
 from rekindle.adapters.snapshots.taking import listing, take
 from rekindle.adapters.snapshots.thinning import thin
 from rekindle.adapters.workplace.rebuilding import Wanted, is_missing, rebuild
 from rekindle.core.thinning import DAY
 from rekindle.ports.errors import BadName, NoRepository, NoWorktree, WorktreeLost
+from rekindle.ports.worktrees import SessionWorktree
 from tests.unit.test_snapshots import NOW, ODD, SESSION, git, untouched
 
 

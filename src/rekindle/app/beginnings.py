@@ -11,8 +11,6 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from rekindle.adapters.git import linked_worktrees
-from rekindle.adapters.keepers import tmux
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app.service import PERMISSIONS, POLICIES, Service, limits_of, prompt_of, usable
@@ -20,6 +18,9 @@ from rekindle.core.names import feature_of_branch
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
+from rekindle.ports.terminals import AgentTerminals
+from rekindle.ports.workplace import SessionPlaces
+from rekindle.ports.worktrees import SessionWorktree, SessionWorktrees
 from rekindle.runtime.supervisor import Supervisor
 
 _SESSION_ID = re.compile(r"[0-9a-f]{10}")
@@ -32,17 +33,19 @@ class Beginnings:
         self,
         service: Service,
         supervisor: Supervisor,
-        prepare: Callable[[f.Created, dict[str, str]], None],
+        places: SessionPlaces,
+        worktrees: SessionWorktrees,
+        terminals: AgentTerminals,
         kinds: Mapping[str, AgentKind],
-        take_over: Callable[[str, str, dict[str, str]], list[f.AnyFact]],
         known_as: Callable[[str | None], Awaitable[str | None]],
     ) -> None:
         self._service = service
         self._supervisor = supervisor
         self._engine = supervisor.engine
-        self._prepare = prepare
+        self._places = places
+        self._worktrees = worktrees
+        self._terminals = terminals
         self._kinds = kinds
-        self._take_over = take_over
         self._known_as = known_as
 
     async def run(
@@ -80,12 +83,12 @@ class Beginnings:
             raise UsageError(f"{permission!r} is not a permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
         kind = usable(self._kinds, agent, arguments or [])
         if terminal:
-            _check_terminal(kind)
+            self._check_terminal(kind)
             first = _first(session, typeable(prompt), prompt_id, self._engine.clock())
             limits = {"stall_seconds": None, **(limits or {})}  # it may wait for a person who is elsewhere
         if not os.path.isdir(cwd):
             raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
-        place = await asyncio.to_thread(_place, cwd, session if worktree == "" else worktree, worktrees_dir)
+        place = await asyncio.to_thread(self._place, cwd, session if worktree == "" else worktree, worktrees_dir)
         id_ = await self._known_as(place.repository)
         if (before := self._known(session)) is not None:  # asked again meanwhile
             return await self._go_on(before, first)
@@ -127,7 +130,7 @@ class Beginnings:
                 code="session_exists",
             )
         try:
-            facts = self._take_over(session, staged, env)
+            facts = self._places.take_over(session, staged, env)
         except OSError as error:
             raise RekindleError(
                 f"the session could not be placed ({error.strerror})", "check room and rights"
@@ -182,12 +185,22 @@ class Beginnings:
 
     def _begin(self, created: f.Created, env: dict[str, str]) -> None:
         try:
-            self._prepare(created, env)
+            self._places.prepare(created, env)
         except OSError as error:
             raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
         self._engine.create(created)
 
-    def _refuse_to_share(self, place: linked_worktrees.SessionWorktree) -> None:
+    def _place(self, cwd: str, name: str | None, folder: str | None) -> SessionWorktree:
+        """Where a new session works: in a worktree of that name or, without one, where it was begun."""
+        return self._worktrees.around(cwd) if name is None else self._worktrees.make(cwd, name, folder)
+
+    def _check_terminal(self, kind: AgentKind) -> None:
+        if kind.terminal is None:
+            hint = "leave --terminal out, or choose another agent"
+            raise UsageError(f"{kind.title} cannot be used in a terminal", hint)
+        self._terminals.require()
+
+    def _refuse_to_share(self, place: SessionWorktree) -> None:
         for other in self._engine.sessions():
             if place.branch is not None and other.worktree == place.path and other.is_up:
                 raise OwnedError(
@@ -202,14 +215,3 @@ def _first(session: str, prompt: str, prompt_id: str, at: float) -> f.PromptQueu
         raise UsageError(f"{session!r} cannot be the id of a session", "give 10 hexadecimal digits")
     found = prompt_of(prompt, prompt_id, at)
     return found if prompt.strip() else None
-
-
-def _place(cwd: str, name: str | None, folder: str | None) -> linked_worktrees.SessionWorktree:
-    """Where a new session works: in a worktree of that name or, without one, where it was begun."""
-    return linked_worktrees.around(cwd) if name is None else linked_worktrees.make(cwd, name, folder)
-
-
-def _check_terminal(kind: AgentKind) -> None:
-    if kind.terminal is None:
-        raise UsageError(f"{kind.title} cannot be used in a terminal", "leave --terminal out, or choose another agent")
-    tmux.require()

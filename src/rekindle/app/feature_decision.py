@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rekindle.adapters.machine import team
-from rekindle.app.feature_resume import Answer, Found
+from rekindle.app.feature_resume import Answer, FoundFeature
 from rekindle.app.feature_strays import Answers, carry_out_answers, tell_answers
 from rekindle.core.feature.outlook import Outlook
 from rekindle.core.feature.plan import skip
@@ -17,6 +16,7 @@ from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER, TaskProgr
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.orders import DRIVER
 from rekindle.core.journal.run import SKIPPED
+from rekindle.ports.teams import AgentTeams
 from rekindle.runtime.feature_hands import Order
 
 #: Writes an event of a run: its type, its data, and what makes it the same event when it is written again.
@@ -29,7 +29,7 @@ def start_of(order: Order, branch: str, command: str, **more: str | None) -> dic
     return {"command": command, **more, **about}
 
 
-def given_up(found: Found, chosen: Answer) -> tuple[str, ...]:
+def given_up(found: FoundFeature, chosen: Answer) -> tuple[str, ...]:
     """The tasks whose conversations nobody goes on with: they start over, or are left out."""
     if chosen in ("restart A", "restart B"):
         return tuple(found.progress)
@@ -38,7 +38,7 @@ def given_up(found: Found, chosen: Answer) -> tuple[str, ...]:
 
 async def carry_out(
     order: Order,
-    found: Found,
+    found: FoundFeature,
     chosen: Answer,
     instructions: str,
     tell: Tell,
@@ -94,7 +94,7 @@ async def _skip(order: Order, known: dict[str, TaskProgress], found: Outlook, te
     return replace(order, plan=result.plan), warnings
 
 
-def _decision(found: Found, chosen: Answer, instructions: str) -> dict[str, Any]:
+def _decision(found: FoundFeature, chosen: Answer, instructions: str) -> dict[str, Any]:
     """The data of `resume.decided`: what was asked, what was answered, which issues are settled by it."""
     settled = [{"sid": issue.sid, "seq": issue.seq} for issue in found.analysis.state.issues]
     meant = {START_OVER: list(found.outlook.affected), SKIP: list(found.outlook.affected)}
@@ -107,7 +107,7 @@ def _unfinished(known: dict[str, TaskProgress]) -> list[str]:
     return [name for name, one in known.items() if not one.merged and one.status != SKIPPED]
 
 
-def ensure_team(order: Order, known: dict[str, TaskProgress], name: str) -> str:
+def ensure_team(teams: AgentTeams, order: Order, known: dict[str, TaskProgress], name: str) -> str:
     """The team file of a feature, reused or written anew; says which."""
     home = order.env.get("HOME")
     if not home:
@@ -122,4 +122,4 @@ def ensure_team(order: Order, known: dict[str, TaskProgress], name: str) -> str:
         }
         for task in order.plan.tasks
     ]
-    return team.ensure(home, name, agents, tasks)
+    return teams.ensure(home, name, agents, tasks)

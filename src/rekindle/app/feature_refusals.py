@@ -7,16 +7,17 @@ import shlex
 import shutil
 from collections.abc import Mapping
 
-from rekindle.app.feature_resume import Found, Here
+from rekindle.app.feature_resume import FoundFeature
 from rekindle.core.feature.decide import wave_commands
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
 from rekindle.files import EVENTS
 from rekindle.ports.errors import FeatureBlocked, OwnedError, UsageError
+from rekindle.ports.workspace import Workspace
 
 
-def refuse_open_run(here: Here, feature: str, *, lock_is_ours: bool) -> None:
+def refuse_open_run(here: Workspace, feature: str, *, lock_is_ours: bool) -> None:
     """A feature with a run that never ended is resumed, not begun."""
     if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
         return
@@ -61,7 +62,7 @@ def refuse_missing_programs(plan: Plan, mode: Mode, env: Mapping[str, str]) -> N
             )
 
 
-def refuse_outdated(found: Found, seen: str | None) -> None:
+def refuse_outdated(found: FoundFeature, seen: str | None) -> None:
     """An answer is given to a question: what somebody else has done since may have made it another one."""
     if seen is not None and found.analysis.sid != seen:
         raise OwnedError(

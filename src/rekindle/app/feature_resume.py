@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
-from rekindle.adapters.feature_git.locking import remedy
-from rekindle.adapters.git import identity
-from rekindle.adapters.git import locks as git_locks
-from rekindle.adapters.git.repository import Repository
-from rekindle.adapters.journal_file import run_owner
-from rekindle.adapters.machine import team
 from rekindle.agents.registry import AGENTS
 from rekindle.core.feature.naming import session_id
 from rekindle.core.feature.orders import orders
@@ -25,10 +16,13 @@ from rekindle.core.feature.progress import TaskProgress, progress
 from rekindle.core.feature.records import named_branches, recorded_trees
 from rekindle.core.feature.stray_questions import listed
 from rekindle.core.feature.strays import Stray
-from rekindle.core.git_locks import Lock
+from rekindle.core.git_locks import Lock, remedy
 from rekindle.core.journal.analysis import Analysis
 from rekindle.ports.errors import NoOpenRun, OwnedError, QuestionError, UsageError
-from rekindle.ports.journal import Journal
+from rekindle.ports.feature import ResumableGit
+from rekindle.ports.identity import RepositoryIdentities
+from rekindle.ports.teams import AgentTeams
+from rekindle.ports.workspace import Workspace
 
 Choice = Literal["A", "B", "C"]
 #: A yes names what it is about by so many characters at least.
@@ -37,41 +31,13 @@ SHORTEST_YES = 8
 Answer = Literal["auto", "A", "B", "C", "restart A", "restart B"]
 
 
-class Here(Protocol):
-    """A repository with its journals."""
-
-    @property
-    def repository(self) -> Repository: ...
-
-    @property
-    def worktrees(self) -> Worktrees: ...
-
-    @property
-    def state_dir(self) -> str: ...
-
-    @property
-    def progress(self) -> str: ...
-
-    def folder(self, feature: str) -> os.PathLike[str]: ...
-
-    def existing(self, feature: str) -> Journal: ...
-
-    def unapproved(self, feature: str, lineage: Collection[str]) -> str | None: ...
-
-    def approve(self, feature: str, fingerprint: str) -> None: ...
-
-    def writable(self, feature: str) -> Journal: ...
-
-    def analysis(self, feature: str, *, lock_is_ours: bool = False) -> tuple[Analysis, run_owner.Owner | None]: ...
-
-
 @dataclass(frozen=True)
-class Found:
+class FoundFeature:
     """A feature that could be resumed. `unapproved` is a fingerprint of orders that nobody here has given yet."""
 
     feature: str
     analysis: Analysis
-    git: GitFeature
+    git: ResumableGit
     plan: Plan | None
     progress: dict[str, TaskProgress]
     outlook: Outlook
@@ -87,10 +53,10 @@ class Found:
         return frozenset(row.name for row in self.outlook.tasks if row.action in ("done", "skipped"))
 
 
-def look(here: Here, feature: str, *, lock_is_ours: bool = False, known_as: str = "") -> Found:
+def look(here: Workspace, feature: str, known_as: str, *, lock_is_ours: bool = False) -> FoundFeature:
     """Look at a feature that nobody runs. Raises OwnedError if somebody does, NoOpenRun if nothing is left to do.
 
-    `known_as` is the repository's id, where more is known of that than the repository says.
+    `known_as` is the repository's id.
     """
     analysis, owner = here.analysis(feature, lock_is_ours=lock_is_ours)
     if owner is not None:
@@ -106,26 +72,29 @@ def look(here: Here, feature: str, *, lock_is_ours: bool = False, known_as: str 
     runs = [analysis.journal.sids[sid] for sid in analysis.lineage]
     known = progress(feature, plan, runs) if plan else {}
     named = named_branches(runs)
-    git = GitFeature(here.repository, feature, here.worktrees, named)
+    git = here.git(feature, named)
     seen = git.observe(known, recorded_trees(runs))
-    id_ = known_as or repository_id(here)
     kept = frozenset(
-        name for name, one in known.items() if git.has_snapshot(_session(id_, feature, name, one), one.branch)
+        name for name, one in known.items() if git.has_snapshot(_session(known_as, feature, name, one), one.branch)
     )
     found = outlook(analysis, plan, known, seen, kept, named)
     unapproved = here.unapproved(feature, analysis.lineage)
-    return Found(
-        feature, analysis, git, plan, known, found, seen.elsewhere, unapproved, id_, seen.strays, tuple(git.locks())
+    return FoundFeature(
+        feature,
+        analysis,
+        git,
+        plan,
+        known,
+        found,
+        seen.elsewhere,
+        unapproved,
+        known_as,
+        seen.strays,
+        tuple(git.locks()),
     )
 
 
-def repository_id(here: Here) -> str:
-    """What the repository is known by: its id, or one that follows from its path as long as it has none."""
-    found = identity.find(here.repository)
-    return found.id if found is not None and found.verdict != "copy" else identity.by_path(here.repository)
-
-
-def session_of(found: Found, task: str) -> str:
+def session_of(found: FoundFeature, task: str) -> str:
     """The session that works on a task."""
     return _session(found.repository_id, found.feature, task, found.progress[task])
 
@@ -134,15 +103,29 @@ def _session(repository: str, feature: str, task: str, one: TaskProgress) -> str
     return session_id(repository, feature, one.epoch, task, "work")
 
 
-def explain(here: Here, feature: str, home: str, default_agent: str) -> dict[str, Any]:
-    """All that a resume would do, as an object."""
-    found = look(here, feature)
-    needed = [task.agent or default_agent for task in found.plan.tasks] if found.plan is not None else []
-    stands = team.look(home, feature, needed) if home else "missing"
-    return {**told(found), "team": stands, "has_plan": found.plan is not None, **_orders(found, default_agent)}
+class FeatureOutlook:
+    """Tells what a resume would do."""
+
+    def __init__(self, identities: RepositoryIdentities, teams: AgentTeams, default_agent: str) -> None:
+        self._identities = identities
+        self._teams = teams
+        self._default_agent = default_agent
+
+    def explain(self, here: Workspace, feature: str, home: str) -> dict[str, Any]:
+        """All that a resume would do, as an object."""
+        found = look(here, feature, self._repository_id(here))
+        needed = [task.agent or self._default_agent for task in found.plan.tasks] if found.plan is not None else []
+        stands = self._teams.look(home, feature, needed) if home else "missing"
+        has_plan = found.plan is not None
+        return {**told(found), "team": stands, "has_plan": has_plan, **_orders(found, self._default_agent)}
+
+    def _repository_id(self, here: Workspace) -> str:
+        """What the repository is known by: its id, or one that follows from its path as long as it has none."""
+        found = self._identities.find(here.repository)
+        return found.id if found is not None and found.verdict != "copy" else self._identities.by_path(here.repository)
 
 
-def _orders(found: Found, default_agent: str) -> dict[str, Any]:
+def _orders(found: FoundFeature, default_agent: str) -> dict[str, Any]:
     """What would be run and said, and which yes it needs first (`None`: the user's rekindle wrote it here)."""
     given = None
     if found.plan is not None:
@@ -150,14 +133,14 @@ def _orders(found: Found, default_agent: str) -> dict[str, Any]:
     return {"orders": given, "unapproved": found.unapproved}
 
 
-def mode_of(found: Found) -> Mode:
+def mode_of(found: FoundFeature) -> Mode:
     """How strictly the interrupted run checked."""
     start = found.analysis.run.start if found.analysis.run is not None else None
     given = start.mode if start is not None else None
     return next((mode for mode in MODES if mode == given), "standard")
 
 
-def ensure_approved(here: Here, found: Found, yes: str) -> None:
+def ensure_approved(here: Workspace, found: FoundFeature, yes: str) -> None:
     """Let nothing be worked that nobody here has ordered. `yes` is (the beginning of) the fingerprint that was seen."""
     if found.unapproved is not None:
         check_yes(found.feature, found.unapproved, yes)
@@ -177,7 +160,7 @@ def check_yes(feature: str, unapproved: str, yes: str) -> None:
     )
 
 
-def unlocked(found: Found, *, remove: bool) -> list[str]:
+def unlocked(found: FoundFeature, *, remove: bool) -> list[str]:
     """Remove the locks of the dead that are in the way, after a yes; returns what was removed.
 
     Raises OwnedError for one whose maker may live, QuestionError without the yes.
@@ -188,10 +171,10 @@ def unlocked(found: Found, *, remove: bool) -> list[str]:
     if found.locks and not remove:
         listed = "; ".join(lock.sentence for lock in found.locks)
         raise QuestionError(f"a killed git has left locks behind: {listed}. Remove them?", remedy(found.feature))
-    return [lock.sentence for lock in found.locks if git_locks.remove(lock)]
+    return [lock.sentence for lock in found.locks if found.git.remove_lock(lock)]
 
 
-def told(found: Found) -> dict[str, Any]:
+def told(found: FoundFeature) -> dict[str, Any]:
     """What was found, in plain values."""
     decision, state = found.outlook.decision, found.analysis.state
     checkpoint = state.checkpoint
@@ -219,7 +202,7 @@ def told(found: Found) -> dict[str, Any]:
     }
 
 
-def _agent(name: str, found: Found) -> str:
+def _agent(name: str, found: FoundFeature) -> str:
     """An agent with the task and the branch that it was at, where the journal says so."""
     for task, one in found.progress.items():
         work = found.analysis.state.tasks.get(task)

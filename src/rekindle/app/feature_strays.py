@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rekindle.app.feature_resume import Answer, Found, session_of
+from rekindle.app.feature_resume import Answer, FoundFeature, session_of
 from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER
 from rekindle.core.feature.stray_questions import listed, pending
 from rekindle.core.feature.strays import LEAVE, TAKE, Stray, told, unanswered
@@ -24,7 +24,7 @@ class Answers:
     leave: tuple[str, ...] = ()
 
 
-def refuse_unanswered(found: Found, chosen: Answer, answers: Answers) -> None:
+def refuse_unanswered(found: FoundFeature, chosen: Answer, answers: Answers) -> None:
     """Raises QuestionError where a person has to answer first, UsageError for an answer to no question."""
     moot = _moot(found, chosen)
     for name in (*answers.take, *answers.leave):
@@ -59,14 +59,14 @@ def refuse_unanswered(found: Found, chosen: Answer, answers: Answers) -> None:
         )
 
 
-def _moot(found: Found, chosen: Answer) -> tuple[str, ...]:
+def _moot(found: FoundFeature, chosen: Answer) -> tuple[str, ...]:
     """Tasks that start over or are skipped: what is astray of them is only kept."""
     if chosen in ("restart A", "restart B"):
         return tuple(found.progress)
     return (*(found.outlook.affected if chosen in (START_OVER, SKIP) else ()), *found.outlook.lost)
 
 
-def _open(found: Found, name: str) -> tuple[Stray, ...]:
+def _open(found: FoundFeature, name: str) -> tuple[Stray, ...]:
     return unanswered(found.strays.get(name, ()), found.progress[name].answered)
 
 
@@ -90,7 +90,7 @@ class Decided:
             yield f"task {self.task}: {told(one)} is {word}"
 
 
-async def carry_out_answers(found: Found, answers: Answers) -> list[Decided]:
+async def carry_out_answers(found: FoundFeature, answers: Answers) -> list[Decided]:
     """Take and leave, in git: what is written down afterwards has been done. A conflict is raised."""
     done = []
     acts: Mapping[str, Callable[..., tuple[Stray, ...]]] = {TAKE: found.git.take_strays, LEAVE: found.git.leave_strays}

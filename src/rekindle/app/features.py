@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import secrets
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from rekindle.adapters.feature_git.git_feature import GitFeature
-from rekindle.adapters.journal_file import run_owner
-from rekindle.adapters.machine import commands
 from rekindle.app.feature_decision import Tell, carry_out, ensure_team, given_up, start_of
 from rekindle.app.feature_refusals import (
     refuse_checked_out,
@@ -21,7 +17,7 @@ from rekindle.app.feature_refusals import (
     refuse_open_run,
     refuse_outdated,
 )
-from rekindle.app.feature_resume import Choice, Here, answer, ensure_approved, look, mode_of, told, unlocked
+from rekindle.app.feature_resume import Choice, answer, ensure_approved, look, mode_of, told, unlocked
 from rekindle.app.feature_strays import Answers, refuse_unanswered
 from rekindle.app.feature_view import view
 from rekindle.app.journals import JournalWriters
@@ -30,9 +26,13 @@ from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
 from rekindle.core.feature.talks import signed
 from rekindle.core.journal import event as ev
-from rekindle.core.session import facts as f
 from rekindle.core.session.state import TERMINAL, Session
+from rekindle.ports.conversations import Conversations
 from rekindle.ports.errors import NoOpenRun, OwnedError, UsageError
+from rekindle.ports.feature import CheckCommands, ResumableGit
+from rekindle.ports.teams import AgentTeams
+from rekindle.ports.workplace import SessionPlaces
+from rekindle.ports.workspace import HeldFeature, Workspace
 from rekindle.runtime.ending import end_agent
 from rekindle.runtime.feature_hands import Order, Tools
 from rekindle.runtime.feature_runner import FeatureRunner
@@ -46,18 +46,49 @@ _FLUSH_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Means:
-    """What the daemon gives: how sessions are begun and read, and which agents there are."""
+class FeaturePorts:
+    """What features are run with: how sessions are begun and read, and which agents there are.
+
+    `arrive` makes a repository known where it is, and returns its id; see `rekindle.app.relocation`.
+    """
 
     supervisor: Supervisor
     journals: JournalWriters
     outbox: Outbox
-    open_here: Callable[[str], Here]
-    arrive: Callable[[Here], Awaitable[tuple[str, list[str]]]]
-    begin: Callable[[f.Created, dict[str, str]], None]
-    said: Callable[[str], str]
+    open_here: Callable[[str], Workspace]
+    arrive: Callable[[Workspace], Awaitable[tuple[str, list[str]]]]
+    places: SessionPlaces
+    commands: CheckCommands
+    conversations: Conversations
+    teams: AgentTeams
     kinds: Collection[str]
     default_agent: str
+
+
+@dataclass(frozen=True)
+class _Events:
+    """The events of one run, written through the daemon's journals. See `rekindle.ports.feature.RunEvents`."""
+
+    order: Order
+    journals: JournalWriters
+    outbox: Outbox
+
+    async def append(self, type_: str, data: dict[str, Any], event_id: str) -> None:
+        order = self.order
+        await self.journals.append(
+            cwd=order.repository, feature=order.feature, type=type_, data=data, sid=order.sid, event_id=event_id
+        )
+
+    async def flush(self) -> None:
+        await self.outbox.flush(self.order.repository, self.order.feature, _FLUSH_SECONDS)
+
+    def tell(self) -> Tell:
+        """Writes an event under a key that is the run's own."""
+
+        async def tell(type_: str, data: dict[str, Any], key: str) -> None:
+            await self.append(type_, data, f"{self.order.sid}-{key}")
+
+        return tell
 
 
 @dataclass
@@ -69,11 +100,11 @@ class _Live:
 class Features:
     """The features of one daemon."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
+    def __init__(self, ports: FeaturePorts) -> None:
+        self._ports = ports
         self._live: dict[tuple[str, str], _Live] = {}
         self._runs: dict[tuple[str, str], str] = {}
-        means.supervisor.engine.run_of = self._run_of
+        ports.supervisor.engine.run_of = self._run_of
 
     @property
     def is_busy(self) -> bool:
@@ -101,11 +132,11 @@ class Features:
         """Begin a feature from the text of a plan file."""
         given = _parsed(plan, name)
         chosen = _mode(mode) or given.mode
-        here = self._means.open_here(cwd)
+        here = self._ports.open_here(cwd)
         self._check_agents(given.plan)
         refuse_missing_programs(given.plan, chosen, env)
-        id_, _ = await self._means.arrive(here)
-        git = GitFeature(here.repository, given.feature, here.worktrees)
+        id_, _ = await self._ports.arrive(here)
+        git = here.git(given.feature)
         here.writable(given.feature).close()
         await self._refuse_begun(here, git, given.feature)
         sid = secrets.token_hex(4)
@@ -117,7 +148,7 @@ class Features:
             await self._refuse_begun(here, git, given.feature, lock_is_ours=True)
             await asyncio.to_thread(git.choose_base, given.base)
             held.claim()
-            tell = self._teller(order)
+            tell = self._events(order).tell()
             await tell(ev.SESSION_START, start_of(order, git.branch, "implement"), "start")
             await tell(ev.PLAN_CREATED, to_event(given.plan), "plan")
             self._drive(order, git, here, held)
@@ -149,15 +180,15 @@ class Features:
         `trust` is the yes to a journal that was written elsewhere, `remove_locks` the yes to removing stale locks;
         `take` and `leave` are tasks whose strays go with them or stay out.
         """
-        here = self._means.open_here(cwd)
+        here = self._ports.open_here(cwd)
         self._refuse_live(here, feature)
-        id_, _ = await self._means.arrive(here)
+        id_, _ = await self._ports.arrive(here)
         here.existing(feature).close()
         here.writable(feature).close()
         sid = secrets.token_hex(4)
         held = self._hold(here, feature, sid)
         try:
-            found = await asyncio.to_thread(look, here, feature, lock_is_ours=True, known_as=id_)
+            found = await asyncio.to_thread(look, here, feature, id_, lock_is_ours=True)
             refuse_outdated(found, seen)
             ensure_approved(here, found, trust)
             given = _parsed(plan, name).plan if plan is not None else None
@@ -174,10 +205,10 @@ class Features:
             removed = await asyncio.to_thread(unlocked, found, remove=remove_locks)
             held.claim()
             await self._end_agents(order, given_up(found, chosen))
-            tell = self._teller(order)
+            tell = self._events(order).tell()
             order, warnings = await carry_out(order, found, chosen, instructions, tell, strays, removed)
             team_name = start.team if start is not None else None
-            stands = ensure_team(order, found.progress, team_name or feature)
+            stands = ensure_team(self._ports.teams, order, found.progress, team_name or feature)
             self._drive(order, found.git, here, held)
         except BaseException:
             held.release()
@@ -187,38 +218,40 @@ class Features:
 
     async def state(self, *, cwd: str, feature: str) -> dict[str, Any]:
         """How a feature's run stands."""
-        here = self._means.open_here(cwd)
+        here = self._ports.open_here(cwd)
         live = self._live.get((here.repository.root, feature))
         if live is None:
             raise NoOpenRun(f"no run of {feature} is under way here", f"see `rekindle analyze {feature}`")
-        return view(live.runner, is_over=live.task.done(), now=self._means.supervisor.engine.clock())
+        return view(live.runner, is_over=live.task.done(), now=self._ports.supervisor.engine.clock())
 
     async def stop(self, *, cwd: str, feature: str) -> dict[str, Any]:
         """End a feature's run: user_cancelled."""
-        here = self._means.open_here(cwd)
+        here = self._ports.open_here(cwd)
         live = self._live.get((here.repository.root, feature))
         if live is None or live.task.done():
             raise NoOpenRun(f"no run of {feature} is under way here", "`rekindle` shows what is")
         live.runner.cancel()
         await asyncio.wait([live.task])
-        return view(live.runner, is_over=True, now=self._means.supervisor.engine.clock())
+        return view(live.runner, is_over=True, now=self._ports.supervisor.engine.clock())
 
     def _run_of(self, session: Session) -> str | None:
         return self._runs.get((session.repository or "", session.feature or ""))
 
-    def _refuse_live(self, here: Here, feature: str) -> None:
+    def _refuse_live(self, here: Workspace, feature: str) -> None:
         live = self._live.get((here.repository.root, feature))
         if live is not None and not live.task.done():
             raise OwnedError(f"{feature} is being run already", f"watch it: rekindle follow {feature}")
 
-    def _refuse_at_work(self, here: Here, feature: str, tasks: Collection[str]) -> None:
+    def _refuse_at_work(self, here: Workspace, feature: str, tasks: Collection[str]) -> None:
         """What an agent has done is taken or left when it has finished: its worktree is its own until then."""
-        for session in self._means.supervisor.engine.sessions():
+        for session in self._ports.supervisor.engine.sessions():
             ours = session.repository == here.repository.root and session.feature == feature
             if ours and session.task in tasks and session.is_up and session.turn is not None:
                 raise OwnedError(f"the agent of task {session.task} is at work", "resume without --take and --leave")
 
-    async def _refuse_begun(self, here: Here, git: GitFeature, feature: str, *, lock_is_ours: bool = False) -> None:
+    async def _refuse_begun(
+        self, here: Workspace, git: ResumableGit, feature: str, *, lock_is_ours: bool = False
+    ) -> None:
         """A feature is begun once: first without its lock, so that a refusal leaves nothing behind, then under it."""
         self._refuse_live(here, feature)
         refuse_open_run(here, feature, lock_is_ours=lock_is_ours)
@@ -226,7 +259,7 @@ class Features:
 
     async def _end_agents(self, order: Order, tasks: Collection[str]) -> None:
         """Agents may have outlived the daemon: those of tasks that start over or are left out are not needed again."""
-        supervisor = self._means.supervisor
+        supervisor = self._ports.supervisor
         for session in supervisor.engine.sessions():
             ours = session.repository == order.repository and session.feature == order.feature
             if ours and session.task in tasks and session.attempts and session.state not in TERMINAL:
@@ -236,13 +269,13 @@ class Features:
         """Every agent that a plan file names must be there. In a journal it is a role that the default can play."""
         for task in plan.tasks:
             for agent in (task.agent, task.reviewer):
-                if agent and agent not in self._means.kinds:
-                    there = ", ".join(self._means.kinds)
+                if agent and agent not in self._ports.kinds:
+                    there = ", ".join(self._ports.kinds)
                     raise UsageError(f"task {task.id!r} wants an agent {agent!r}", f"there are: {there}")
 
     def _order(
         self,
-        here: Here,
+        here: Workspace,
         repository_id: str,
         feature: str,
         sid: str,
@@ -255,40 +288,31 @@ class Features:
     ) -> Order:
         if jobs < 1:
             raise UsageError(f"{jobs} jobs at once are none", "give at least 1")
-        agent = self._means.default_agent
+        agent = self._ports.default_agent
         root = here.repository.root
         return Order(root, feature, sid, plan, mode, jobs, env, agent, permission, base, repository_id)
 
-    def _hold(self, here: Here, feature: str, sid: str) -> run_owner.Held:
-        folder = os.fspath(here.folder(feature))
-        os.makedirs(folder, exist_ok=True)
-        held = run_owner.hold(folder, sid)
+    def _hold(self, here: Workspace, feature: str, sid: str) -> HeldFeature:
+        held = here.hold(feature, sid)
         if held is None:
             raise OwnedError(f"another process holds {feature}", "`rekindle` shows which")
         return held
 
-    def _teller(self, order: Order) -> Tell:
-        async def tell(type_: str, data: dict[str, Any], key: str) -> None:
-            await self._append(order, type_, data, f"{order.sid}-{key}")
+    def _events(self, order: Order) -> _Events:
+        return _Events(order, self._ports.journals, self._ports.outbox)
 
-        return tell
-
-    async def _append(self, order: Order, type_: str, data: dict[str, Any], event_id: str) -> None:
-        await self._means.journals.append(
-            cwd=order.repository, feature=order.feature, type=type_, data=data, sid=order.sid, event_id=event_id
-        )
-
-    def _drive(self, order: Order, git: GitFeature, here: Here, held: run_owner.Held) -> None:
+    def _drive(self, order: Order, git: ResumableGit, here: Workspace, held: HeldFeature) -> None:
         """Begin to drive a run, which from then on holds the feature. What raises here has not begun it."""
-
-        async def append(type_: str, data: dict[str, Any], event_id: str) -> None:
-            await self._append(order, type_, data, event_id)
-
-        async def flush() -> None:
-            await self._means.outbox.flush(order.repository, order.feature, _FLUSH_SECONDS)
-
-        means = self._means
-        tools = Tools(git, means.supervisor, append, flush, means.begin, commands.run, means.said, means.kinds)
+        ports = self._ports
+        tools = Tools(
+            git,
+            ports.supervisor,
+            self._events(order),
+            ports.places,
+            ports.commands,
+            ports.conversations,
+            ports.kinds,
+        )
         runner = FeatureRunner(order, tools, here.existing(order.feature).proven)
 
         async def drive() -> None:

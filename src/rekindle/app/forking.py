@@ -33,7 +33,7 @@ class ForkRequest(msgspec.Struct, frozen=True):
     prompt: str
 
 
-class Copied(msgspec.Struct, frozen=True):
+class ForkedSession(msgspec.Struct, frozen=True):
     """The copy as the daemon shows it, and the session that it is a copy of."""
 
     original: str
@@ -55,7 +55,7 @@ class Forking:
         """The answers in the agent's own record, oldest first."""
         return self._points(self._daemon.ask("show", session=session))
 
-    def fork(self, asked: ForkRequest) -> Copied:
+    def fork(self, asked: ForkRequest) -> ForkedSession:
         """Begin a copy of a session behind one of its answers. The session stays as it is."""
         told = self._daemon.ask("show", session=asked.session)
         names = [point.id for point in self._points(told)]
@@ -75,7 +75,7 @@ class Forking:
             prompt=asked.prompt,
             env=dict(self._environment),
         )
-        return Copied(told["id"], begun)
+        return ForkedSession(told["id"], begun)
 
     def _points(self, told: Told) -> tuple[Point, ...]:
         token = told["session"]["token"]

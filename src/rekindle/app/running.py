@@ -31,7 +31,7 @@ class RunRequest(msgspec.Struct, frozen=True):
     worktree: str | None = None
 
 
-class Running:
+class SessionStarts:
     """Begins sessions. `worktrees_dir` tells where a repository's (or nobody's) worktrees are made."""
 
     def __init__(

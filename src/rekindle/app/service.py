@@ -30,6 +30,7 @@ from rekindle.core.session.starting import has_failed_to_start, has_stalled
 from rekindle.core.session.state import TERMINAL, Session, State
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.store import Store
+from rekindle.ports.workplace import SessionPlaces
 from rekindle.runtime.supervisor import Supervisor
 
 #: So long a prompt to a dead session may take to be delivered before its sender is told that it still waits.
@@ -56,11 +57,11 @@ class Service:
         store: Store,
         kinds: Mapping[str, AgentKind],
         *,
-        change_environment: Callable[[Session, dict[str, str]], None],
+        places: SessionPlaces,
         stopped_keeper: Callable[[str, int], int | None] = lambda _session, _attempt: None,
     ) -> None:
         self._stopped_keeper = stopped_keeper
-        self._change_environment = change_environment
+        self._places = places
         self._kinds = kinds
         self._supervisor = supervisor
         self._engine = supervisor.engine
@@ -147,7 +148,7 @@ class Service:
         if handover is not None:
             native = self._kinds[handover.agent].native
             try:
-                self._change_environment(found, env or {})
+                self._places.change_environment(found, env or {})
             except OSError as error:
                 raise RekindleError(f"its environment could not be kept ({error.strerror})", "make room") from error
         asked = f.ResumeAsked(at=self._engine.clock(), by=by, limits=wanted, native=native, handover=handover)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rekindle.ports.kept_sessions import KeptSessions
 
 
-class Status:
+class StatusReport:
     """The status of a repository and of the user's sessions. `unasked` is about a daemon that does not answer."""
 
     __slots__ = ("branch", "feature", "features", "in_repository", "progress", "root", "sessions", "unasked")
@@ -51,10 +51,10 @@ class StatusHere:
         self._kept = kept
         self._sessions = sessions
 
-    def status(self) -> Status:
+    def status(self) -> StatusReport:
         """The features of the repository here, if there is one, and the user's sessions."""
         here = self._look()
-        found = Status(*(self._sessions().listed() if self._kept.is_there() else ([], "")))
+        found = StatusReport(*(self._sessions().listed() if self._kept.is_there() else ([], "")))
         if here is not None:
             found.in_repository = True
             found.root = here.repository.root

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 
 _FILE = re.compile(r"Unable to create '(.+?\.lock)': File exists")
@@ -83,3 +84,8 @@ def _age(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds // size:.0f} {unit} old"
     return f"{seconds:.0f} seconds old"
+
+
+def remedy(feature: str) -> str:
+    """What a person types who wants the locks of the dead removed."""
+    return f"have it removed: rekindle resume {shlex.quote(feature)} --remove-locks"

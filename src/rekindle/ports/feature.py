@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.strays import Stray
+from rekindle.core.git_locks import Lock
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,26 @@ class CommandDone:
 
     passed: bool
     output: str
+
+
+class CheckCommands(Protocol):
+    """The commands that a plan's work is checked by."""
+
+    async def run(self, words: Sequence[str], cwd: str, env: Mapping[str, str], seconds: float) -> CommandDone:
+        """Run a command to its end. One that cannot be started, or takes too long, has failed."""
+        ...
+
+
+class RunEvents(Protocol):
+    """The journal of a feature, as one of its runs writes to it."""
+
+    async def append(self, type_: str, data: dict[str, Any], event_id: str) -> None:
+        """Write an event of the run; returns when it is on disk. An id that is there already is written once."""
+        ...
+
+    async def flush(self) -> None:
+        """Returns when all that has happened to the run's sessions is on disk too."""
+        ...
 
 
 class FeatureGit(Protocol):
@@ -166,4 +187,28 @@ class FeatureGit(Protocol):
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
         """Keep the tips of these branches under private refs and take the branches away; `whole`: the feature's too."""
+        ...
+
+
+class ResumableGit(FeatureGit, Protocol):
+    """The same, as those see it who begin a run, or decide about its resume."""
+
+    def choose_base(self, base: str) -> None:
+        """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
+        ...
+
+    def keep_untracked(self) -> None:
+        """See to it that the user's status does not show the worktrees."""
+        ...
+
+    def has_snapshot(self, session: str, branch: str) -> bool:
+        """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
+        ...
+
+    def locks(self) -> list[Lock]:
+        """Locks in the way of the feature and its tasks that are not ours, after they were watched."""
+        ...
+
+    def remove_lock(self, lock: Lock) -> bool:
+        """Remove a lock that was watched, unless it is gone or another one by now."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, Protocol
 
 import msgspec
@@ -91,4 +92,12 @@ class Records(Protocol):
 
     def difference(self, session: Session, token: str) -> str:
         """What the last check that replaced the record changed, as a diff; empty if none did."""
+        ...
+
+
+class MovedRecords(Protocol):
+    """The records of agents that keep them by folder, where a session's folder has another name now."""
+
+    def carry_records(self, session: Session, cwd: str, environment: Mapping[str, str]) -> list[str]:
+        """Copy them to where the agents look from `cwd`; the old ones stay. Returns what could not be taken along."""
         ...

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from rekindle.agents.base.dialect import CallbackResult
 from rekindle.agents.base.observation import CallbackAsked
+from rekindle.core.session.facts import AnyFact, Created
 from rekindle.core.session.history import Turn
 from rekindle.core.session.state import Session
 
@@ -51,4 +52,28 @@ class Workplace(Protocol):
 
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> CallbackResult:
         """Do what the agent asks (read or write a file, run a command) and return the result, however long it takes."""
+        ...
+
+
+class SessionPlaces(Protocol):
+    """The places of sessions, as those need them who begin, take over or move one. Raises OSError."""
+
+    def prepare(self, created: Created, env: dict[str, str]) -> None:
+        """Make the place of a new session, with the environment that its agent gets. On disk on return."""
+        ...
+
+    def take_over(self, session: str, staged: str, env: dict[str, str]) -> list[AnyFact]:
+        """Put the folder of an imported session in place, and return the facts that it came with."""
+        ...
+
+    def change_environment(self, session: Session, env: dict[str, str]) -> None:
+        """Another agent goes on with the session: it gets this environment."""
+        ...
+
+    def environment(self, session: Session) -> dict[str, str]:
+        """The complete environment of the session's agent."""
+        ...
+
+    def note_place(self, session: Session) -> None:
+        """Write down where the session is now."""
         ...

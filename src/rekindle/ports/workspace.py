@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from rekindle.core.journal.analysis import Analysis
 from rekindle.core.journal.tail import Tail
 from rekindle.core.names import why_not
 from rekindle.ports.errors import BadName
+from rekindle.ports.feature import ResumableGit
 from rekindle.ports.journal import Journal, Sync
 
 
@@ -57,6 +58,26 @@ class RunOwner(Protocol):
     def verdict(self) -> str: ...
 
 
+class HeldFeature(Protocol):
+    """A feature in our hands: nobody else begins or resumes a run of it. It goes with the process, however it ends."""
+
+    def claim(self) -> None:
+        """Write down that this process drives the run: from now on its journal may speak of it."""
+        ...
+
+    def release(self) -> None:
+        """Let go of the feature."""
+        ...
+
+
+class HeldRun(msgspec.Struct, frozen=True):
+    """A run that somebody holds, or may hold. `record` is the file that says so."""
+
+    feature: str
+    owner: RunOwner
+    record: str
+
+
 class FeatureTail(msgspec.Struct, frozen=True):
     """A feature folder at a glance. `tail` is None where no run has written anything yet."""
 
@@ -84,6 +105,20 @@ class Workspace(Protocol):
     @property
     def progress(self) -> str:
         """The folder of the journals."""
+        ...
+
+    @property
+    def state_dir(self) -> str:
+        """The user's own state folder."""
+        ...
+
+    @property
+    def worktrees_top(self) -> str:
+        """The folder of the worktrees of all features."""
+        ...
+
+    def git(self, feature: str, named: Sequence[str] = ()) -> ResumableGit:
+        """git for one feature; `named` are the branches that its journal calls its own, newest first."""
         ...
 
     def feature(self, given: str | None) -> str:
@@ -124,6 +159,14 @@ class Workspace(Protocol):
 
     def owner(self, feature: str) -> RunOwner | None:
         """Who holds the feature's run."""
+        ...
+
+    def held(self) -> list[HeldRun]:
+        """All runs here that somebody holds, by feature."""
+        ...
+
+    def hold(self, feature: str, sid: str) -> HeldFeature | None:
+        """Keep everybody else away from a feature, before its run `sid` is begun; None if somebody holds it."""
         ...
 
     def disown(self, feature: str, sid: str) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import shlex
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from rekindle.agents.base import conversation
 from rekindle.core.feature import effects as e
 from rekindle.core.feature import prompts, strays
 from rekindle.core.feature.evidence import Memory
@@ -26,8 +27,10 @@ from rekindle.core.journal.run import COMPLETE
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import open_questions
 from rekindle.core.session.state import TERMINAL
+from rekindle.ports.conversations import Conversations
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.feature import Cleared, CommandDone, FeatureGit
+from rekindle.ports.feature import CheckCommands, Cleared, FeatureGit, RunEvents
+from rekindle.ports.workplace import SessionPlaces
 from rekindle.runtime.ending import end_agent
 from rekindle.runtime.supervisor import Supervisor
 
@@ -58,18 +61,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Tools:
-    """What a run works with. `append` writes an event of the run; it returns when the event is on disk.
-
-    `flush` returns when all that has happened to the run's sessions is on disk too.
-    """
+    """The ports that a run works through, and the agents that there are."""
 
     git: FeatureGit
     supervisor: Supervisor
-    append: Callable[[str, dict[str, Any], str], Awaitable[None]]
-    flush: Callable[[], Awaitable[None]]
-    begin: Callable[[f.Created, dict[str, str]], None]
-    command: Callable[[list[str], str, dict[str, str], float], Awaitable[CommandDone]]
-    said: Callable[[str], str]
+    events: RunEvents
+    places: SessionPlaces
+    commands: CheckCommands
+    conversations: Conversations
     kinds: Collection[str]
 
 
@@ -136,7 +135,7 @@ class Hands:
                 kept = await asyncio.to_thread(self.tools.git.make_copy, effect.task, effect.tip)
                 await self._tell_copy(effect.task, kept)
             case e.ReadVerdict():
-                said = await asyncio.to_thread(self.tools.said, effect.session)
+                said = conversation.said(await asyncio.to_thread(self.tools.conversations.read, effect.session))
                 self.memory.verdicts[effect.task, effect.round, effect.tip] = prompts.verdict(said)
                 await self._tell_copy(effect.task, await asyncio.to_thread(self.tools.git.drop_copy, effect.task))
             case e.Judge():
@@ -190,7 +189,7 @@ class Hands:
         return self.tools.supervisor.engine.clock()
 
     async def _tell(self, type_: str, data: dict[str, Any], key: str) -> None:
-        await self.tools.append(type_, data, f"{self.order.sid}-{key}")
+        await self.tools.events.append(type_, data, f"{self.order.sid}-{key}")
 
     async def _record(self, session: str, *facts: f.AnyFact) -> None:
         await self.tools.supervisor.record(session, *facts)
@@ -252,7 +251,7 @@ class Hands:
                 feature=self.order.feature,
                 task=effect.task,
             )
-            await asyncio.to_thread(self.tools.begin, created, self.order.env)
+            await asyncio.to_thread(self.tools.places.prepare, created, self.order.env)
             engine.create(created)
         facts: list[f.AnyFact] = [f.PromptQueued(at=engine.clock(), prompt=effect.prompt, text=effect.text)]
         if known and not engine.session(effect.session).is_up:
@@ -331,7 +330,7 @@ class Hands:
 
     async def _command(self, command: str, tree: str, key: str, about: dict[str, Any]) -> list[str]:
         """Run one command, and write down how it ended; returns what it found."""
-        done = await self.tools.command(shlex.split(command), tree, self.order.env, _CHECK_SECONDS)
+        done = await self.tools.commands.run(shlex.split(command), tree, self.order.env, _CHECK_SECONDS)
         result = "pass" if done.passed else "fail"
         data = {"command": command, "result": result, "output_summary": done.output[-_SUMMARY:], **about}
         await self._tell("check.ran", data, f"check-{key}")

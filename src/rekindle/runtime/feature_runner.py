@@ -219,10 +219,10 @@ class FeatureRunner:
                 continue
             if session.is_up or (wants_agent(session) and session.state not in TERMINAL):
                 await self._hands.end(session.id, "cancelled" if session.queued else "asleep")
-        await self.tools.flush()
+        await self.tools.events.flush()
         for name in await self._still_active():
             gone = {"name": name, "result": "terminated"}
-            await self.tools.append(ev.AGENT_COMPLETED, gone, f"{self.order.sid}-gone-{name}")
+            await self.tools.events.append(ev.AGENT_COMPLETED, gone, f"{self.order.sid}-gone-{name}")
         data: dict[str, Any] = {
             "reason": end.reason,
             "duration_s": max(0, round(engine.clock() - self._began)),
@@ -230,7 +230,7 @@ class FeatureRunner:
         }
         if end.message:
             data["message"] = end.message
-        await self.tools.append(ev.SESSION_END, data, f"{self.order.sid}-end")
+        await self.tools.events.append(ev.SESSION_END, data, f"{self.order.sid}-end")
 
     async def _still_active(self) -> list[str]:
         """Agents of earlier runs whose end nobody wrote down: another orchestrator's, or those of a lost store."""

@@ -27,6 +27,7 @@ from rekindle.adapters.feature_git.homes import find_homes
 from rekindle.adapters.feature_git.observing import existing
 from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.git import linked_worktrees
+from rekindle.adapters.git import locks as git_locks
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.linked_worktrees import registered
 from rekindle.adapters.git.repository import Repository
@@ -192,6 +193,10 @@ class GitFeature:
     def locks(self) -> list[Lock]:
         """Locks in the way of the feature and its tasks that are not ours, after they were watched."""
         return self.place.locks.left([self.place.branch, *self._tasks.values()])
+
+    def remove_lock(self, lock: Lock) -> bool:
+        """Remove a lock that was watched, unless it is gone or another one by now."""
+        return git_locks.remove(lock)
 
     def notices(self) -> tuple[str, ...]:
         return self.place.told()

@@ -9,13 +9,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shlex
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from rekindle.adapters.git import locks as git_locks
 from rekindle.adapters.git.private_index import FOLDER
-from rekindle.core.git_locks import Lock
+from rekindle.core.git_locks import Lock, remedy
 from rekindle.files import is_below
 from rekindle.ports.errors import GitKilled, GitLocked
 
@@ -99,11 +98,6 @@ class Locks:
         except OSError:
             return False
         return is_below(os.path.realpath(tree), os.path.realpath(self.trees))
-
-
-def remedy(feature: str) -> str:
-    """What a person types who wants the locks of the dead removed."""
-    return f"have it removed: rekindle resume {shlex.quote(feature)} --remove-locks"
 
 
 def _forget(notes: Collection[str]) -> None:

@@ -12,6 +12,7 @@ from rekindle.adapters.git.git import Git
 from rekindle.core.names import why_not
 from rekindle.core.session_worktree import branch_of, folder_of
 from rekindle.ports.errors import BadName, GitFailed, NoRepository, NoWorktree
+from rekindle.ports.worktrees import SessionWorktree
 
 FOLDER = ".worktrees"
 #: The reason for the lock of a worktree that git has only begun to make.
@@ -27,16 +28,6 @@ class Registered(msgspec.Struct, frozen=True):
     branch: str | None = None
     locked: str | None = None
     bare: bool = False
-
-
-class SessionWorktree(msgspec.Struct, frozen=True):
-    """Where a session works: its folder, the work tree around it, the repository. `branch` is of one of its own."""
-
-    cwd: str
-    path: str | None = None
-    repository: str | None = None
-    branch: str | None = None
-    notices: tuple[str, ...] = ()
 
 
 def registered(git: Git) -> list[Registered]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from rekindle import files
 from rekindle.core.feature.naming import branch_word
-
-Verdict = Literal["reused", "written anew", "missing", "lacks agents"]
+from rekindle.ports.teams import TeamVerdict
 
 
 def path(home: str, team: str) -> str:
@@ -18,7 +17,7 @@ def path(home: str, team: str) -> str:
     return os.path.join(home, ".claude", "teams", branch_word(team), "config.json")
 
 
-def look(home: str, team: str, needed: Sequence[str]) -> Verdict:
+def look(home: str, team: str, needed: Sequence[str]) -> TeamVerdict:
     """Whether the team is there and lists everybody who is needed."""
     try:
         kept = json.loads(files.read(path(home, team)))
@@ -29,7 +28,7 @@ def look(home: str, team: str, needed: Sequence[str]) -> Verdict:
     return "reused" if names.issuperset(needed) else "lacks agents"
 
 
-def ensure(home: str, team: str, agents: Mapping[str, str], tasks: Sequence[dict[str, Any]]) -> Verdict:
+def ensure(home: str, team: str, agents: Mapping[str, str], tasks: Sequence[dict[str, Any]]) -> TeamVerdict:
     """Reuse the team, or write it anew with its tasks, their states and their dependencies; an old file is kept."""
     found = look(home, team, list(agents))
     if found == "reused":

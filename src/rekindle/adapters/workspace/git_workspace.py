@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from rekindle import settings as settings_
-from rekindle.adapters.feature_git.git_feature import Worktrees
+from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.adapters.git import exclude, repository
 from rekindle.adapters.journal_file import run_owner
 from rekindle.adapters.journal_file.journal import FileJournal
@@ -18,7 +18,7 @@ from rekindle.core.journal.analysis import Analysis, analyse
 from rekindle.files import EVENTS
 from rekindle.ports.errors import ForeignRepository, NoFeature, NoRepository, NoSuchFeature
 from rekindle.ports.journal import Sync
-from rekindle.ports.workspace import FeatureTail, checked_name
+from rekindle.ports.workspace import FeatureTail, HeldRun, checked_name
 
 
 class GitWorkspace:
@@ -42,6 +42,15 @@ class GitWorkspace:
     def state_dir(self) -> str:
         """The user's own state folder."""
         return self.settings.state_dir
+
+    @property
+    def worktrees_top(self) -> str:
+        """The folder of the worktrees of all features."""
+        return self.worktrees.top(self.repository)
+
+    def git(self, feature: str, named: Sequence[str] = ()) -> GitFeature:
+        """git for one feature."""
+        return GitFeature(self.repository, feature, self.worktrees, named)
 
     def feature(self, given: str | None) -> str:
         """The feature that is meant: the one given, else the one that the branch names."""
@@ -103,6 +112,21 @@ class GitWorkspace:
     def owner(self, feature: str) -> run_owner.Owner | None:
         """Who holds the feature's run."""
         return run_owner.owner(str(self.folder(feature)))
+
+    def held(self) -> list[HeldRun]:
+        """All runs here that somebody holds, by feature."""
+        found = []
+        for name in sorted(os.listdir(self.progress)) if os.path.isdir(self.progress) else []:
+            folder = os.path.join(self.progress, name)
+            if (owner := run_owner.owner(folder)) is not None:
+                found.append(HeldRun(name, owner, os.path.join(folder, run_owner.RECORD_NAME)))
+        return found
+
+    def hold(self, feature: str, sid: str) -> run_owner.Held | None:
+        """Keep everybody else away from a feature; its folder is made."""
+        folder = os.fspath(self.folder(feature))
+        os.makedirs(folder, exist_ok=True)
+        return run_owner.hold(folder, sid)
 
     def disown(self, feature: str, sid: str) -> None:
         """Nobody holds the run any more: it has ended."""

@@ -10,18 +10,16 @@ from typing import Any
 
 import click
 
-from rekindle.agents.registry import DEFAULT
-from rekindle.app.feature_resume import SHORTEST_YES, check_yes, explain
-from rekindle.core.feature.naming import branch_word
-from rekindle.core.names import why_not
+from rekindle.app.feature_resume import check_yes
+from rekindle.app.feature_resuming import FeatureResumeRequest, FeatureResuming, PlanRequest
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import feature_screens
 from rekindle.doors.cli.feature_progress import Board
-from rekindle.doors.cli.options import daemon, print_json, workspace
+from rekindle.doors.cli.options import print_json
 from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.use_cases import use_cases
-from rekindle.ports.daemon import Daemon, NoDaemon
-from rekindle.ports.errors import NoRepository, QuestionError, RekindleError, UsageError
+from rekindle.ports.daemon import NoDaemon
+from rekindle.ports.errors import QuestionError, RekindleError, UsageError
 
 _PAUSE = 0.15
 _LONGEST_PLAN = 1 << 20
@@ -47,49 +45,16 @@ def run_plan(
     cwd: str, plan_file: str, mode: str | None, jobs: int | None, permission: str, *, detach: bool, as_json: bool
 ) -> int:
     """Run a plan to its end, or leave it working."""
-    client = _client()
+    resuming = use_cases().feature_resuming()
     folder = os.path.realpath(cwd)
-    begun = client.ask(
-        "feature_begin",
-        cwd=folder,
-        plan=_read(plan_file),
-        name=plan_file,
-        env=dict(os.environ),
-        mode=mode,
-        jobs=jobs,
-        permission=permission,
-    )
+    begun = resuming.begin(PlanRequest(folder, _read(plan_file), plan_file, mode, jobs, permission))
     if detach:
         print_json(begun) if as_json else print(f"{begun['feature']}: run {begun['sid']} is under way.")
         return 0
     if not as_json:
         about = f"{begun['tasks']} tasks in {begun['waves']} waves"
         print(f"Feature {printable(begun['feature'])}, run {begun['sid']}: {about}.", file=sys.stderr)
-    return watch(client, folder, begun["feature"], as_json=as_json)
-
-
-def meant(what: str | None, *, every: bool) -> str | None:
-    """The feature that WHAT means, or the only interrupted one; None if a session is meant."""
-    try:
-        here = workspace()
-        if what is not None:
-            is_name = why_not(what) is None
-            return what if is_name and here.journal(what).path.exists() else None
-        if every:
-            return None
-        found = interrupted(here)
-    except NoRepository:
-        return None
-    if len(found) > 1:
-        names = ", ".join(found)
-        raise UsageError(f"{len(found)} features are interrupted: {names}", "name one, or use --all")
-    return found[0] if found else None
-
-
-def interrupted(here: Any) -> list[str]:
-    """The features of this repository that nobody is at and that never ended."""
-    names = [item.name for item in here.features() if item.tail is not None and not item.error]
-    return [name for name in names if here.analysis(name)[0].is_interrupted]
+    return watch(resuming, folder, begun["feature"], as_json=as_json)
 
 
 def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) -> int:
@@ -100,10 +65,10 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
         about = {"before": found.before, "now": found.now, "next": found.next}
         print_json({"feature": feature, "moved": about}) if as_json else print(printable(found.next))
         return 0
-    here = workspace()
-    if len(asked.trust) >= SHORTEST_YES and not only_explain and here.admit(feature, asked.trust):
+    resuming = use_cases().feature_resuming()
+    if not only_explain and resuming.admit(feature, asked.trust):
         asked = replace(asked, trust="")  # what that run orders is asked about next
-    told = explain(here, feature, os.environ.get("HOME", ""), DEFAULT)
+    told = resuming.explain(feature)
     if only_explain:
         print_json(told) if as_json else _print(feature_screens.explanation(told))
         return 0
@@ -118,30 +83,28 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
         instructions = click.prompt("How shall it go on")
     take, leave = _strays_answered(told, asked, choice, instructions, as_json=as_json)
     remove_locks = asked.remove_locks or _yes_to_removal(told, as_json=as_json)
-    client = _client()
-    begun = client.ask(
-        "feature_resume",
-        cwd=cwd,
-        feature=feature,
-        env=dict(os.environ),
-        choice=choice,
-        instructions=instructions,
-        plan=_read(asked.plan_file) if asked.plan_file else None,
-        name=asked.plan_file or "",
-        jobs=asked.jobs,
-        permission=asked.permission,
-        seen=told["run"],
-        trust=trust,
-        take=take,
-        leave=leave,
-        remove_locks=remove_locks,
+    begun = resuming.resume(
+        FeatureResumeRequest(
+            feature=feature,
+            choice=choice,
+            instructions=instructions,
+            plan=_read(asked.plan_file) if asked.plan_file else None,
+            name=asked.plan_file or "",
+            jobs=asked.jobs,
+            permission=asked.permission,
+            seen=told["run"],
+            trust=trust,
+            take=tuple(take),
+            leave=tuple(leave),
+            remove_locks=remove_locks,
+        )
     )
     if not as_json:
         _print(feature_screens.decided(begun))
     if asked.detach:
         print_json(begun) if as_json else print(f"{feature}: run {begun['sid']} is under way.")
         return 0
-    return watch(client, cwd, feature, as_json=as_json)
+    return watch(resuming, cwd, feature, as_json=as_json)
 
 
 def _yes_to_orders(told: dict[str, Any], asked: Resume, *, as_json: bool) -> str:
@@ -191,44 +154,22 @@ def resume_all(*, as_json: bool) -> list[str]:
 
     Returns the folders of their worktrees: whoever works there comes back with its feature, or not at all.
     """
-    try:
-        here = workspace()
-    except NoRepository:
-        return []
-    client = _client()
     say = (lambda text: print(text, file=sys.stderr)) if as_json else print
-    found = interrupted(here)
-    for feature in found:
-        try:
-            told = explain(here, feature, "", DEFAULT)
-            if told["unapproved"] is not None:
-                why = "its journal was not written by your rekindle on this machine"
-                say(f"{printable(feature)}: skipped, {why}; see what it would run: rekindle resume {quoted(feature)}")
-                continue
-            if told["case"] in ("B", "C"):
-                say(f"{printable(feature)}: skipped, it asks (case {told['case']}): rekindle resume {quoted(feature)}")
-                continue
-            if any(row["state"] == "asked" for row in told["strays"]):
-                why = "it asks about work that is not on its task's branch"
-                say(f"{printable(feature)}: skipped, {why}: rekindle resume {quoted(feature)}")
-                continue
-            begun = client.ask("feature_resume", cwd=os.getcwd(), feature=feature, env=dict(os.environ))
-            say(f"{printable(feature)}: run {begun['sid']} goes on with run {told['run']}.")
-        except NoDaemon:
-            raise
-        except RekindleError as error:  # what is the matter with one holds up no other
-            say(f"{printable(feature)}: skipped, {printable(error.message)} ({printable(error.hint)})")
-    return [os.path.join(here.worktrees.top(here.repository), branch_word(feature)) for feature in found]
+    resuming = use_cases().feature_resuming()
+    found = resuming.interrupted()
+    for one in resuming.resume_each(found):
+        say(f"{printable(one.feature)}: {one.about}")
+    return resuming.worktrees_of(found)
 
 
-def watch(client: Daemon, cwd: str, feature: str, *, as_json: bool) -> int:
+def watch(resuming: FeatureResuming, cwd: str, feature: str, *, as_json: bool) -> int:
     """Show a run until it ends. Ctrl-C leaves it working."""
     board = Board(sys.stdout.isatty() and not as_json, quiet=as_json)
     told: dict[str, Any] = {}
     try:
         with board:
             while not told.get("over"):
-                told = client.ask("feature_state", start=False, cwd=cwd, feature=feature)
+                told = resuming.state(cwd, feature)
                 board.show(told)
                 if not told["over"]:
                     time.sleep(_PAUSE)
@@ -244,10 +185,6 @@ def watch(client: Daemon, cwd: str, feature: str, *, as_json: bool) -> int:
     else:
         _print(feature_screens.ended(told))
     return 0 if told["reason"] == "completed" else 1
-
-
-def _client() -> Daemon:
-    return daemon()
 
 
 def _read(path: str) -> str:

@@ -15,7 +15,6 @@ from rekindle.ports.errors import RekindleError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rekindle.adapters.workspace.git_workspace import GitWorkspace
     from rekindle.places import Places
     from rekindle.ports.daemon import Daemon
 
@@ -25,13 +24,6 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 def daemon() -> Daemon:
     """A new line to the user's daemon."""
     return use_cases().daemon()
-
-
-def workspace() -> GitWorkspace:
-    """The workspace around the current folder."""
-    from rekindle.adapters.workspace.git_workspace import open_workspace
-
-    return open_workspace(os.environ)
 
 
 def complete_features(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from rekindle.app.status import Status
+    from rekindle.app.status import StatusReport
     from rekindle.ports.glance import Summary
 
 
@@ -94,7 +94,7 @@ def duration(seconds: float) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
-def lines(status: Status, now: float) -> Iterator[str]:
+def lines(status: StatusReport, now: float) -> Iterator[str]:
     """The status as a person reads it."""
     bold = _style("1") if sys.stdout.isatty() else str
     red = _style("31") if sys.stdout.isatty() else str

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from rekindle.app.archives import MovingSessions
     from rekindle.app.doctor import Doctor
     from rekindle.app.feature_lists import FeatureLists
+    from rekindle.app.feature_resuming import FeatureResuming
     from rekindle.app.filter_trust import FilterTrust
     from rekindle.app.forking import Forking
     from rekindle.app.freeing import Freeing
     from rekindle.app.hooking import Hooking
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
-    from rekindle.app.running import Running
+    from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
     from rekindle.app.status import StatusHere
@@ -121,8 +122,12 @@ class UseCases(ABC):
         """Copies of sessions that begin behind an earlier answer."""
 
     @abstractmethod
-    def running(self) -> Running:
+    def running(self) -> SessionStarts:
         """New sessions."""
+
+    @abstractmethod
+    def feature_resuming(self) -> FeatureResuming:
+        """Features that are run and resumed."""
 
     @abstractmethod
     def serve(self, *, on_demand: bool) -> int:

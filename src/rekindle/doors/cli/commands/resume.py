@@ -86,7 +86,7 @@ def resume(
     refusal = None if only_explain else follow_moved()
     if refusal is not None and what is None and not every:
         raise refusal
-    feature = features.meant(what, every=every)
+    feature = use_cases().feature_resuming().meant(what, every=every)
     if feature is not None:
         if refusal is not None:
             raise refusal

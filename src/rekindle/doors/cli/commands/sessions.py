@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 
@@ -18,6 +17,7 @@ from rekindle.doors.cli.options import (
     who,
 )
 from rekindle.doors.cli.receipts import print_woken, receipt_lines
+from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import read_so_far, watch
 from rekindle.ports.errors import RekindleError, UsageError
 
@@ -65,12 +65,10 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
 @json_option
 def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> None:
     """End WHAT: the agent of a session with its whole process tree, or a feature's run. Conversations are kept."""
-    from rekindle.doors.cli import features
-
     client = daemon()
-    feature = features.meant(session, every=True) if session is not None else None
+    feature = use_cases().feature_resuming().meant(session, every=True) if session is not None else None
     if feature is not None:
-        told = client.ask("feature_stop", start=False, cwd=os.getcwd(), feature=feature)
+        told = use_cases().feature_resuming().stop(feature)
         print_json(told) if as_json else print(f"{feature}: {told['reason']}; go on with: rekindle resume {feature}")
         return
     if every == (session is not None):

@@ -1,0 +1,29 @@
+"""Where new sessions work: in the folder that they are begun in, or in a git worktree of their own."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+
+class SessionWorktree(msgspec.Struct, frozen=True):
+    """Where a session works: its folder, the work tree around it, the repository. `branch` is of one of its own."""
+
+    cwd: str
+    path: str | None = None
+    repository: str | None = None
+    branch: str | None = None
+    notices: tuple[str, ...] = ()
+
+
+class SessionWorktrees(Protocol):
+    """Blocking: call it in a thread. The user's checkout, index and branch are never touched. Raises RekindleError."""
+
+    def around(self, cwd: str) -> SessionWorktree:
+        """Where a session works that has no worktree of its own. Makes nothing."""
+        ...
+
+    def make(self, cwd: str, name: str, folder: str | None = None) -> SessionWorktree:
+        """Make a worktree for a session that was begun in `cwd`, or use the one of that name."""
+        ...
