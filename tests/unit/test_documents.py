@@ -13,6 +13,7 @@ from pathlib import Path
 import rekindle
 from rekindle.ports import errors
 from rekindle.ports.errors import RekindleError
+from tests import rooms
 
 SOURCE = Path(rekindle.__file__).parent
 ROOT = SOURCE.parent.parent
@@ -148,3 +149,8 @@ def drawn(tree: str) -> set[tuple[str, str, int]]:
             found.add((branch[2], above[depth - 1][0], status))
         above[depth:] = [(branch[2], status)]
     return found
+
+
+def test_the_picture_of_the_rooms_is_true() -> None:
+    shown = rooms.DOCUMENT.read_text()
+    assert shown == rooms.renewed(shown), "renew it with `python -m tests.rooms`"
