@@ -133,6 +133,7 @@ class Slow(FakeWorkplace):
     """Takes its time to get ready."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.looking = asyncio.Event()
         self.go_on = asyncio.Event()
 
