@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rekindle.adapters.moving.collecting import collected
 from rekindle.adapters.search.documents import documents
-from rekindle.adapters.session_folder.conversation import FolderConversation
+from rekindle.adapters.session_folder.conversation import open_conversation
 from rekindle.adapters.session_folder.layout import SessionFolder
 from rekindle.adapters.session_folder.spool_files import spools
 from rekindle.adapters.session_folder.spools import read_account
@@ -98,7 +98,7 @@ def all_see_the_same(agent: str, messages: list[tuple[str, bytes]], out: bytes, 
     own = SessionFolder(home / "sessions" / "s")
     put_beginning(Path(own.path), agent)
     put_spools(Path(own.attempt(GENERATION)), messages, out)
-    entries = FolderConversation(own.path).poll()
+    entries = open_conversation(own.path).poll()
     turns = turns_of(entries)
     prompts = [text for kind, text in turns if kind == "prompt"]
 
@@ -116,13 +116,13 @@ def all_see_the_same(agent: str, messages: list[tuple[str, bytes]], out: bytes, 
         place = Path(other.path, path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
-    assert FolderConversation(other.path).poll() == entries
+    assert open_conversation(other.path).poll() == entries
 
     with Vault(own.vault, "s") as vault:
         for source in spools(own):
             vault.copy(source)
             Path(source.path).unlink()
-    assert FolderConversation(own.path).poll() == entries
+    assert open_conversation(own.path).poll() == entries
 
 
 @given(st.data())
@@ -175,7 +175,7 @@ class Growing:
 def read_bit_by_bit(live: Live, agent: str, cuts: Iterator[int | None], home: Path) -> None:
     """A step may be seen half written; what was polled on the way is what is read at the end."""
     growing = Growing(home, agent)
-    followed = FolderConversation(growing.own.path)
+    followed = open_conversation(growing.own.path)
     polled: list[ConversationEntry] = []
     for step in live:
         cut = next(cuts)
@@ -187,7 +187,7 @@ def read_bit_by_bit(live: Live, agent: str, cuts: Iterator[int | None], home: Pa
             growing.write(step)
             polled += followed.poll() if cut is not None else []
     polled += followed.poll()
-    assert polled == FolderConversation(growing.own.path).poll()
+    assert polled == open_conversation(growing.own.path).poll()
 
 
 CUTS = st.lists(st.none() | st.integers(0, 200), min_size=1, max_size=8)
@@ -227,7 +227,7 @@ def test_a_prompt_that_the_agent_repeats_stands_between_what_was_said_before_and
     with tempfile.TemporaryDirectory() as home:
         put_beginning(Path(home), "claude")
         put_spools(Path(home, str(GENERATION)), talk.sent, out)
-        entries = FolderConversation(home).poll()
+        entries = open_conversation(home).poll()
     read = [one.text for one in entries if one.kind in ("prompt", "said")]
     assert [text for text in read if text.startswith("ask")] == [f"ask {one}" for one in range(1, len(talk.sent))]
     numbers = [int(one.split()[1].partition(".")[0]) for one in read]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rekindle.adapters.search.documents import LONGEST, documents
 from rekindle.adapters.search.index import SearchFailed, SearchIndex
-from rekindle.adapters.session_folder.conversation import FolderConversation
+from rekindle.adapters.session_folder.conversation import open_conversation
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.masking import Masker
 from rekindle.core.search import CLOSE, OPEN, expression, hit, searchable
@@ -72,7 +72,7 @@ def test_bit_by_bit_and_at_once_give_the_same_index(name: str, tmp_path: Path) -
     index_of(tmp_path).search('"word"', time.time_ns())
     index_of(tmp_path, "fresh.db").search('"word"', time.time_ns())
     assert rows(tmp_path) == rows(tmp_path, "fresh.db")
-    said = "".join(one.text for one in FolderConversation(str(spools.folder.parent)).poll() if one.kind == "said")
+    said = "".join(one.text for one in open_conversation(str(spools.folder.parent)).poll() if one.kind == "said")
     assert "".join(str(row[4]) for row in rows(tmp_path) if row[3] == "said") == said
 
 

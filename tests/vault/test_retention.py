@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekindle.adapters.session_folder import retention
-from rekindle.adapters.session_folder.conversation import FolderConversation
+from rekindle.adapters.session_folder.conversation import open_conversation
 from rekindle.adapters.session_folder.spool_files import kept_spool, open_spool
 from rekindle.adapters.vault import kept
 from rekindle.adapters.vault.vault import Vault, editions
@@ -32,13 +32,13 @@ def place(tmp_path: Path) -> Place:
 
 def test_spools_that_are_in_the_vault_go_and_are_read_from_there(place: Place) -> None:
     place.spools(b"noise\n")
-    before = [entry.text for entry in FolderConversation(str(place.own)).poll()]
+    before = [entry.text for entry in open_conversation(str(place.own)).poll()]
     place.copy()
     assert {Path(item.path).name for item in place.collect()} == {"out", "in"}
     assert not (place.attempt / "out").exists()
     with open_spool(str(place.attempt), "out") as file:
         assert file.read() == b"noise\n"
-    assert [entry.text for entry in FolderConversation(str(place.own)).poll()] == before != []
+    assert [entry.text for entry in open_conversation(str(place.own)).poll()] == before != []
 
 
 @pytest.mark.parametrize("lack", ["no copy", "an older copy", "a damaged copy", "a living attempt", "a process left"])

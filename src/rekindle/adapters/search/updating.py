@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rekindle.adapters.search.documents import Document, digest, documents
-from rekindle.adapters.session_folder.conversation import Extent, FolderConversation, extent
+from rekindle.adapters.session_folder.conversation import Extent, extent, open_conversation
 from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.core.masking import Masker
 from rekindle.core.search import searchable
@@ -84,7 +84,7 @@ class Update:
         }
         ended = {number for number in known if known[number].ended}
         if changed:
-            conversation = FolderConversation(own.path, changed.keys())
+            conversation = open_conversation(own.path, changed.keys())
             entries = conversation.poll()
             ended |= conversation.ended
         after = look if extents.keys() <= ended and look < self._now - _TICK else _LOOK_AGAIN

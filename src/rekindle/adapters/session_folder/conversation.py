@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from rekindle.adapters.session_folder import handovers
 from rekindle.adapters.session_folder.layout import SessionFolder, session_folder
-from rekindle.adapters.session_folder.session_file import agent_of, is_in_terminal
+from rekindle.adapters.session_folder.own_record import OwnRecord, copied_size
+from rekindle.adapters.session_folder.session_file import agent_of, is_in_terminal, kind_of
 from rekindle.adapters.session_folder.spools import AttemptSpools
 from rekindle.agents.base import conversation
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.agents.base.dialect import Dialect
-from rekindle.agents.base.terminal import in_terminal
-from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.agents.base.transcript import TranscriptDialect
+from rekindle.agents.registry import AGENTS
 from rekindle.keeper import launch
 from rekindle.keeper.spec import Layout
+from rekindle.ports.conversations import FollowedConversation
 
 
-class FolderConversation:
+class SpooledConversation:
     """Reads what is there, and on the next `poll` what has come since. With `attempts`, only these are read."""
 
     def __init__(self, folder: str, attempts: Collection[int] | None = None) -> None:
-        self._folder = folder
+        self._own = SessionFolder(folder)
         self._wanted = attempts
         self._attempts: dict[int, _AttemptReader] = {}
 
@@ -35,20 +37,54 @@ class FolderConversation:
     def poll(self) -> list[ConversationEntry]:
         """Entries that have not been given out yet, in order."""
         found: list[ConversationEntry] = []
-        for number in SessionFolder(self._folder).attempts():
+        for number in self._own.attempts():
             if self._wanted is not None and number not in self._wanted:
                 continue
             if number not in self._attempts:
-                self._attempts[number] = self._reader(number)
+                dialect = kind_of(self._own.path, number).dialect(number, "", None)
+                self._attempts[number] = _AttemptReader(self._own.attempt(number), number, dialect)
                 found += conversation.beginning(number)
             found += self._attempts[number].poll()
         return found
 
-    def _reader(self, number: int) -> _AttemptReader:
-        agent = handovers.agent_of(self._folder, number, agent_of(self._folder))
-        kind = AGENTS[agent if agent in AGENTS else DEFAULT]
-        kind = in_terminal(kind) if is_in_terminal(self._folder) and kind.terminal else kind
-        return _AttemptReader(SessionFolder(self._folder).attempt(number), number, kind.dialect(number, "", None))
+
+class TerminalConversation:
+    """Of an agent in a terminal. Its spools hold keys and a screen: what was said is in its own record.
+
+    `ended` is empty: somebody may still copy the last words of a record.
+    """
+
+    ended: frozenset[int] = frozenset()
+
+    def __init__(self, folder: str, dialect: TranscriptDialect, attempts: Collection[int] | None = None) -> None:
+        self._spooled = SpooledConversation(folder)
+        self._record = OwnRecord(SessionFolder(folder), dialect)
+        self._wanted = attempts
+        self._shown: list[ConversationEntry] = []
+        self._given: Counter[ConversationEntry] = Counter()
+
+    def poll(self) -> list[ConversationEntry]:
+        """Entries that have not been given out yet, in order."""
+        self._shown += self._spooled.poll()
+        given, found = self._given.copy(), []
+        for entry in conversation.with_record(self._shown, self._record.turns()):
+            if given[entry]:
+                given[entry] -= 1
+            else:
+                found.append(entry)
+        self._given.update(found)
+        return [entry for entry in found if self._wanted is None or entry.attempt in self._wanted]
+
+
+def open_conversation(
+    folder: str, attempts: Collection[int] | None = None
+) -> SpooledConversation | TerminalConversation:
+    """The conversation of the session in a folder, from its beginning; with `attempts`, only these."""
+    if is_in_terminal(folder):
+        dialect = AGENTS[agent_of(folder)].transcript
+        if dialect is not None:
+            return TerminalConversation(folder, dialect, attempts)
+    return SpooledConversation(folder, attempts)
 
 
 class FolderConversations:
@@ -57,9 +93,9 @@ class FolderConversations:
     def __init__(self, sessions: str) -> None:
         self._sessions = sessions
 
-    def follow(self, session: str, attempts: Collection[int] | None = None) -> FolderConversation:
+    def follow(self, session: str, attempts: Collection[int] | None = None) -> FollowedConversation:
         """A session's conversation from its beginning."""
-        return FolderConversation(session_folder(self._sessions, session).path, attempts)
+        return open_conversation(session_folder(self._sessions, session).path, attempts)
 
     def read(self, session: str, attempts: Collection[int] | None = None) -> list[ConversationEntry]:
         """All that there is of it now."""
@@ -80,8 +116,9 @@ class Extent:
 
 def extent(folder: str, attempt: int) -> Extent:
     """How much there is to read of an attempt now."""
-    there = Layout(SessionFolder(folder).attempt(attempt))
-    sizes: list[int] = []
+    own = SessionFolder(folder)
+    there = Layout(own.attempt(attempt))
+    sizes = [copied_size(own)] if is_in_terminal(folder) else []
     at = 0.0
     for path in (there.input, there.out, there.exit):
         try:

@@ -6,14 +6,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from rekindle.adapters.session_folder import handovers
 from rekindle.adapters.session_folder.layout import SessionFolder
+from rekindle.adapters.session_folder.session_file import kind_of
 from rekindle.adapters.session_folder.spools import read_account
 from rekindle.agents.base.account import Account
 from rekindle.agents.base.kind import AgentKind
-from rekindle.agents.base.terminal import in_terminal
-from rekindle.agents.registry import AGENTS, DEFAULT
-from rekindle.core.session.facts import Created
 from rekindle.core.session.state import Session
 from rekindle.keeper.errors import KeeperError
 from rekindle.keeper.identity import Identity, read_identity
@@ -44,13 +41,12 @@ def lives(folder: Path, number: int) -> bool:
         return False
 
 
-def read_attempts(folder: Path, created: Created, report: list[str]) -> list[Evidence]:
+def read_attempts(folder: Path, report: list[str]) -> list[Evidence]:
     """All attempts whose files can be read; the others are reported."""
     found = []
     for number in SessionFolder(folder).attempts():
         place = SessionFolder(folder).attempt(number)
-        kind = AGENTS.get(handovers.agent_of(str(folder), number, created.agent), AGENTS[DEFAULT])
-        kind = in_terminal(kind) if created.terminal and kind.terminal is not None else kind
+        kind = kind_of(str(folder), number)
         try:
             spec = read_spec(place)
             at = os.stat(Layout(place).spec).st_mtime

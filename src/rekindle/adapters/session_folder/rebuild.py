@@ -81,7 +81,7 @@ def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:
         facts = imported
     session = reduce(evolve, facts[1:], evolve(None, facts[0]))
     begun = session.attempt.number if session.attempt is not None else 0
-    attempts = [one for one in read_attempts(folder, created, rebuilt.report) if one.number > begun]
+    attempts = [one for one in read_attempts(folder, rebuilt.report) if one.number > begun]
     read_orders(session, attempts, rebuilt.report)
     infer_tokens(session, attempts, rebuilt.report)
     handed = {kept.attempt: kept.handover for kept in handovers.read(str(folder))}

@@ -15,7 +15,7 @@ from rekindle import files
 from rekindle.adapters.session_folder.layout import SPOOLS, SessionFolder, attempt_of, session_folder
 from rekindle.adapters.session_folder.spool_files import spool
 from rekindle.adapters.vault import kept as kept_
-from rekindle.adapters.vault.vault import Listed, Source, Vault, copies, editions
+from rekindle.adapters.vault.vault import Listed, Source, Vault, copies, editions, is_transcript
 from rekindle.core.session.state import TERMINAL, Session
 from rekindle.keeper import launch, lockfile
 from rekindle.keeper import room as reserve
@@ -227,7 +227,7 @@ def _is_contained(vault: str, one: kept_.KeptReplacement) -> bool:
     if not one.note.existed:
         return True
     original = files.read(one.before)
-    sources = {listed.source for listed in editions(vault) if listed.source.startswith("transcript-")}
+    sources = {listed.source for listed in editions(vault) if is_transcript(listed.source)}
     return any(original in copy for source in sources for copy in copies(vault, source))
 
 

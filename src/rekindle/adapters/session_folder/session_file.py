@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rekindle import files
+from rekindle.adapters.session_folder import handovers
 from rekindle.adapters.session_folder.layout import SessionFolder
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
+from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.base.terminal import in_terminal
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.core.session.facts import AnyFact, Created
 
@@ -54,6 +57,12 @@ def agent_of(folder: str) -> str:
 def is_in_terminal(folder: str) -> bool:
     """Whether the session's agent is used as an interactive program."""
     return _members(folder).get("terminal") is True
+
+
+def kind_of(folder: str, attempt: int) -> AgentKind:
+    """Whose language an attempt's spools are in."""
+    kind = AGENTS.get(handovers.agent_of(folder, attempt, agent_of(folder)), AGENTS[DEFAULT])
+    return in_terminal(kind) if kind.terminal is not None and is_in_terminal(folder) else kind
 
 
 def _members(folder: str) -> dict[str, Any]:

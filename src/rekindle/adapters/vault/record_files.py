@@ -6,7 +6,7 @@ import fnmatch
 import glob
 
 from rekindle import files
-from rekindle.adapters.vault.vault import editions
+from rekindle.adapters.vault.vault import editions, is_transcript
 from rekindle.agents.base.transcript import Record, TranscriptDialect
 from rekindle.ports.records import RecordsError
 
@@ -22,7 +22,7 @@ def match(dialect: TranscriptDialect, pattern: str, vault: str, *, thorough: boo
     if spoken := [one for one in there if is_spoken(dialect, one)]:
         return max(spoken)
     try:
-        about = [one.read().about for one in editions(vault) if one.source.startswith("transcript-")]
+        about = [one.read().about for one in editions(vault) if is_transcript(one.source)]
     except OSError:
         about = []
     copied = [one.path for one in about if one is not None]

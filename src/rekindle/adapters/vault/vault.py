@@ -22,6 +22,7 @@ from rekindle.core.vault.frames import MAX_PAYLOAD
 from rekindle.ports.errors import OwnedError
 
 _LOCK = "lock"
+_TRANSCRIPT = "transcript-"
 _NAME = re.compile(r"([a-z]+-[0-9a-f]+)\.([0-9]+)")
 _AT_ONCE = 32 * MAX_PAYLOAD
 
@@ -38,7 +39,12 @@ class Source:
 def transcript(path: str) -> Source:
     """The agent's own record."""
     name = hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()
-    return Source(f"transcript-{name}", path)
+    return Source(f"{_TRANSCRIPT}{name}", path)
+
+
+def is_transcript(source: str) -> bool:
+    """Whether a source of this name is an agent's own record."""
+    return source.startswith(_TRANSCRIPT)
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,13 @@ Logs, search, histories, reviewers' verdicts and archives all see the entries th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from rekindle.agents.base import observation as o
+from rekindle.agents.base.acknowledged import Spoken
 from rekindle.agents.base.exchange import Exchanged, Prompted
 from rekindle.core.session.history import Turn
 from rekindle.core.session.prompt_ids import task_in
@@ -18,6 +20,9 @@ from rekindle.core.session.state import OURS
 Kind = Literal[
     "prompt", "told", "said", "thought", "tool", "tool_done", "plan", "question", "end", "error", "attempt", "note"
 ]
+
+
+_CUT_OFF: Final = "the agent was cut off in the middle of its turn"
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,38 @@ def beginning(attempt: int) -> list[ConversationEntry]:
 
 def cut_off(attempt: int, how: str) -> ConversationEntry:
     """What stands behind an attempt that ended in the middle of a turn."""
-    return ConversationEntry("note", f"the agent was cut off in the middle of its turn ({how})", attempt)
+    return ConversationEntry("note", f"{_CUT_OFF} ({how})", attempt)
+
+
+def with_record(shown: Sequence[ConversationEntry], turns: Iterable[Spoken]) -> list[ConversationEntry]:
+    """The entries of an agent in a terminal, whose spools hold keys, with what its own record says was said.
+
+    A prompt of ours is found in the record by its words; one that is not ours was typed by a person. What the record
+    lacks stands where it was typed. No key tells that a turn is over: a turn with an answer is not called cut off.
+    """
+    waiting = deque(shown)
+    found: list[ConversationEntry] = []
+    attempt = shown[0].attempt if shown else 1
+    for turn in turns:
+        match turn.role:
+            case "user":
+                there = next((at for at, one in enumerate(waiting) if _is_prompt(one, turn.text)), None)
+                if there is None:
+                    found.append(ConversationEntry("prompt", turn.text, attempt))
+                    continue
+                for _ in range(there + 1):
+                    _put(found, waiting.popleft())
+                attempt = found[-1].attempt
+            case "assistant":
+                apart = "\n\n" if found and found[-1].kind == "said" else ""
+                found.append(ConversationEntry("said", apart + turn.text, attempt))
+            case "boundary":
+                found.append(ConversationEntry("note", "the agent has compacted its conversation", attempt))
+            case "summary":
+                continue
+    for one in waiting:
+        _put(found, one)
+    return found
 
 
 def as_turns(shown: Iterable[ConversationEntry]) -> list[Turn]:
@@ -86,6 +122,16 @@ def last_turns(shown: Iterable[ConversationEntry]) -> dict[int, str]:
         elif entry.kind == "said":
             found[entry.attempt] = found.get(entry.attempt, "") + entry.text
     return found
+
+
+def _put(found: list[ConversationEntry], entry: ConversationEntry) -> None:
+    is_answered = bool(found) and (found[-1].kind, found[-1].attempt) == ("said", entry.attempt)
+    if not (is_answered and entry.kind == "note" and entry.text.startswith(_CUT_OFF)):
+        found.append(entry)
+
+
+def _is_prompt(entry: ConversationEntry, text: str) -> bool:
+    return entry.kind in ("prompt", "told") and entry.text.strip() == text.strip()
 
 
 def _entry(seen: o.Observation, attempt: int) -> ConversationEntry | None:
