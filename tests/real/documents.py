@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rekindle.agents.overview import faults, table
+from rekindle.agents.base.kind import AgentKind, AgentStart
+from rekindle.agents.registry import AGENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "agents" / "README.md"
 
@@ -16,6 +17,33 @@ def renewed(text: str) -> str:
         pattern = re.compile(f"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
         text = pattern.sub(lambda found, content=content: f"{found[1]}{content}\n{found[2]}", text)  # type: ignore[misc]
     return text
+
+
+def table() -> str:
+    """One row per agent that is not built in."""
+    rows = ["| agent | started with | resumes with | own record | too long |", "|---|---|---|---|---|"]
+    return "\n".join([*rows, *(_row(kind) for kind in AGENTS.values() if kind.program)])
+
+
+def faults() -> str:
+    """What is known to be wrong with each, and what nobody could try."""
+    told = []
+    for kind in AGENTS.values():
+        lines = [f"- {fault}" for fault in kind.faults]
+        lines += [f"- Not driven: {kind.obstacle}."] if kind.obstacle else []
+        lines += [f"- Not tested: {kind.untested}."] if kind.untested else []
+        if lines:
+            told.append("\n".join([f"**{kind.title}** (`{kind.name}`)", "", *lines]))
+    return "\n\n".join(told)
+
+
+def _row(kind: AgentKind) -> str:
+    line = " ".join(kind.argv(AgentStart(how="new", token=None)))
+    short = line if len(line) <= 40 else f"{line[:37]}…"
+    resumes = kind.resumes if kind.native else f"the history, told to a new conversation ({kind.resumes} on request)"
+    resumes = "not driven" if kind.obstacle else resumes
+    record = "copied, mended, put back" if kind.transcript is not None else "not read"
+    return f"| {kind.title} (`{kind.name}`) | `{short}` | {resumes} | {record} | {kind.compact or '–'} |"
 
 
 if __name__ == "__main__":
