@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rekindle.core.feature import effects as e
 from rekindle.core.feature.decide import due
-from rekindle.core.feature.evidence import Done, GitEvidence, Memory, Merging, WorkBranch, WorkTree
+from rekindle.core.feature.evidence import Done, GitEvidence, Merging, RunMemory, WorkBranch, WorkTree
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.progress import TaskProgress, progress
@@ -32,7 +32,7 @@ class World:
     conflicts: frozenset[str] = frozenset()
     git: GitEvidence = field(default_factory=GitEvidence)
     sessions: dict[str, Session] = field(default_factory=dict)
-    memory: Memory = field(default_factory=Memory)
+    memory: RunMemory = field(default_factory=RunMemory)
     marked: int | None = None
     merges: list[str] = field(default_factory=list)
     said: list[tuple[str, str]] = field(default_factory=list)
@@ -61,7 +61,7 @@ class World:
 
     def kill(self) -> None:
         """Everything dies: what a run only remembers is gone, and every agent with it."""
-        self.memory = Memory()
+        self.memory = RunMemory()
         for name, session in self.sessions.items():
             if session.is_up:
                 self._facts(name, f.Exited(at=0, attempt=len(session.attempts), how_ended="killed", by_us=False))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rekindle.core.feature import effects as e
-from rekindle.core.feature.evidence import Memory
+from rekindle.core.feature.evidence import RunMemory
 from rekindle.core.feature.plan import Plan, Task, arrange, skip
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
 from rekindle.core.session import facts as f
@@ -248,7 +248,7 @@ def test_a_merge_that_was_taken_out_of_the_feature_is_made_again_before_anything
     said = list(world.said)
     gone = replace(world.git.done[lost], present=False)
     world.git = replace(world.git, done={**world.git.done, lost: gone})
-    world.memory = Memory()
+    world.memory = RunMemory()
     before = len(world.merges)
     for _ in range(20):
         if len(world.merges) > before:

@@ -8,7 +8,7 @@ import msgspec
 
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.situation import Situation
-from rekindle.core.feature.standing import is_merged
+from rekindle.core.feature.task_outcome import is_merged
 from rekindle.core.journal.run import FAILED, PENDING, SKIPPED
 from rekindle.core.session.state import Session
 from rekindle.runtime.feature_runner import FeatureRunner

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from rekindle.agents.base import conversation
 from rekindle.core.feature import effects as e
 from rekindle.core.feature import prompts, strays
-from rekindle.core.feature.evidence import Memory
+from rekindle.core.feature.evidence import RunMemory
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.rivals import refusal, rival, title_of
@@ -78,7 +78,7 @@ class Hands:
 
     order: Order
     tools: Tools
-    memory: Memory = field(default_factory=Memory)
+    memory: RunMemory = field(default_factory=RunMemory)
     #: sessions that are not this run's, and that it leaves as they are
     rivals: set[str] = field(default_factory=set)
     _started: set[str] = field(default_factory=set)

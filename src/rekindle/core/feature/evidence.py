@@ -104,7 +104,7 @@ class TalkState(msgspec.Struct, frozen=True):
     question: str = ""
 
 
-class Memory(msgspec.Struct):
+class RunMemory(msgspec.Struct):
     """What this run has found out and nobody else has to remember: losing it costs a repetition of a check."""
 
     problems: dict[str, str] = {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from rekindle.core.feature.evidence import GitEvidence, WorkTree
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import TaskProgress
-from rekindle.core.feature.standing import has_passed, is_merged, is_said_finished, merge_of
+from rekindle.core.feature.task_outcome import has_passed, is_merged, is_said_finished, merge_of
 from rekindle.core.journal.analysis import Analysis, Decision, affected, decide
 from rekindle.core.journal.event import BLOCKER_REPORTED
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, PENDING, SKIPPED, Issue

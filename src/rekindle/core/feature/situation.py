@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rekindle.core.feature.evidence import GitEvidence, Memory, TalkState, WorkTree
+from rekindle.core.feature.evidence import GitEvidence, RunMemory, TalkState, WorkTree
 from rekindle.core.feature.naming import feature_branch, session_id
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.plan_file import Mode
@@ -27,7 +27,7 @@ class Situation:
     progress: Mapping[str, TaskProgress]
     git: GitEvidence
     sessions: Mapping[str, Session]
-    memory: Memory
+    memory: RunMemory
     mode: Mode = "standard"
     jobs: int = 4
     marked: int | None = None

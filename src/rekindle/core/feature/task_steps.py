@@ -13,9 +13,9 @@ from rekindle.core.feature.merge_steps import merge
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.quality import check
 from rekindle.core.feature.situation import ROUNDS, Situation
-from rekindle.core.feature.standing import has_passed, is_contained, is_said_finished, merge_of
 from rekindle.core.feature.strays import Stray, unanswered
 from rekindle.core.feature.talks import round_prompt
+from rekindle.core.feature.task_outcome import has_passed, is_contained, is_said_finished, merge_of
 from rekindle.core.journal.run import COMPLETE, FAILED, SKIPPED
 
 #: A task that asks for nothing now: it is over (well, badly, or until a person does something), somebody works on it,
