@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
+    from rekindle.app.session_resuming import SessionResuming
     from rekindle.app.status import StatusHere
     from rekindle.app.terminals import TerminalUse
     from rekindle.app.time_travel import TimeTravel
@@ -252,6 +253,11 @@ class Wired(UseCases):
 
         outlook = FeatureOutlook(identity, team, DEFAULT)
         return FeatureResuming(self._workspace, outlook, self.daemon(), self._environment)
+
+    def session_resuming(self) -> SessionResuming:
+        from rekindle.app.session_resuming import SessionResuming
+
+        return SessionResuming(self.sessions(), self._kept(), self.daemon(), self._environment)
 
     def serve(self, *, on_demand: bool) -> int:
         from rekindle.daemon import serve

@@ -68,9 +68,6 @@ LONG_FUNCTIONS = {
     "app/beginnings.py:run",
     "core/session/machine.py:_book",
     "daemon.py:_serve_with",
-    "doors/cli/commands/import_.py:import_",
-    "doors/cli/commands/resume.py:resume",
-    "doors/cli/commands/run.py:run",
     "runtime/feature_hands.py:_carry_out",
 }
 

@@ -38,6 +38,10 @@ class Daemon(Protocol):
         """Whether a daemon holds the store."""
         ...
 
+    def holder(self) -> int | None:
+        """The pid of the daemon that holds the store; None if there is none."""
+        ...
+
     def close(self) -> None:
         """Hang up."""
         ...

@@ -68,6 +68,10 @@ class DaemonClient:
         """Whether a daemon holds the store."""
         return is_served(self._places)
 
+    def holder(self) -> int | None:
+        """The pid of the daemon that holds the store."""
+        return int(files.read(self._places.daemon_lock)) if self.is_served() else None  # it holds the lock: it lives
+
     def close(self) -> None:
         """Hang up."""
         if self._socket is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import click
@@ -39,6 +39,15 @@ class Resume:
     take: tuple[str, ...] = ()
     leave: tuple[str, ...] = ()
     remove_locks: bool = False
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether something was answered that only a feature asks."""
+        answers = (self.choice, self.instructions, self.plan_file, self.jobs, self.trust, self.take, self.leave)
+        return any(answers) or self.remove_locks
+
+
+FLAGS = tuple(field.name for field in fields(Resume))
 
 
 def run_plan(

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+#: The limits that were given, by name.
+Limits = dict[str, float | int]
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 

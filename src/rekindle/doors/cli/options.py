@@ -15,7 +15,6 @@ from rekindle.ports.errors import RekindleError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rekindle.places import Places
     from rekindle.ports.daemon import Daemon
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -67,14 +66,6 @@ def json_option(function: Decorated) -> Decorated:
 def print_json(value: Any) -> None:
     """Print one JSON object. ASCII only, because text from a journal may hold half a surrogate pair."""
     print(json.dumps(value))
-
-
-def places() -> Places:
-    """Where the user's store is."""
-    from rekindle.places import Places
-    from rekindle.settings import load
-
-    return Places(load(os.environ, None))
 
 
 def who() -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
+    from rekindle.app.session_resuming import SessionResuming
     from rekindle.app.status import StatusHere
     from rekindle.app.terminals import TerminalUse
     from rekindle.app.time_travel import TimeTravel
@@ -128,6 +129,10 @@ class UseCases(ABC):
     @abstractmethod
     def feature_resuming(self) -> FeatureResuming:
         """Features that are run and resumed."""
+
+    @abstractmethod
+    def session_resuming(self) -> SessionResuming:
+        """Sessions that are brought back."""
 
     @abstractmethod
     def serve(self, *, on_demand: bool) -> int:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from rekindle.agents.registry import AGENTS
 from rekindle.app.service import PERMISSIONS
+from rekindle.app.session_resuming import SessionResumeRequest
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.explain import explain
+from rekindle.doors.cli.explain import shown
 from rekindle.doors.cli.fork import fork
-from rekindle.doors.cli.limits import limit_options
+from rekindle.doors.cli.limits import Limits, limit_options
 from rekindle.doors.cli.moved import follow_moved, tell_moved, warn_of
-from rekindle.doors.cli.options import complete_resumable, daemon, json_option, places, print_json, who
+from rekindle.doors.cli.options import complete_resumable, daemon, json_option, print_json, who
 from rekindle.doors.cli.receipts import print_receipt
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import read_so_far, watch
@@ -36,7 +37,9 @@ from rekindle.ports.errors import RekindleError, UsageError
     "--native/--told", default=None, help="Load the agent's own record, or begin anew and tell it the history."
 )
 @limit_options
-@click.option("--choose", type=click.Choice(["A", "B", "C"]), help="The answer to what the resume of a feature asks.")
+@click.option(
+    "--choose", "choice", type=click.Choice(["A", "B", "C"]), help="The answer to what the resume of a feature asks."
+)
 @click.option("--instructions", default="", metavar="TEXT", help="Own words on how a feature goes on (answer C).")
 @click.option("--take", multiple=True, metavar="TASK", help="Take the work of a task that is not on its branch.")
 @click.option("--leave", multiple=True, metavar="TASK", help="Leave that work out; it is kept.")
@@ -49,40 +52,16 @@ from rekindle.ports.errors import RekindleError, UsageError
 @click.option("--trust", default="", metavar="ID", help="Yes to a journal from elsewhere, as --explain has shown it.")
 @click.option("--remove-locks", is_flag=True, help="Yes to removing locks that a killed git left in a feature's way.")
 @json_option
-def resume(
-    what: str | None,
-    every: bool,
-    kill: bool,
-    only_explain: bool,
-    follow: bool,
-    at: str | None,
-    prompt: str,
-    agent: str | None,
-    model: str | None,
-    native: bool | None,
-    limits: dict[str, float | int],
-    choose: str | None,
-    instructions: str,
-    take: tuple[str, ...],
-    leave: tuple[str, ...],
-    plan_file: str | None,
-    jobs: int | None,
-    permission: str,
-    detach: bool,
-    trust: str,
-    remove_locks: bool,
-    as_json: bool,
-) -> int:
+def resume(what: str | None, every: bool, only_explain: bool, as_json: bool, limits: Limits, **flags: Any) -> int:
     """Resume WHAT: a feature, to its end, or a session, in the same conversation if that can be; say what was proved.
 
     Without WHAT: the only one that is interrupted. A feature's questions are answered with --choose, --take, --leave.
     """
     from rekindle.doors.cli import features
 
-    session = what
-    client = daemon()
     if every and what is not None:
         raise UsageError("--all and a name do not go together", "give one of them")
+    for_feature = features.Resume(**{name: flags.pop(name) for name in features.FLAGS})
     refusal = None if only_explain else follow_moved()
     if refusal is not None and what is None and not every:
         raise refusal
@@ -90,49 +69,62 @@ def resume(
     if feature is not None:
         if refusal is not None:
             raise refusal
-        asked = features.Resume(
-            choose, instructions, plan_file, jobs, permission, detach, trust, take, leave, remove_locks
-        )
-        return features.resume(feature, asked, only_explain=only_explain, as_json=as_json)
+        return features.resume(feature, for_feature, only_explain=only_explain, as_json=as_json)
     warn_of(refusal)
     if only_explain:
         tell_moved()
-    if choose or instructions or plan_file or jobs or trust or take or leave or remove_locks:
-        flags = "--choose, --instructions, --take, --leave, --plan, --jobs, --trust and --remove-locks"
-        raise UsageError(f"{flags} are for features", "name the feature")
-    if (every and (agent or native is not None)) or (model and not agent):
+    if for_feature.is_answered:
+        flags_named = "--choose, --instructions, --take, --leave, --plan, --jobs, --trust and --remove-locks"
+        raise UsageError(f"{flags_named} are for features", "name the feature")
+    asked = _Flags(**flags, limits=limits)
+    if (every and (asked.agent or asked.native is not None)) or (asked.model and not asked.agent):
         raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
-    if every and only_explain:
-        each = [explain(use_cases().sessions().shown(one["id"]), places().sessions) for one in _interrupted_ones()]
-        print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
-        return 0
     if every:
-        apart = features.resume_all(as_json=as_json)
-        told = client.ask("resume_all", by=who(), kill=kill, apart=apart)
-        if as_json:
-            print_json(told)
-        else:
-            _print_resumed(client, told)
-        return 1 if told["failed"] else 0
-    chosen = session if session is not None else _only_interrupted()
-    if at is not None:
-        return fork(chosen, at, prompt, as_json=as_json)
+        return _explain_each(as_json) if only_explain else _resume_all(asked, as_json=as_json)
+    chosen = what if what is not None else use_cases().session_resuming().only_interrupted()
+    if asked.at is not None:
+        return fork(chosen, asked.at, asked.prompt, as_json=as_json)
     if only_explain:
-        shown = explain(use_cases().sessions().shown(chosen), places().sessions)
-        print_json(shown) if as_json else print("\n".join(shown["text"]))
+        found = shown(use_cases().session_resuming().explain(chosen))
+        print_json(found) if as_json else print("\n".join(found["text"]))
         return 0
-    before = read_so_far(client.ask("show", session=chosen)["id"]) if follow else None
-    told = client.ask(
-        "resume",
-        session=chosen,
-        by=who(),
-        kill=kill,
-        limits=limits,
-        native=native,
-        agent=agent,
-        model=model,
-        env=dict(os.environ) if agent is not None else None,
-    )
+    return _resume_session(chosen, asked, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Flags:
+    """The flags of a session's resume."""
+
+    kill: bool
+    follow: bool
+    at: str | None
+    prompt: str
+    agent: str | None
+    model: str | None
+    native: bool | None
+    limits: Limits
+
+
+def _explain_each(as_json: bool) -> int:
+    each = [shown(one) for one in use_cases().session_resuming().explain_each()]
+    print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
+    return 0
+
+
+def _resume_all(asked: _Flags, *, as_json: bool) -> int:
+    from rekindle.doors.cli import features
+
+    apart = features.resume_all(as_json=as_json)
+    told = use_cases().session_resuming().resume_all(who(), kill=asked.kill, apart=apart)
+    print_json(told) if as_json else _print_resumed(daemon(), told)
+    return 1 if told["failed"] else 0
+
+
+def _resume_session(chosen: str, asked: _Flags, *, as_json: bool) -> int:
+    client = daemon()
+    before = read_so_far(client.ask("show", session=chosen)["id"]) if asked.follow else None
+    request = SessionResumeRequest(chosen, asked.kill, asked.limits, asked.native, asked.agent, asked.model)
+    told = use_cases().session_resuming().resume(request, who())
     if as_json:
         print_json(told)
     elif not told["is_back"]:
@@ -141,24 +133,9 @@ def resume(
         if told["by_itself"]:
             print(f"{told['id']}: it has come back by itself.")
         print_receipt(told)
-    if follow and told["is_back"]:
+    if asked.follow and told["is_back"]:
         return watch(client, told["id"], put_to_sleep=False, known=told, conversation=before)
     return 0 if told["is_back"] else 1
-
-
-def _only_interrupted() -> str:
-    found = _interrupted_ones()
-    if len(found) == 1:
-        return str(found[0]["id"])
-    if not found:
-        raise UsageError("no session is interrupted", "`rekindle ps --all` lists all sessions")
-    names = ", ".join(f"{one['id']} ({one['status']})" for one in found[:5])
-    raise UsageError(f"{len(found)} sessions can be resumed: {names}", "name one, or use --all")
-
-
-def _interrupted_ones() -> list[dict[str, Any]]:
-    """Looked up without starting a daemon: that would bring some of them back."""
-    return [one for one in use_cases().sessions().rows() if one["status"] in ("interrupted", "dead", "queued")]
 
 
 def _print_resumed(client: Daemon, told: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -58,41 +59,46 @@ from rekindle.ports.errors import UsageError
 def run(
     prompt: str | None,
     arguments: tuple[str, ...],
-    agent: str,
     detach: bool,
-    cwd: str,
-    worktree: str | None,
-    task: str | None,
-    title: str,
-    policy: str,
-    permission: str,
-    model: str | None,
-    limits: dict[str, float | int],
-    one_shot: bool,
-    terminal: bool,
     plan_file: str | None,
     mode: str | None,
     jobs: int | None,
     as_json: bool,
+    **about: Any,
 ) -> int:
     """Give PROMPT (- reads standard input) to an agent in a new session, and show what it does.
 
     The agent lives on if this command, the terminal or the daemon dies. Behind -- come arguments for the agent itself.
     With --plan FILE there is no prompt: the tasks of the plan are given to agents, checked and merged.
     """
-    warn_of(follow_moved(cwd))
+    warn_of(follow_moved(about["cwd"]))
     if plan_file is not None:
         from rekindle.doors.cli.features import run_plan
 
         if prompt is not None:
             raise UsageError("a plan and a prompt do not go together", "give one of them")
-        return run_plan(cwd, plan_file, mode, jobs, permission, detach=detach, as_json=as_json)
+        return run_plan(about["cwd"], plan_file, mode, jobs, about["permission"], detach=detach, as_json=as_json)
     if mode is not None or jobs is not None:
         raise UsageError("--mode and --jobs are for plans", "give a plan with --plan FILE")
     if arguments and "--" not in sys.argv:
         raise UsageError(
             f"unexpected argument {arguments[0]!r}", "put the prompt in quotes; arguments for the agent go behind --"
         )
+    asked = RunRequest(prompt=_text(prompt, about["worktree"]), arguments=arguments, **about)
+    session = use_cases().running().begin(asked)
+    if asked.terminal and sys.stdin.isatty() and not (detach or as_json):
+        from rekindle.doors.cli.terminals import enter
+
+        return enter(session["id"])
+    if detach or as_json or asked.terminal:
+        print_json(session) if as_json else print(session["id"])
+        return 0
+    print(f"Session {session['id']}; rekindle attach {session['id']} comes back to it.", file=sys.stderr)
+    return watch(daemon(), session["id"], put_to_sleep=True)
+
+
+def _text(prompt: str | None, worktree: str | None) -> str:
+    """What the agent is told; - is what standard input has."""
     if prompt is None:
         taken = f": {worktree!r} was taken for the name of the worktree" if worktree else ""
         raise UsageError(
@@ -102,33 +108,4 @@ def run(
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
         raise UsageError("the prompt is empty", "say what the agent shall do")
-    session = (
-        use_cases()
-        .running()
-        .begin(
-            RunRequest(
-                prompt=text,
-                agent=agent,
-                cwd=cwd,
-                title=title,
-                policy=policy,
-                permission=permission,
-                task=task,
-                arguments=arguments,
-                model=model,
-                limits=limits,
-                one_shot=one_shot,
-                terminal=terminal,
-                worktree=worktree,
-            )
-        )
-    )
-    if terminal and sys.stdin.isatty() and not (detach or as_json):
-        from rekindle.doors.cli.terminals import enter
-
-        return enter(session["id"])
-    if detach or as_json or terminal:
-        print_json(session) if as_json else print(session["id"])
-        return 0
-    print(f"Session {session['id']}; rekindle attach {session['id']} comes back to it.", file=sys.stderr)
-    return watch(daemon(), session["id"], put_to_sleep=True)
+    return text

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from pathlib import Path
-
 import click
 
-from rekindle.doors.cli.options import daemon, places
+from rekindle.app.serving import stop
+from rekindle.doors.cli.options import daemon
 from rekindle.doors.cli.use_cases import use_cases
-from rekindle.ports.daemon import NoDaemon
 
 
 @click.command()
@@ -21,16 +17,10 @@ from rekindle.ports.daemon import NoDaemon
 def serve(on_demand: bool, only_stop: bool) -> int:
     """Run the daemon that owns your sessions. There is one per store; other commands start it when they need it."""
     if only_stop:
-        try:
-            told = daemon().ask("shutdown", start=False)
-        except NoDaemon:
-            here = places()
-            if not daemon().is_served():
-                print("No daemon is running.")
-                return 0
-            pid = int(Path(here.daemon_lock).read_text())  # it holds the lock, so it lives
-            os.kill(pid, signal.SIGTERM)
-            told = {"pid": pid}
-        print(f"The daemon (pid {told['pid']}) is stopping; agents go on in their keepers.")
+        pid = stop(daemon())
+        if pid is None:
+            print("No daemon is running.")
+        else:
+            print(f"The daemon (pid {pid}) is stopping; agents go on in their keepers.")
         return 0
     return use_cases().serve(on_demand=on_demand)

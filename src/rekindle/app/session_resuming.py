@@ -1,0 +1,128 @@
+"""Sessions that are brought back: which are meant, what would be done and why, and having it done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from rekindle.app.session_list import SessionList
+from rekindle.core.effects import Launch
+from rekindle.core.session.outstanding import outstanding
+from rekindle.core.session.plan import is_cut, next_attempt
+from rekindle.core.session.state import Session
+from rekindle.ports.daemon import Daemon
+from rekindle.ports.errors import UsageError
+from rekindle.ports.kept_sessions import KeptSessions
+
+Told = dict[str, Any]
+_CUT = ("interrupted", "dead", "queued")
+
+
+class SessionResumeRequest(msgspec.Struct, frozen=True):
+    """Whose agent is brought back, and how. `agent`: another one goes on, told the history, with that model.
+
+    `native`: load the agent's own record (or not); by default as it can.
+    """
+
+    session: str
+    kill: bool = False
+    limits: dict[str, float | int] = {}
+    native: bool | None = None
+    agent: str | None = None
+    model: str | None = None
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """What is known of a session, what a resume would do, and why."""
+
+    id: str
+    evidence: list[str]
+    decision: str
+    reasons: list[str]
+
+
+class SessionResuming:
+    """`environment` is the caller's: an agent that goes on with another one's session gets it."""
+
+    def __init__(
+        self, sessions: SessionList, kept: KeptSessions, daemon: Daemon, environment: Mapping[str, str]
+    ) -> None:
+        self._sessions = sessions
+        self._kept = kept
+        self._daemon = daemon
+        self._environment = environment
+
+    def interrupted(self) -> list[Told]:
+        """Sessions without their agent. Looked up without starting a daemon: that would bring some of them back."""
+        return [one for one in self._sessions.rows() if one["status"] in _CUT]
+
+    def only_interrupted(self) -> str:
+        """The one that is meant where none is named."""
+        found = self.interrupted()
+        if len(found) == 1:
+            return str(found[0]["id"])
+        if not found:
+            raise UsageError("no session is interrupted", "`rekindle ps --all` lists all sessions")
+        names = ", ".join(f"{one['id']} ({one['status']})" for one in found[:5])
+        raise UsageError(f"{len(found)} sessions can be resumed: {names}", "name one, or use --all")
+
+    def explain(self, session: str) -> Explained:
+        """What a resume would do. Starts nothing and changes nothing."""
+        told = self._sessions.shown(session)
+        found = msgspec.convert(told["session"], Session)
+        attempt = found.attempt
+        alive = attempt is not None and self._kept.has_keeper(found.id, attempt.number)
+        coming = next_attempt(found)
+        decision, reasons = _decision(found, coming, alive=alive)
+        return Explained(found.id, list(_evidence(found, told["status"], coming, alive=alive)), decision, reasons)
+
+    def explain_each(self) -> list[Explained]:
+        """The same for every session without its agent."""
+        return [self.explain(one["id"]) for one in self.interrupted()]
+
+    def resume(self, asked: SessionResumeRequest, by: str) -> Told:
+        """Have the daemon bring an agent back."""
+        env = dict(self._environment) if asked.agent is not None else None
+        return self._daemon.ask("resume", by=by, env=env, **msgspec.structs.asdict(asked))
+
+    def resume_all(self, by: str, *, kill: bool, apart: list[str]) -> Told:
+        """Have every agent brought back that ended without being asked to, but for those below `apart`."""
+        return self._daemon.ask("resume_all", by=by, kill=kill, apart=apart)
+
+
+def _evidence(session: Session, status: str, coming: Launch, *, alive: bool) -> Iterator[str]:
+    yield f"state {session.state}, {status}"
+    yield from (f"its archive: {line}" for line in session.imported)
+    attempt = session.attempt
+    if attempt is not None:
+        ended = f", {attempt.how_ended}" if attempt.how_ended else ""
+        yield f"attempt {attempt.number}: {attempt.status}{ended}; its keeper {'lives' if alive else 'is gone'}"
+    unused = " (the agent cannot load it, or is not trusted to)" if session.token and coming.how == "new" else ""
+    yield f"resume token: {session.token or 'none'}{unused}"
+    for one in session.prompts:
+        if one.state not in ("done", "cancelled"):
+            yield f"prompt {one.id}: {one.outcome if one.state == 'failed' and one.outcome else one.state}"
+    yield from outstanding(session, coming.attempt).lines(coming.attempt)
+
+
+def _decision(session: Session, coming: Launch, *, alive: bool) -> tuple[str, list[str]]:
+    turn = session.turn
+    reasons: list[str] = []
+    if session.is_up and alive:
+        decision = "nothing"
+        reasons.append("its agent is alive")
+    elif coming.how == "load":
+        decision = f"start attempt {coming.attempt} and load the conversation"
+        reasons.append("there is a token, and the agent can load")
+    else:
+        decision = f"start attempt {coming.attempt} with a new conversation"
+        reasons.append("there is no usable token")
+    if turn is not None and turn.state == "cut":
+        reasons.append(
+            "a turn was cut: the agent is told to continue if its record has the prompt, else the prompt is sent again"
+        )
+    elif is_cut(session):
+        reasons.append("prompts that were never sent are delivered")
+    return decision, reasons
