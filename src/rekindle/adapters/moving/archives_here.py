@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rekindle.adapters.moving import importing
 from rekindle.adapters.moving.export import export
+from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.core.moving import Manifest
 from rekindle.places import Places
 from rekindle.ports.archives import Arrival, Exported, ImportTarget
@@ -28,7 +29,9 @@ class ArchivesHere:
         self, session: str, facts: Sequence[str], target: str, environment: Mapping[str, str], *, with_secrets: bool
     ) -> Exported:
         """Pack a session."""
-        return export(os.path.join(self.sessions, session), facts, target, environment, with_secrets=with_secrets)
+        return export(
+            session_folder(self.sessions, session).path, facts, target, environment, with_secrets=with_secrets
+        )
 
     def put_in_place(
         self, path: str, choose: Callable[[Manifest], ImportTarget], take_over: Callable[[ImportTarget, str], None]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import glob
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,14 +11,15 @@ from contextlib import contextmanager
 
 from rekindle import files
 from rekindle.adapters.session_folder.layout import session_folder
+from rekindle.adapters.session_folder.record_places import RecordPlaces
 from rekindle.adapters.session_folder.spool_files import spools
 from rekindle.adapters.session_folder.spools import heard_lines
-from rekindle.adapters.vault import agent_database, kept, preflight, record_files
+from rekindle.adapters.vault import kept, preflight, record_files
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
 from rekindle.adapters.vault.vault import Vault, transcript
 from rekindle.agents.base.acknowledged import Lacking, Spoken
 from rekindle.agents.base.kind import DatabaseDialect
-from rekindle.agents.base.transcript import NoPlace, Record, TranscriptDialect
+from rekindle.agents.base.transcript import Record, TranscriptDialect
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import Checked, RecordComparison, RecordsError
@@ -49,9 +48,7 @@ class VaultRecords:
         rescan_seconds: float = RESCAN_SECONDS,
     ) -> None:
         self._sessions = sessions
-        self._environment = environment
-        self._dialects = dialects
-        self._databases = databases or {}
+        self._places = RecordPlaces(sessions, environment, dialects, databases or {})
         self._clock = clock
         self._follower = Follower(self._changed, rescan_seconds=rescan_seconds)
         self._locks: dict[str, threading.Lock] = {}
@@ -71,7 +68,7 @@ class VaultRecords:
 
     def follow(self, session: Session, token: str) -> None:
         """Copy the agent's record as it grows."""
-        path = self._place(session, token)
+        path = self._places.place(session, token)
         if path is None or path in self._followed:
             return
         self.unfollow(session.id)
@@ -100,9 +97,9 @@ class VaultRecords:
 
     async def check(self, session: Session, token: str) -> Checked:
         """The pre-flight."""
-        found = self._understood(session, token, thorough=True)
+        found = self._places.understood(session, token, thorough=True)
         if found is None:
-            rows = await asyncio.to_thread(self._rows, session, token)
+            rows = await asyncio.to_thread(self._places.rows, session, token)
             note = f"the record of {session.agent} cannot be checked"
             return Checked("unsupported", notes=(note,), compactions=rows.compactions if rows is not None else 0)
         dialect, path = found
@@ -110,7 +107,7 @@ class VaultRecords:
         def check() -> Checked:
             expected = self._acknowledged(session, token, dialect)
             with self._vault(session.id) as vault:
-                preflight.put_aside(vault.folder, [one for one in self._shells(session, token) if one != path])
+                preflight.put_aside(vault.folder, [one for one in self._places.shells(session, token) if one != path])
                 return preflight.check(vault, dialect, path, token, self._clock, expected)
 
         return await asyncio.to_thread(check)
@@ -121,7 +118,7 @@ class VaultRecords:
 
     async def compare(self, session: Session, token: str, before: Checked) -> RecordComparison:
         """Does the record go on from what it was?"""
-        found = self._understood(session, token)
+        found = self._places.understood(session, token)
         if found is None:
             return RecordComparison(None, (), f"the record of {session.agent} cannot be read")
         dialect, path = found
@@ -135,9 +132,11 @@ class VaultRecords:
 
     async def read(self, session: Session, token: str) -> Record | None:
         """The record as it lies there now."""
-        found = self._understood(session, token)
+        found = self._places.understood(session, token)
         return await (
-            asyncio.to_thread(record_files.read, *found) if found else asyncio.to_thread(self._rows, session, token)
+            asyncio.to_thread(record_files.read, *found)
+            if found
+            else asyncio.to_thread(self._places.rows, session, token)
         )
 
     async def lacking(self, session: Session, token: str) -> Lacking:
@@ -159,7 +158,7 @@ class VaultRecords:
 
     def _copy(self, session: Session) -> None:
         tokens = {(session.agent, session.token), *((one.agent, one.token) for one in session.attempts)}
-        places = [self._place(session, token, agent, thorough=True) for agent, token in tokens if token]
+        places = [self._places.place(session, token, agent, thorough=True) for agent, token in tokens if token]
         try:
             with self._vault(session.id) as vault:
                 self._copy_spools(vault, session.id)
@@ -209,7 +208,7 @@ class VaultRecords:
                     self._open.pop(session).close()
 
     def _lacking(self, session: Session, token: str) -> Lacking:
-        found = self._understood(session, token, thorough=True)
+        found = self._places.understood(session, token, thorough=True)
         if found is None:
             return Lacking()
         dialect, path = found
@@ -219,17 +218,6 @@ class VaultRecords:
         except OSError as error:
             raise RecordsError(f"{path}: cannot be read ({error.strerror})", "check its permissions") from error
 
-    def _rows(self, session: Session, token: str) -> Record | None:
-        """The record of an agent that keeps it in a database. Raises RecordsError."""
-        dialect = self._databases.get(session.agent)
-        if dialect is None:
-            return None
-        try:
-            place = dialect.place(self._environment(session), os.path.realpath(session.cwd))
-        except NoPlace as error:
-            raise RecordsError(f"the record of {session.agent} has no place: {error}", "check its settings") from error
-        return agent_database.read(dialect, place, token)
-
     def _acknowledged(
         self, session: Session, token: str, dialect: TranscriptDialect, *, until: int | None = None
     ) -> tuple[Spoken, ...]:
@@ -238,34 +226,3 @@ class VaultRecords:
         folder = session_folder(self._sessions, session.id)
         numbers = [one.number for one in own if until is None or one.number < until]
         return dialect.acknowledged(heard_lines(folder.attempt(one)) for one in numbers)
-
-    def _understood(
-        self, session: Session, token: str, *, thorough: bool = False
-    ) -> tuple[TranscriptDialect, str] | None:
-        dialect, path = self._dialects.get(session.agent), self._place(session, token, thorough=thorough)
-        return (dialect, path) if dialect is not None and path is not None else None
-
-    def _place(self, session: Session, token: str, agent: str = "", *, thorough: bool = False) -> str | None:
-        dialect = self._dialects.get(agent or session.agent)
-        if dialect is None:
-            return None
-        try:
-            place = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
-            found = (
-                record_files.match(dialect, place, self.folder(session.id), thorough=thorough)
-                if "*" in place
-                else place
-            )
-            return os.path.realpath(found) if found is not None else None
-        except NoPlace as error:
-            log.warning("%s: its record has no place: %s", session.id, error)
-            return None
-
-    def _shells(self, session: Session, token: str) -> list[str]:
-        """Files that could be the conversation's record by their names, and in which nobody has said anything."""
-        dialect = self._dialects.get(session.agent)
-        if dialect is None:
-            return []
-        pattern = dialect.place(self._environment(session), os.path.realpath(session.cwd), token)
-        found = glob.glob(pattern) if "*" in pattern else []
-        return [os.path.realpath(one) for one in found if not record_files.is_spoken(dialect, one)]

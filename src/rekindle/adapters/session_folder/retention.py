@@ -12,20 +12,24 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from rekindle import files
-from rekindle.adapters.session_folder.layout import SPOOLS, SessionFolder, attempt_of, session_folder
+from rekindle.adapters.session_folder.layout import SPOOLS, SessionFolder, session_folder
 from rekindle.adapters.session_folder.spool_files import spool
+from rekindle.adapters.session_folder.still_needed import (
+    edition_stays,
+    is_contained,
+    session_stays,
+    spool_stays,
+    still_stays,
+)
 from rekindle.adapters.vault import kept as kept_
-from rekindle.adapters.vault.vault import Listed, Source, Vault, copies, editions, is_transcript
+from rekindle.adapters.vault.vault import Vault, editions
 from rekindle.core.session.state import TERMINAL, Session
 from rekindle.keeper import launch, lockfile
 from rekindle.keeper import room as reserve
-from rekindle.keeper.spec import Layout
 from rekindle.ports.errors import OwnedError
 from rekindle.ports.retention import KeptItem, RemovableItem, RoomSurvey
 
 DAY = 86400.0
-
-
 _ORDER = ("room", "spool", "edition", "original", "session")
 
 
@@ -104,7 +108,7 @@ class VaultRetention:
 
 def _remove_checked(own: SessionFolder, item: RemovableItem) -> str | None:
     with Vault(own.vault, item.session) as vault:
-        why = _why_not(own, item)
+        why = still_stays(own, item)
         if why is None and item.what == "edition":
             vault.remove(next(one for one in editions(vault.folder) if one.path == item.path))
         elif why is None:
@@ -160,52 +164,20 @@ def _spools(own: SessionFolder, session: Session, items: list[RemovableItem], re
             source = spool(own, attempt.number, name)
             if not os.path.exists(source.path):
                 continue
-            why = _spool_stays(own, source, is_over=attempt.status == "gone")
+            why = spool_stays(own, source, is_over=attempt.status == "gone")
             if why is None:
                 items.append(_item(session.id, "spool", source.path, "the vault has all of it"))
             else:
                 remarks.append(KeptItem(session.id, source.path, why))
 
 
-def _spool_stays(own: SessionFolder, source: Source, *, is_over: bool) -> str | None:
-    folder = os.path.dirname(source.path)
-    if not is_over or launch.is_alive(folder) or (not _was_succeeded(folder) and reserve.may_run(folder)):
-        return "its attempt may still live"
-    listed = editions(own.vault, source.name)
-    copied = listed[-1].read() if listed else None
-    if copied is None or not copied.is_whole:
-        return "the vault has no whole copy of it"
-    return None if files.read(source.path) == copied.data else "the vault's copy is not complete yet"
-
-
-def _was_succeeded(folder: str) -> bool:
-    """Whether a later attempt of the session ran: it was only started when this one was proven gone."""
-    own, number = attempt_of(folder)
-    return any(launch.read_identity(own.attempt(one)) is not None for one in own.attempts() if one > number)
-
-
 def _editions(own: SessionFolder, session: str, items: list[RemovableItem], remarks: list[KeptItem]) -> None:
     for one in editions(own.vault):
-        why = _edition_stays(one)
+        why = edition_stays(one)
         if why is None:
             items.append(_item(session, "edition", one.path, "a newer edition has all of it"))
         elif why:
             remarks.append(KeptItem(session, one.path, why))
-
-
-def _edition_stays(one: Listed) -> str | None:
-    """Why it stays; nothing to be said about the newest."""
-    newer = [other for other in editions(os.path.dirname(one.path), one.source) if other.number > one.number]
-    if not newer:
-        return ""
-    copied = one.read()
-    if copied.scan.damage:
-        return "it is damaged, and may hold what no other has"
-    for other in newer:
-        found = other.read()
-        if found.is_whole and copied.data in found.data:
-            return None
-    return "no newer edition has all of it"
 
 
 def _originals(
@@ -215,7 +187,7 @@ def _originals(
     for one in kept_.listing(vault):
         if before is None or one.note.at >= before:
             continue
-        if _is_contained(vault, one):
+        if is_contained(vault, one):
             size = sum(room(path) for path in one.files)
             why = "an edition has all of it"
             items.append(RemovableItem(session, "original", one.before, size, one.note.at, why))
@@ -223,59 +195,12 @@ def _originals(
             remarks.append(KeptItem(session, one.before, "no edition has all of it"))
 
 
-def _is_contained(vault: str, one: kept_.KeptReplacement) -> bool:
-    if not one.note.existed:
-        return True
-    original = files.read(one.before)
-    sources = {listed.source for listed in editions(vault) if is_transcript(listed.source)}
-    return any(original in copy for source in sources for copy in copies(vault, source))
-
-
 def _whole(own: SessionFolder, session: Session, items: list[RemovableItem], remarks: list[KeptItem]) -> None:
-    why = _session_stays(own, session)
+    why = session_stays(own, session)
     if why is None:
         items.append(_item(session.id, "session", own.path, f"{session.state}, and it never had a conversation"))
     else:
         remarks.append(KeptItem(session.id, own.path, why))
-
-
-def _session_stays(own: SessionFolder, session: Session) -> str | None:
-    if files.is_locked(own.lock):
-        return "its agent may still live"
-    if session.token is not None or any(attempt.token is not None for attempt in session.attempts):
-        return "it holds a token"
-    if any(prompt.state != "queued" for prompt in session.prompts) or _has_conversation(own):
-        return "it holds the only copy of a conversation"
-    return None
-
-
-def _has_conversation(own: SessionFolder) -> bool:
-    if editions(own.vault):
-        return True
-    found = (Layout(own.attempt(number)).out for number in own.attempts())
-    return any(os.path.exists(path) and os.path.getsize(path) > 0 for path in found)
-
-
-def _why_not(own: SessionFolder, item: RemovableItem) -> str | None:
-    """The second look, with the vault locked."""
-    vault = own.vault
-    match item.what:
-        case "spool":
-            folder, name = os.path.split(item.path)
-            return _spool_stays(own, spool(own, attempt_of(folder)[1], name), is_over=True)
-        case "edition":
-            found = next((one for one in editions(vault) if one.path == item.path), None)
-            return _edition_stays(found) if found is not None else "it is gone already"
-        case "original":
-            original = next((one for one in kept_.listing(vault) if one.before == item.path), None)
-            if original is None:
-                return "it is gone already"
-            return None if _is_contained(vault, original) else "no edition has all of it"
-        case "room":
-            return None
-        case "session":
-            busy = files.is_locked(own.lock) or _has_conversation(own)
-            return "it has come to life" if busy else None
 
 
 def _remove(item: RemovableItem) -> None:
