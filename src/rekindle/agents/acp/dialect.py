@@ -91,7 +91,7 @@ class AcpDialect(Wire, SpeaksInLines):
 
     def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
         """How many messages must have been sent before this line, because it answers the last of them."""
-        answer = decode(line)
+        answer = self._read(line)
         if not isinstance(answer, Response) or answer.request_id is None:
             return 0
         asked = (decode(payload) for _, payload in waiting)

@@ -61,6 +61,7 @@ class Wire:
         self._segment = Segment()
         self._prompted = False
         self._denied = False  # whether something was not allowed in this turn, which may be why it ends
+        self._last: tuple[bytes, Message | None] = (b"", None)
         self._used = 0  # tokens of the conversation, as the agent told last
 
     @property
@@ -122,8 +123,14 @@ class Wire:
 
     def received(self, line: bytes) -> list[Observation]:
         """One complete line of the output spool, in order."""
-        message = decode(line)
+        message = self._read(line)
         return [] if message is None else self._fold(message, line)
+
+    def _read(self, line: bytes) -> Message | None:
+        """A line of the agent's: it is looked at before it is taken in, and decoded once."""
+        if self._last[0] is not line:
+            self._last = (line, decode(line))
+        return self._last[1]
 
     def oversized(self, skipped: Oversized) -> list[Observation]:
         """A line that was too long to be kept."""

@@ -81,15 +81,7 @@ class Exchange:
             begun = data.lstrip(b"\0")
             self.skip(len(data) - len(begun))
             data, self._has_begun = begun, bool(begun)
-        for line in self._framer.feed(data):
-            if self._is_placed or not self.is_partial or not self._waiting:
-                self._is_placed = True
-                yield from self._take(line)
-                continue
-            self._held.append(line)
-            needed = self._needed(line)
-            if needed:
-                yield from self._place(needed - 1)
+        yield from self._take(self._framer.feed(data))
 
     def settle(self, upto: int | None = None) -> Iterator[Exchanged]:
         """All output is told that was there when message `upto` was (by default all): these were sent by now."""
@@ -104,17 +96,25 @@ class Exchange:
         for _ in range(before):
             yield from self._send()
         held, self._held = self._held, []
-        for line in held:
-            yield from self._take(line)
+        yield from self._take(held)
 
-    def _take(self, line: Framed) -> Iterator[Exchanged]:
-        while self._pairs and self._dialect.is_due(*self._pairs[0]):
-            yield from self._send()
-        for _ in range(self._needed(line)):
-            yield from self._send()
-        yield Heard(self._dialect.received(line.data) if isinstance(line, Line) else self._dialect.oversized(line))
+    def _take(self, lines: Iterable[Framed]) -> Iterator[Exchanged]:
+        for line in lines:
+            if self._pairs and self.is_partial and not self._is_placed:
+                self._held.append(line)
+                needed = self._needed(line)
+                if needed:
+                    yield from self._place(needed - 1)
+                continue
+            self._is_placed = True
+            while self._pairs and self._dialect.is_due(*self._pairs[0]):
+                yield from self._send()
+            for _ in range(self._needed(line)):
+                yield from self._send()
+            yield Heard(self._dialect.received(line.data) if isinstance(line, Line) else self._dialect.oversized(line))
 
     def _needed(self, line: Framed) -> int:
+        """How many of the waiting messages must have been sent before this line."""
         return self._dialect.needed(line.data, self._pairs) if self._pairs and isinstance(line, Line) else 0
 
     def _send(self) -> Iterator[Prompted]:
