@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 #: The module of this folder that tests the promises of each port.
 SUITES = {
     "Conversations": "test_conversations",
+    "FeatureGit": "test_feature",
     "FollowedConversation": "test_conversations",
     "Journal": "test_journal",
     "Keepers": "test_keepers",
@@ -28,7 +29,7 @@ SUITES = {
 OWED = frozenset(
     {
         *("AgentPrograms", "AgentTeams", "AgentTerminals", "Ancestry", "Archives", "CheckCommands"),
-        *("Checkout", "ConversationIndex", "Daemon", "FeatureGit", "FeatureJournal", "GitFilters", "Glance"),
+        *("Checkout", "ConversationIndex", "Daemon", "FeatureJournal", "GitFilters", "Glance"),
         *("HeldFeature", "HookSettings", "JournalFiles", "KeptSessions", "KeptTrees", "Machine"),
         *("MovedRecords", "RepositoryCare", "RepositoryIdentities", "ResumableGit", "Retention"),
         *("RunEvents", "RunOwner", "SessionPlaces", "SessionWorktrees", "VaultCopies"),

@@ -35,6 +35,7 @@ class World:
     memory: RunMemory = field(default_factory=RunMemory)
     marked: int | None = None
     merges: list[str] = field(default_factory=list)
+    merged_tips: dict[str, tuple[str, str]] = field(default_factory=dict)
     said: list[tuple[str, str]] = field(default_factory=list)
     most_at_work: int = 0
     known: dict[str, TaskProgress] = field(init=False)
@@ -66,6 +67,16 @@ class World:
             if session.is_up:
                 self._facts(name, f.Exited(at=0, attempt=len(session.attempts), how_ended="killed", by_us=False))
 
+    def work(self, branch: str) -> None:
+        """Somebody changes a file in the worktree of a branch, and commits nothing."""
+        tree = next(tree for tree in self.git.trees.values() if tree.branch == branch)
+        self._git(trees={**self.git.trees, tree.path: replace(tree, uncommitted=True)})
+
+    def take_out(self, task: str) -> None:
+        """Somebody takes our merge of a task out of the feature's branch."""
+        gone = replace(self.git.done[task], present=False, tip=self.merged_tips[task][1])
+        self._git(done={**self.git.done, task: gone})
+
     def agents(self) -> None:
         """Every agent that is in a turn ends it; every one that is wanted comes up."""
         at_work = 0
@@ -94,9 +105,7 @@ class World:
         end = f.TurnFinished(at=0, attempt=len(session.attempts), prompt=prompt, stop_reason="end_turn")
         self._facts(name, end)
         if session.title == "work":
-            branch = self.known[session.task or ""].branch
-            tree = next(tree for tree in self.git.trees.values() if tree.branch == branch)
-            self._git(trees={**self.git.trees, tree.path: replace(tree, uncommitted=True)})
+            self.work(self.known[session.task or ""].branch)
         if session.title == "merge" and self.git.merging is not None:
             self._git(merging=replace(self.git.merging, conflicts=()))
 
@@ -115,9 +124,10 @@ class World:
             case e.Notice(task=task):
                 self.memory.noticed.add(task)
             case e.Prepare(branch=branch):
-                found = self.git.branches.get(branch) or WorkBranch(branch, "0")
+                found = self.git.branches.get(branch) or WorkBranch(branch, "0", merged=True)
+                tree = self.git.trees.get(f"/{branch}") or WorkTree(f"/{branch}", branch)
                 self._git(branches={**self.git.branches, branch: found})
-                self._git(trees={**self.git.trees, f"/{branch}": WorkTree(f"/{branch}", branch)})
+                self._git(trees={**self.git.trees, tree.path: tree})
                 assert known is not None
                 known.has_branch = True
             case e.Assign():
@@ -131,9 +141,9 @@ class World:
                 self._facts(session, f.StopAsked(at=0, by="the feature", to="asleep"))
                 attempt = len(self.sessions[session].attempts)
                 self._facts(session, f.Exited(at=0, attempt=attempt, how_ended="asked", by_us=True))
-            case e.Commit(branch=branch):
+            case e.Commit(branch=branch) if self.git.trees[f"/{branch}"].uncommitted:
                 old = self.git.branches[branch]
-                made = replace(old, tip=f"{branch}@{old.commits + 1}", commits=old.commits + 1)
+                made = replace(old, tip=f"{branch}@{old.commits + 1}", commits=old.commits + 1, merged=False)
                 tree = self.git.trees[f"/{branch}"]
                 self._git(branches={**self.git.branches, branch: made})
                 self._git(trees={**self.git.trees, tree.path: replace(tree, uncommitted=False)})
@@ -148,12 +158,17 @@ class World:
                 assert known is not None
                 known.qa = Qa("failed" if issues else "passed", round_, list(issues), tip)
             case e.Merge(task=task, branch=branch, tip=tip, epoch=epoch):
+                if self.merged_tips.get(task) == (epoch, tip) and self.git.done[task].present:
+                    return
                 under_way = self.git.merging
-                if task in self.conflicts and (under_way is None or under_way.branch_tip != tip):
+                is_known = under_way is not None and under_way.branch_tip == tip
+                if task in self.conflicts and not is_known:
                     self._git(merging=Merging(tip, ("a.txt",)))
+                if self.git.merging is not None and self.git.merging.branch_tip == tip and self.git.merging.conflicts:
                     return
                 self.merges.append(task)
-                self._git(merging=None, tip=tip, done={**self.git.done, task: Done(f"merge of {tip}", epoch, tip)})
+                self.merged_tips[task] = (epoch, tip)
+                self._git(merging=None, tip=tip, done={**self.git.done, task: Done(f"merge of {tip}", epoch)})
                 self._git(branches={**self.git.branches, branch: replace(self.git.branches[branch], merged=True)})
             case e.Settle(task=task, branch=branch):
                 assert known is not None
@@ -171,7 +186,7 @@ class World:
                 self.memory.asked.add((session, question))
             case e.CheckWave(wave=wave, tip=tip):
                 self.memory.waves[wave, tip] = self.issues("", wave)
-            case e.WaitUntil() | e.Finish():
+            case e.Commit() | e.WaitUntil() | e.Finish():
                 pass
 
     def _say(self, effect: e.Assign) -> None:

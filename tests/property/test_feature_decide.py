@@ -156,8 +156,10 @@ def test_files_without_conflicts_are_not_merged_while_an_agent_is_still_at_them(
 
 def taken_over(world: World) -> World:
     """There are commits on the branch of task a, and no session of ours: another orchestrator's, or a lost store."""
-    for effect in (e.MakeFeature(), e.Prepare("a", "work/shop/a", ""), e.Commit("a", "work/shop/a", 1, "0")):
+    for effect in (e.MakeFeature(), e.Prepare("a", "work/shop/a", "")):
         world.perform(effect)
+    world.work("work/shop/a")
+    world.perform(e.Commit("a", "work/shop/a", 1, "0"))
     return world
 
 
@@ -246,8 +248,7 @@ def test_a_merge_that_was_taken_out_of_the_feature_is_made_again_before_anything
         if isinstance(wanted, e.Settle) and wanted.task == lost:
             break
     said = list(world.said)
-    gone = replace(world.git.done[lost], present=False)
-    world.git = replace(world.git, done={**world.git.done, lost: gone})
+    world.take_out(lost)
     world.memory = RunMemory()
     before = len(world.merges)
     for _ in range(20):

@@ -158,7 +158,7 @@ class FeatureGit(Protocol):
         ...
 
     def keep_left(self, wave: int) -> None:
-        """Keep what the checks of a wave have left behind in the integration worktree."""
+        """Keep what the checks of a wave left in the integration worktree. It lies there until that is used again."""
         ...
 
     def notices(self) -> tuple[str, ...]:
@@ -186,7 +186,11 @@ class FeatureGit(Protocol):
         ...
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
-        """Keep the tips of these branches under private refs and take the branches away; `whole`: the feature's too."""
+        """Keep the tips of these branches under private refs and take the branches away.
+
+        `whole`: the feature's tip is kept too, and its branch put back to where it began, unless others have committed
+        to it.
+        """
         ...
 
 

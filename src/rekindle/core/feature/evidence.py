@@ -40,10 +40,11 @@ class WorkBranch(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """A merge of ours, of one task in one epoch. `tip` is the commit of the task's that it merged, if git has it still.
+    """A merge of ours, of one task in one epoch.
 
     `present`: the feature's branch has it, or the same changes under other names (it was rebased or squashed).
-    Without a `tip` git knows nothing of it.
+    `tip` is the commit of the task's that it merged. It is looked for where the branch does not have the merge itself;
+    one that is not present and has no `tip` is one that git knows nothing of.
     """
 
     commit: str

@@ -1,0 +1,505 @@
+"""One suite for a feature's git: real git, and the world that decisions are played against, show the same evidence."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from rekindle.core.feature import effects as e
+from rekindle.core.feature.evidence import GitEvidence
+from rekindle.core.feature.naming import work_branch
+from rekindle.core.feature.plan import Plan, Task
+from rekindle.core.feature.progress import TaskProgress
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.feature import FeatureGit
+from tests.fakes.feature_world import World
+from tests.unit.feature.repositories import FEATURE, make
+
+TASKS = ("a", "b")
+EPOCH = "e1"
+
+
+@dataclass(frozen=True)
+class View:
+    """What a decision sees, without names that are nobody's business.
+
+    By task: of its branch, how many commits it has and whether the feature has them; whether its worktree has changes
+    that are in no commit; whether a reviewer has its tip before it; the epoch of its merge and whether that is there.
+    """
+
+    begun: bool = True
+    branches: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    trees: dict[str, bool] = field(default_factory=dict)
+    copies: dict[str, bool] = field(default_factory=dict)
+    done: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    merging: tuple[str, ...] | None = None
+
+
+class Stage(ABC):
+    """Plays effects, and what others do meanwhile."""
+
+    @abstractmethod
+    def do(self, effect: e.Effect) -> None: ...
+
+    @abstractmethod
+    def seen(self) -> GitEvidence: ...
+
+    @abstractmethod
+    def work(self, task: str, name: str = "") -> None:
+        """The agent of a task changes a file, and commits nothing."""
+
+    @abstractmethod
+    def resolve(self) -> None:
+        """Somebody resolves the conflicts of the merge that is under way."""
+
+    @abstractmethod
+    def take_out(self, task: str) -> None:
+        """Somebody takes the merge of a task, the last one, out of the feature's branch."""
+
+    def tip(self, task: str) -> str:
+        return self.seen().branches[work_branch(FEATURE, task)].tip
+
+    def prepare(self, *tasks: str) -> None:
+        self.do(e.MakeFeature())
+        for task in tasks:
+            self.do(e.Prepare(task, work_branch(FEATURE, task), "s"))
+
+    def commit(self, task: str, name: str = "") -> None:
+        self.work(task, name)
+        self.do(e.Commit(task, work_branch(FEATURE, task), 1, self.tip(task)))
+
+    def merge(self, task: str, tip: str = "") -> None:
+        self.do(e.Merge(task, work_branch(FEATURE, task), tip or self.tip(task), EPOCH))
+
+    def view(self) -> View:
+        seen = self.seen()
+        own = {work_branch(FEATURE, task): task for task in TASKS}
+        branches = {own[name]: (one.commits, one.merged) for name, one in seen.branches.items() if name in own}
+        trees = {own[one.branch]: one.uncommitted for one in seen.trees.values() if one.branch in own}
+        copies = {task: tip == self.tip(task) for task, tip in seen.copies.items()}
+        done = {task: (one.epoch, one.present) for task, one in seen.done.items()}
+        return View(
+            seen.tip is not None, branches, trees, copies, done, seen.merging.conflicts if seen.merging else None
+        )
+
+
+class WorldStage(Stage):
+    def __init__(self) -> None:
+        plan = Plan(tasks=tuple(Task(id=name) for name in TASKS), waves=(TASKS,))
+        self._world = World(plan, conflicts=frozenset({"b"}))
+
+    def do(self, effect: e.Effect) -> None:
+        self._world.perform(effect)
+
+    def seen(self) -> GitEvidence:
+        return self._world.git
+
+    def work(self, task: str, name: str = "") -> None:
+        self._world.work(work_branch(FEATURE, task))
+
+    def resolve(self) -> None:
+        assert self._world.git.merging is not None
+        self._world.git = replace(self._world.git, merging=replace(self._world.git.merging, conflicts=()))
+
+    def take_out(self, task: str) -> None:
+        self._world.take_out(task)
+
+
+class GitStage(Stage):
+    """What the hands of a run do with the port."""
+
+    def __init__(self, root: Path) -> None:
+        self.repo = make(root / "repo")
+        self.feature = self.repo.feature()
+        self.port: FeatureGit = self.feature
+        self.feature.keep_untracked()
+        self._before = ""
+
+    def do(self, effect: e.Effect) -> None:
+        match effect:
+            case e.MakeFeature():
+                self.port.make_feature("")
+            case e.Prepare(task=task, branch=branch, session=session, wave=wave):
+                self.port.prepare(task, branch, session, wave)
+            case e.Commit(task=task, branch=branch):
+                self.port.commit(task, branch, f"work on {task}")
+            case e.RunChecks(task=task, tip=tip):
+                branch = work_branch(FEATURE, task)
+                self.port.begin_checks(task, branch, tip)
+                self.port.put_back(task, branch)
+                self.port.end_checks(task, branch)
+            case e.MakeCopy(task=task, tip=tip):
+                self.port.make_copy(task, tip)
+            case e.ReadVerdict(task=task):
+                self.port.drop_copy(task)
+            case e.Merge(task=task, branch=branch, tip=tip, epoch=epoch):
+                before = str(self.seen().tip)
+                if self.port.merge(task, branch, tip, epoch, f"Merge {task}").commit not in (None, before):
+                    self._before = before
+            case e.Settle(task=task, branch=branch):
+                self.port.clear(task, branch)
+            case e.Restore(task=task, branch=branch, tip=tip):
+                self.port.restore(task, branch, tip)
+            case _:
+                raise AssertionError(effect)
+
+    def seen(self) -> GitEvidence:
+        return self.port.observe({task: TaskProgress(EPOCH, work_branch(FEATURE, task)) for task in TASKS})
+
+    def work(self, task: str, name: str = "") -> None:
+        path = Path(self.port.tree_of(task, work_branch(FEATURE, task)), name or f"{task}.txt")
+        path.write_text(f"{path.read_text() if path.exists() else ''}{task}\n")
+
+    def resolve(self) -> None:
+        merging = self.seen().merging
+        assert merging is not None
+        path = self.port.integration(merging.branch_tip)
+        for name in merging.conflicts:
+            Path(path, name).write_text("both\n")
+        self.repo.git("add", "-A", cwd=path)
+
+    def take_out(self, task: str) -> None:
+        self.repo.git("branch", "-f", self.port.branch, self._before)
+
+
+@pytest.fixture(params=["git", "world"])
+def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return GitStage(tmp_path) if request.param == "git" else WorldStage()
+
+
+def test_a_feature_that_was_not_begun_has_nothing(stage: Stage) -> None:
+    assert stage.view() == View(begun=False)
+
+
+def test_a_prepared_task_has_a_branch_without_work_and_a_clean_worktree(stage: Stage) -> None:
+    stage.prepare("a")
+    assert stage.view() == View(branches={"a": (0, True)}, trees={"a": False})
+    stage.prepare("a", "b")
+    assert stage.view() == View(branches={"a": (0, True), "b": (0, True)}, trees={"a": False, "b": False})
+
+
+def test_work_is_uncommitted_until_it_is_committed(stage: Stage) -> None:
+    stage.prepare("a")
+    before = stage.tip("a")
+    stage.work("a")
+    assert stage.view() == View(branches={"a": (0, True)}, trees={"a": True})
+    stage.do(e.Commit("a", work_branch(FEATURE, "a"), 1, before))
+    assert stage.view() == View(branches={"a": (1, False)}, trees={"a": False})
+    assert stage.tip("a") != before
+
+
+def test_a_commit_of_nothing_is_none(stage: Stage) -> None:
+    stage.prepare("a")
+    stage.commit("a")
+    before = stage.tip("a")
+    stage.do(e.Commit("a", work_branch(FEATURE, "a"), 1, before))
+    assert stage.tip("a") == before
+    assert stage.view() == View(branches={"a": (1, False)}, trees={"a": False})
+
+
+def test_what_is_there_is_not_made_anew(stage: Stage) -> None:
+    stage.prepare("a")
+    stage.commit("a")
+    stage.work("a", "more.txt")
+    tip = stage.tip("a")
+    stage.prepare("a")
+    assert stage.view() == View(branches={"a": (1, False)}, trees={"a": True})
+    assert stage.tip("a") == tip
+
+
+def test_checks_that_leave_nothing_change_nothing(stage: Stage) -> None:
+    stage.prepare("a")
+    stage.commit("a")
+    before = stage.view()
+    stage.do(e.RunChecks("a", 1, stage.tip("a"), ()))
+    assert stage.view() == before
+    assert stage.seen().checking == frozenset()
+
+
+def test_a_reviewer_has_a_copy_of_a_commit_until_its_verdict_is_read(stage: Stage) -> None:
+    stage.prepare("a")
+    stage.commit("a")
+    before = stage.view()
+    for _ in range(2):
+        stage.do(e.MakeCopy("a", stage.tip("a")))
+        assert stage.view().copies == {"a": True}
+    stage.commit("a", "more.txt")
+    assert stage.view().copies == {"a": False}
+    for _ in range(2):
+        stage.do(e.ReadVerdict("a", "s", 1, stage.tip("a")))
+        assert stage.view().copies == {}
+    assert stage.view().trees == before.trees
+
+
+def test_a_merge_is_made_once_and_remembered_with_its_epoch(stage: Stage) -> None:
+    stage.prepare("a")
+    stage.commit("a")
+    tip = stage.tip("a")
+    stage.merge("a")
+    merged = View(branches={"a": (1, True)}, trees={"a": False}, done={"a": (EPOCH, True)})
+    assert stage.view() == merged
+    feature = stage.seen().tip
+    stage.merge("a", tip)
+    assert (stage.view(), stage.seen().tip) == (merged, feature)
+
+
+def test_a_settled_task_has_neither_branch_nor_worktree_and_its_merge_stays(stage: Stage) -> None:
+    stage.prepare("a")
+    stage.commit("a")
+    stage.merge("a")
+    for _ in range(2):
+        stage.do(e.Settle("a", work_branch(FEATURE, "a")))
+        assert stage.view() == View(done={"a": (EPOCH, True)})
+
+
+def test_a_conflict_waits_until_it_is_resolved_and_moves_nothing_before(stage: Stage) -> None:
+    stage.prepare("a", "b")
+    stage.commit("a", "same.txt")
+    stage.commit("b", "same.txt")
+    stage.merge("a")
+    feature = stage.seen().tip
+    for _ in range(2):
+        stage.merge("b")
+        assert len(stage.view().merging or ()) == 1
+        assert stage.view().done == {"a": (EPOCH, True)}
+        assert stage.seen().tip == feature
+    found = stage.seen().merging
+    assert found is not None
+    assert found.branch_tip == stage.tip("b")
+    stage.resolve()
+    assert stage.view().merging == ()
+    stage.merge("b")
+    assert stage.view().merging is None
+    assert stage.view().done == {"a": (EPOCH, True), "b": (EPOCH, True)}
+    assert stage.seen().tip != feature
+
+
+def test_a_merge_that_was_taken_out_is_known_and_its_branch_can_be_made_again(stage: Stage) -> None:
+    stage.prepare("a")
+    stage.commit("a")
+    tip = stage.tip("a")
+    stage.merge("a")
+    stage.do(e.Settle("a", work_branch(FEATURE, "a")))
+    stage.take_out("a")
+    assert stage.view() == View(done={"a": (EPOCH, False)})
+    assert stage.seen().done["a"].tip == tip
+    for _ in range(2):
+        stage.do(e.Restore("a", work_branch(FEATURE, "a"), tip, "it was taken out"))
+        assert stage.view() == View(branches={"a": (1, False)}, done={"a": (EPOCH, False)})
+        assert stage.tip("a") == tip
+
+
+# What no decision sees, and what a run's hands rely on: on git alone, since nobody plays it in memory.
+
+
+@pytest.fixture
+def on_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitStage:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return GitStage(tmp_path)
+
+
+def home(stage: GitStage, task: str = "a") -> Path:
+    return Path(stage.port.tree_of(task, work_branch(FEATURE, task)))
+
+
+def progress(*tasks: str) -> dict[str, TaskProgress]:
+    return {task: TaskProgress(EPOCH, work_branch(FEATURE, task)) for task in tasks}
+
+
+def test_a_feature_has_its_names_and_places_before_anything_is_made(on_git: GitStage) -> None:
+    assert on_git.port.branch == "feature/shop"
+    assert not on_git.port.shared_tree
+    assert on_git.repo.feature(shared=True).shared_tree
+    assert on_git.seen().homes == {task: str(home(on_git, task)) for task in TASKS}
+    assert not home(on_git).exists()
+
+
+def test_nothing_of_the_users_is_touched_from_the_first_branch_to_the_last_merge(on_git: GitStage) -> None:
+    before = on_git.repo.checkout()
+    on_git.prepare("a", "b")
+    on_git.commit("a", "same.txt")
+    on_git.commit("b", "same.txt")
+    on_git.do(e.MakeCopy("a", on_git.tip("a")))
+    for task in TASKS:
+        on_git.merge(task)
+    on_git.port.start_over({"b": work_branch(FEATURE, "b")}, EPOCH, whole=False)
+    assert on_git.repo.checkout() == before
+
+
+def test_the_branches_of_a_wave_begin_at_one_commit_and_others_where_the_feature_is(on_git: GitStage) -> None:
+    on_git.port.make_feature("")
+    begun = on_git.seen().tip
+    assert on_git.port.prepare("a", work_branch(FEATURE, "a"), "s", "1").made_branch == begun
+    on_git.commit("a")
+    on_git.merge("a")
+    assert on_git.port.prepare("b", work_branch(FEATURE, "b"), "s", "1").made_branch == begun
+    assert on_git.port.prepare("c", work_branch(FEATURE, "c"), "s", "").made_branch == on_git.seen().tip
+
+
+def test_what_was_made_is_told_once(on_git: GitStage) -> None:
+    on_git.port.make_feature("")
+    branch = work_branch(FEATURE, "a")
+    made, again = (on_git.port.prepare("a", branch, "s", "") for _ in range(2))
+    assert (made.path, made.made_tree, again.path) == (str(home(on_git)), True, made.path)
+    assert (again.made_branch, again.made_tree, again.restored) == (None, False, None)
+
+
+def test_the_files_of_a_task_are_those_that_its_branch_changes(on_git: GitStage) -> None:
+    on_git.prepare("a", "b")
+    on_git.commit("a", "one.txt")
+    on_git.commit("a", "readme.txt")
+    on_git.commit("b", "other.txt")
+    on_git.merge("b")
+    assert sorted(on_git.port.changed_files("a", work_branch(FEATURE, "a"))) == ["one.txt", "readme.txt"]
+
+
+def test_what_checks_change_is_put_back_and_what_they_leave_is_no_work(on_git: GitStage) -> None:
+    on_git.prepare("a")
+    on_git.commit("a")
+    branch, tip = work_branch(FEATURE, "a"), on_git.tip("a")
+    for _ in range(2):
+        on_git.port.begin_checks("a", branch, tip)
+        assert on_git.seen().checking == {"a"}
+    (home(on_git) / "a.txt").write_text("formatted\n")
+    (home(on_git) / "report.txt").write_text("left\n")
+    assert on_git.port.put_back("a", branch) == ("a.txt",)
+    assert (home(on_git) / "a.txt").read_text() == "a\n"
+    assert on_git.port.put_back("a", branch) == ()
+    assert on_git.port.end_checks("a", branch) == ("report.txt",)
+    on_git.port.end_checks("a", branch)
+    assert on_git.seen().checking == frozenset()
+    assert on_git.view().trees == {"a": False}
+    (home(on_git) / "work.txt").write_text("work\n")
+    assert on_git.view().trees == {"a": True}
+    assert on_git.port.commit("a", branch, "more") == ()
+    assert sorted(on_git.port.changed_files("a", branch)) == ["a.txt", "work.txt"]
+
+
+def test_what_a_reviewer_changes_in_its_copy_is_kept(on_git: GitStage) -> None:
+    on_git.prepare("a")
+    on_git.commit("a")
+    assert on_git.port.make_copy("a", on_git.tip("a")) is None
+    copy = Path(on_git.port.copy_of("a"))
+    assert (copy / "a.txt").read_text() == "a\n"
+    (copy / "a.txt").write_text("better\n")
+    kept = on_git.port.drop_copy("a")
+    assert kept is not None
+    assert on_git.repo.git("show", f"{kept}:a.txt") == "better"
+    assert not copy.exists()
+    assert on_git.port.drop_copy("a") is None
+    assert (home(on_git) / "a.txt").read_text() == "a\n"
+
+
+def test_the_integration_worktree_has_the_features_tip_and_what_checks_leave_in_it_is_kept(on_git: GitStage) -> None:
+    on_git.prepare("a")
+    on_git.commit("a")
+    on_git.merge("a")
+    path = Path(on_git.port.integration())
+    assert on_git.repo.git("rev-parse", "HEAD", cwd=path) == on_git.seen().tip
+    (path / "left.txt").write_text("left\n")
+    for _ in range(2):
+        on_git.port.keep_left(1)
+        assert (path / "left.txt").exists(), "who looks into a failed check finds what it left"
+    [told] = on_git.port.notices()
+    assert "wave 1" in told
+    assert Path(on_git.port.integration()) == path
+    assert on_git.repo.git("status", "--porcelain", cwd=path) == ""
+    refs = on_git.repo.git("for-each-ref", "--format=%(refname)", "refs/rekindle").split()
+    assert any(on_git.repo.git("ls-tree", "--name-only", ref, "left.txt") for ref in refs)
+    for _ in range(2):
+        on_git.port.clear_integration()
+        assert not path.exists()
+    assert Path(on_git.port.integration()) == path
+
+
+def test_a_merged_task_with_work_that_is_in_no_commit_is_kept_and_that_is_said(on_git: GitStage) -> None:
+    on_git.prepare("a")
+    on_git.commit("a")
+    on_git.merge("a")
+    on_git.work("a", "more.txt")
+    done = on_git.port.clear("a", work_branch(FEATURE, "a"))
+    assert (done.removed_tree, done.deleted_branch) == (None, None)
+    assert done.kept
+    assert (home(on_git) / "more.txt").exists()
+    (home(on_git) / "more.txt").unlink()
+    done = on_git.port.clear("a", work_branch(FEATURE, "a"))
+    assert (done.removed_tree is not None, done.deleted_branch) == (True, work_branch(FEATURE, "a"))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_who_starts_over_keeps_the_old_tips(on_git: GitStage, whole: bool) -> None:
+    begun = on_git.port.make_feature("")
+    on_git.prepare("a", "b")
+    on_git.commit("a")
+    on_git.commit("b")
+    on_git.merge("b")
+    feature, tips = on_git.seen().tip, {on_git.tip("a"), on_git.tip("b")}
+    branches = {task: work_branch(FEATURE, task) for task in TASKS}
+    kept = on_git.port.start_over(branches, EPOCH, whole=whole).kept
+    assert {on_git.repo.git("rev-parse", ref) for ref in kept.values()} == {*tips, *([feature] if whole else [])}
+    assert on_git.seen().tip == (begun if whole else feature)
+    assert (on_git.view().branches, on_git.view().done) == ({}, {})
+    on_git.port.start_over(branches, EPOCH, whole=whole)
+    on_git.prepare("a")
+    assert on_git.view().branches == {"a": (0, True)}
+
+
+def stray(stage: GitStage) -> str:
+    """The agent of task a commits on no branch."""
+    stage.prepare("a")
+    stage.commit("a")
+    stage.repo.git("checkout", "-q", "--detach", cwd=home(stage))
+    (home(stage) / "stray.txt").write_text("stray\n")
+    stage.repo.git("add", "-A", cwd=home(stage))
+    stage.repo.git("commit", "-q", "-m", "elsewhere", cwd=home(stage))
+    return stage.repo.git("rev-parse", "HEAD", cwd=home(stage))
+
+
+def test_a_stray_is_found_and_kept_by_a_ref_whatever_becomes_of_it(on_git: GitStage) -> None:
+    commit = stray(on_git)
+    [found] = on_git.seen().strays["a"]
+    assert found.commit == commit
+    for _ in range(2):
+        on_git.port.keep_strays("a", work_branch(FEATURE, "a"), [found])
+    assert commit in on_git.repo.git("for-each-ref", "--format=%(objectname)", "refs/rekindle").split()
+
+
+def test_a_stray_that_is_taken_is_on_the_branch(on_git: GitStage) -> None:
+    commit = stray(on_git)
+    on_git.seen()
+    assert [one.commit for one in on_git.port.take_strays("a", progress("a", "b"))] == [commit]
+    assert not on_git.seen().strays.get("a")
+    assert "stray.txt" in on_git.port.changed_files("a", work_branch(FEATURE, "a"))
+    assert on_git.port.take_strays("a", progress("a", "b")) == ()
+
+
+def test_a_stray_that_is_left_is_kept_and_the_worktree_is_back_on_its_branch(on_git: GitStage) -> None:
+    commit = stray(on_git)
+    on_git.seen()
+    assert [one.commit for one in on_git.port.leave_strays("a", progress("a", "b"))] == [commit]
+    assert "stray.txt" not in on_git.port.changed_files("a", work_branch(FEATURE, "a"))
+    assert on_git.repo.git("symbolic-ref", "--short", "HEAD", cwd=home(on_git)) == work_branch(FEATURE, "a")
+    assert commit in on_git.repo.git("for-each-ref", "--format=%(objectname)", "refs/rekindle").split()
+
+
+def test_notices_are_told_once(on_git: GitStage) -> None:
+    on_git.prepare("a")
+    assert isinstance(on_git.port.notices(), tuple)
+    assert on_git.port.notices() == ()
+
+
+def test_where_the_feature_has_no_branch_a_task_cannot_be_prepared_and_the_error_says_what_to_do(
+    on_git: GitStage,
+) -> None:
+    with pytest.raises(RekindleError) as raised:
+        on_git.port.prepare("a", work_branch(FEATURE, "a"), "s", "")
+    assert raised.value.hint
+    assert on_git.view() == View(begun=False)
