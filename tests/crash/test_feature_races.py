@@ -96,7 +96,7 @@ class Daemon:
 
     async def resume(self, **more: Any) -> str:
         told = await self.features.resume(cwd=self.root, feature=FEATURE, env=self.env, **more)
-        return str(told["sid"])
+        return told.sid
 
     async def end(self) -> None:
         await self.features.stop(cwd=self.root, feature=FEATURE)

@@ -14,6 +14,7 @@ from typing import Any
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app.service import PERMISSIONS, POLICIES, Service, limits_of, prompt_of, usable
+from rekindle.app.session_view import SessionView
 from rekindle.core.names import feature_of_branch
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
@@ -69,7 +70,7 @@ class Beginnings:
         terminal: bool = False,
         worktree: str | None = None,
         worktrees_dir: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> SessionView:
         """Begin a session with its first prompt; with `worktree` (a name, or empty) in a worktree of its own.
 
         The ids of both are the asker's own, so that asking again is harmless: the session is the same one.
@@ -121,7 +122,7 @@ class Beginnings:
         facts += [first] if first is not None else []
         return self._service.shown(await self._supervisor.record(created.session, *facts))
 
-    async def adopt(self, *, session: str, staged: str, env: dict[str, str]) -> dict[str, Any]:
+    async def adopt(self, *, session: str, staged: str, env: dict[str, str]) -> SessionView:
         """Take over a session that was imported: its folder lies ready, with its facts in it."""
         if self._known(session) is not None:
             raise OwnedError(
@@ -139,7 +140,7 @@ class Beginnings:
 
     async def fork(
         self, session: str, *, copy: str, prompt_id: str, at: str, prompt: str, env: dict[str, str]
-    ) -> dict[str, Any]:
+    ) -> SessionView:
         """Begin the session `copy` with another one's conversation, up to one of its answers. The other one stays."""
         found = self._service.find(session)
         first = _first(copy, prompt, prompt_id, self._engine.clock())
@@ -176,7 +177,7 @@ class Beginnings:
     def _known(self, session: str) -> Session | None:
         return next((one for one in self._engine.sessions() if one.id == session), None)
 
-    async def _go_on(self, before: Session, first: f.PromptQueued | None) -> dict[str, Any]:
+    async def _go_on(self, before: Session, first: f.PromptQueued | None) -> SessionView:
         """The session was begun by an earlier try: its prompt may be lacking still."""
         if before.prompts and (first is None or before.prompts[0].id != first.prompt):
             raise OwnedError(f"there is a session {before.id} already", "give it another id", code="session_exists")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from rekindle.agents.registry import AGENTS
 from rekindle.core.feature.naming import session_id
 from rekindle.core.feature.orders import orders
@@ -111,26 +113,23 @@ class FeatureOutlook:
         self._teams = teams
         self._default_agent = default_agent
 
-    def explain(self, here: Workspace, feature: str, home: str) -> dict[str, Any]:
-        """All that a resume would do, as an object."""
+    def explain(self, here: Workspace, feature: str, home: str) -> ExplainedFeature:
+        """All that a resume would do."""
         found = look(here, feature, self._repository_id(here))
-        needed = [task.agent or self._default_agent for task in found.plan.tasks] if found.plan is not None else []
-        stands = self._teams.look(home, feature, needed) if home else "missing"
-        has_plan = found.plan is not None
-        return {**told(found), "team": stands, "has_plan": has_plan, **_orders(found, self._default_agent)}
+        plan, agent = found.plan, self._default_agent
+        needed = [task.agent or agent for task in plan.tasks] if plan is not None else []
+        return ExplainedFeature(
+            **msgspec.structs.asdict(told(found)),
+            team=self._teams.look(home, feature, needed) if home else "missing",
+            has_plan=plan is not None,
+            orders=orders(plan, found.progress, mode_of(found), AGENTS, agent) if plan is not None else None,
+            unapproved=found.unapproved,
+        )
 
     def _repository_id(self, here: Workspace) -> str:
         """What the repository is known by: its id, or one that follows from its path as long as it has none."""
         found = self._identities.find(here.repository)
         return found.id if found is not None and found.verdict != "copy" else self._identities.by_path(here.repository)
-
-
-def _orders(found: FoundFeature, default_agent: str) -> dict[str, Any]:
-    """What would be run and said, and which yes it needs first (`None`: the user's rekindle wrote it here)."""
-    given = None
-    if found.plan is not None:
-        given = orders(found.plan, found.progress, mode_of(found), AGENTS, default_agent)
-    return {"orders": given, "unapproved": found.unapproved}
 
 
 def mode_of(found: FoundFeature) -> Mode:
@@ -174,7 +173,47 @@ def unlocked(found: FoundFeature, *, remove: bool) -> list[str]:
     return [lock.sentence for lock in found.locks if found.git.remove_lock(lock)]
 
 
-def told(found: FoundFeature) -> dict[str, Any]:
+class FoundView(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of a feature that could be resumed, in plain values."""
+
+    feature: str
+    branch: str
+    run: str | None
+    case: str
+    checkpoint: dict[str, Any] | None
+    next_step: str | None
+    options: list[dict[str, str]]
+    issues: list[dict[str, Any]]
+    affected: list[str]
+    lost: list[str]
+    locks: list[str]
+    active_agents: list[str]
+    warnings: list[str]
+    strays: list[dict[str, Any]]
+    tasks: list[dict[str, Any]]
+    branches: list[dict[str, Any]]
+    worktrees: list[dict[str, Any]]
+
+
+class ExplainedFeature(FoundView, frozen=True, kw_only=True):
+    """All that a resume would do. `unapproved` names the yes that it needs first."""
+
+    team: str
+    has_plan: bool
+    orders: dict[str, Any] | None
+    unapproved: str | None
+
+
+class ResumedFeature(FoundView, frozen=True, kw_only=True):
+    """What a resume has decided: the run `sid` goes on with the run `resumes`."""
+
+    resumes: str | None
+    sid: str
+    team: str
+    choice: str
+
+
+def told(found: FoundFeature) -> FoundView:
     """What was found, in plain values."""
     decision, state = found.outlook.decision, found.analysis.state
     checkpoint = state.checkpoint
@@ -183,23 +222,23 @@ def told(found: FoundFeature) -> dict[str, Any]:
         {name: getattr(issue, name) for name in ("sid", "seq", "type", "task", "message", "place", "attempts")}
         for issue in found.outlook.issues
     ]
-    return {
-        "feature": found.feature,
-        "branch": found.git.branch,
-        "run": found.analysis.sid,
-        "case": decision.case,
-        "checkpoint": None if checkpoint is None else {"label": checkpoint.label, "seq": checkpoint.seq},
-        "next_step": decision.next_step,
-        "options": [{"key": one.key, "title": one.title, "effect": one.effect} for one in decision.options],
-        "issues": issues,
-        "affected": list(found.outlook.affected),
-        "lost": list(found.outlook.lost),
-        "locks": [lock.sentence for lock in found.locks],
-        "active_agents": [_agent(name, found) for name in state.active_agents],
-        "warnings": list(found.outlook.warnings),
-        "strays": listed(found.progress, found.strays, found.settled),
+    return FoundView(
+        feature=found.feature,
+        branch=found.git.branch,
+        run=found.analysis.sid,
+        case=decision.case,
+        checkpoint=None if checkpoint is None else {"label": checkpoint.label, "seq": checkpoint.seq},
+        next_step=decision.next_step,
+        options=[{"key": one.key, "title": one.title, "effect": one.effect} for one in decision.options],
+        issues=issues,
+        affected=list(found.outlook.affected),
+        lost=list(found.outlook.lost),
+        locks=[lock.sentence for lock in found.locks],
+        active_agents=[_agent(name, found) for name in state.active_agents],
+        warnings=list(found.outlook.warnings),
+        strays=listed(found.progress, found.strays, found.settled),
         **rows,
-    }
+    )
 
 
 def _agent(name: str, found: FoundFeature) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rekindle.app.feature_resume import SHORTEST_YES, FeatureOutlook
+from rekindle.app.feature_resume import SHORTEST_YES, ExplainedFeature, FeatureOutlook
 from rekindle.core.feature.naming import branch_word
 from rekindle.core.names import why_not
 from rekindle.core.terminal_text import printable, quoted
@@ -90,7 +90,7 @@ class FeatureResuming:
         """Let a run of the feature count that nobody here began; False if the yes is not to one."""
         return len(yes) >= SHORTEST_YES and self._open_here().admit(feature, yes)
 
-    def explain(self, feature: str) -> Told:
+    def explain(self, feature: str) -> ExplainedFeature:
         """All that a resume would do. Changes nothing."""
         return self._outlook.explain(self._open_here(), feature, self._environment.get("HOME", ""))
 
@@ -138,15 +138,15 @@ class FeatureResuming:
     def _resume_unasked(self, here: Workspace, feature: str) -> str:
         told = self._outlook.explain(here, feature, "")
         again = f"rekindle resume {quoted(feature)}"
-        if told["unapproved"] is not None:
+        if told.unapproved is not None:
             why = "its journal was not written by your rekindle on this machine"
             return f"skipped, {why}; see what it would run: {again}"
-        if told["case"] in ("B", "C"):
-            return f"skipped, it asks (case {told['case']}): {again}"
-        if any(row["state"] == "asked" for row in told["strays"]):
+        if told.case in ("B", "C"):
+            return f"skipped, it asks (case {told.case}): {again}"
+        if any(row["state"] == "asked" for row in told.strays):
             return f"skipped, it asks about work that is not on its task's branch: {again}"
         begun = self._daemon.ask("feature_resume", cwd=os.getcwd(), feature=feature, env=dict(self._environment))
-        return f"run {begun['sid']} goes on with run {told['run']}."
+        return f"run {begun['sid']} goes on with run {told.run}."
 
 
 def _interrupted(here: Workspace) -> list[str]:

@@ -2,62 +2,105 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.task_outcome import is_merged
 from rekindle.core.journal.run import FAILED, PENDING, SKIPPED
+from rekindle.core.session.facts import Receipt
 from rekindle.core.session.state import Session
 from rekindle.runtime.feature_runner import FeatureRunner
 
 
-def view(runner: FeatureRunner, *, is_over: bool, now: float) -> dict[str, Any]:
+class TaskReceipt(Receipt, frozen=True):
+    """A receipt of one of a task's sessions."""
+
+    session: str = ""
+    attempt: int = 0
+
+
+class LeftOutCommit(msgspec.Struct, frozen=True):
+    """Work of a task that a person has left out."""
+
+    commit: str
+    subject: str
+    where: str
+
+
+class TaskView(msgspec.Struct, frozen=True):
+    """How a task stands, and who works on it."""
+
+    id: str
+    summary: str
+    state: str
+    problem: str
+    round: int | None
+    session: str | None
+    agent: str | None
+    seconds: float
+    receipts: list[TaskReceipt]
+    left_out: list[LeftOutCommit]
+
+
+class RunView(msgspec.Struct, frozen=True):
+    """How a run stands. `reason` and `message` say how it ended."""
+
+    feature: str
+    branch: str
+    sid: str
+    mode: str
+    over: bool
+    reason: str | None
+    message: str
+    waves: list[list[str]]
+    tasks: list[TaskView]
+
+
+def view(runner: FeatureRunner, *, is_over: bool, now: float) -> RunView:
     """How a run stands."""
     order, seen = runner.order, runner.situation
     end = runner.end
-    return {
-        "feature": order.feature,
-        "branch": runner.tools.git.branch,
-        "sid": order.sid,
-        "mode": order.mode,
-        "over": is_over,
-        "reason": end.reason if end is not None else ("lost" if is_over else None),
-        "message": end.message if end is not None else "",
-        "waves": [list(wave) for wave in order.plan.waves],
-        "tasks": [_task(seen, task.id, task.summary, now) for task in order.plan.tasks] if seen is not None else [],
-    }
+    return RunView(
+        feature=order.feature,
+        branch=runner.tools.git.branch,
+        sid=order.sid,
+        mode=order.mode,
+        over=is_over,
+        reason=end.reason if end is not None else ("lost" if is_over else None),
+        message=end.message if end is not None else "",
+        waves=[list(wave) for wave in order.plan.waves],
+        tasks=[_task(seen, task.id, task.summary, now) for task in order.plan.tasks] if seen is not None else [],
+    )
 
 
-def _task(seen: Situation, name: str, summary: str, now: float) -> dict[str, Any]:
+def _task(seen: Situation, name: str, summary: str, now: float) -> TaskView:
     known = seen.progress[name]
     found = [seen.sessions[one] for one in seen.sessions_of(name)]
     live = next((session for session in found if session.is_up), None)
     newest = max(found, key=lambda one: one.changed_at, default=None)
     receipts = [
-        {"session": session.id, "attempt": attempt.number, **msgspec.to_builtins(attempt.receipt)}
+        TaskReceipt(**msgspec.structs.asdict(attempt.receipt), session=session.id, attempt=attempt.number)
         for session in found
         for attempt in session.attempts
         if attempt.receipt is not None
     ]
-    return {
-        "id": name,
-        "summary": summary,
-        "state": _state(seen, name, known),
-        "problem": seen.memory.problems.get(name, ""),
-        "round": known.qa.round if known.qa is not None else None,
-        "session": newest.id if newest is not None else None,
-        "agent": live.agent if live is not None else None,
-        "seconds": _seconds(found, now),
-        "receipts": receipts,
-        "left_out": [
-            {"commit": one.commit, "subject": one.subject, "where": one.where}
+    return TaskView(
+        id=name,
+        summary=summary,
+        state=_state(seen, name, known),
+        problem=seen.memory.problems.get(name, ""),
+        round=known.qa.round if known.qa is not None else None,
+        session=newest.id if newest is not None else None,
+        agent=live.agent if live is not None else None,
+        seconds=_seconds(found, now),
+        receipts=receipts,
+        left_out=[
+            LeftOutCommit(one.commit, one.subject, one.where)
             for one in seen.git.strays.get(name, ())
             if one.commit in known.left_out
         ],
-    }
+    )
 
 
 def _seconds(sessions: list[Session], now: float) -> float:

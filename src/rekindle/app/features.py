@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from rekindle.app.feature_decision import Tell, carry_out, ensure_team, given_up, start_of
 from rekindle.app.feature_refusals import (
     refuse_checked_out,
@@ -17,9 +19,9 @@ from rekindle.app.feature_refusals import (
     refuse_open_run,
     refuse_outdated,
 )
-from rekindle.app.feature_resume import Choice, answer, ensure_approved, look, mode_of, told, unlocked
+from rekindle.app.feature_resume import Choice, ResumedFeature, answer, ensure_approved, look, mode_of, told, unlocked
 from rekindle.app.feature_strays import Answers, refuse_unanswered
-from rekindle.app.feature_view import view
+from rekindle.app.feature_view import RunView, view
 from rekindle.app.journals import JournalWriters
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import to_event
@@ -43,6 +45,15 @@ log = logging.getLogger(__name__)
 JOBS = 4
 #: A run waits so long at its end for what its agents did to be on disk.
 _FLUSH_SECONDS = 30.0
+
+
+class BegunFeature(msgspec.Struct, frozen=True):
+    """A run that is under way, and how much there is to do."""
+
+    feature: str
+    sid: str
+    tasks: int
+    waves: int
 
 
 @dataclass(frozen=True)
@@ -128,7 +139,7 @@ class Features:
         mode: str | None = None,
         jobs: int | None = None,
         permission: str = "edits",
-    ) -> dict[str, Any]:
+    ) -> BegunFeature:
         """Begin a feature from the text of a plan file."""
         given = _parsed(plan, name)
         chosen = _mode(mode) or given.mode
@@ -155,7 +166,7 @@ class Features:
         except BaseException:
             held.release()
             raise
-        return {"feature": given.feature, "sid": sid, "tasks": len(given.plan.tasks), "waves": len(given.plan.waves)}
+        return BegunFeature(given.feature, sid, len(given.plan.tasks), len(given.plan.waves))
 
     async def resume(
         self,
@@ -174,7 +185,7 @@ class Features:
         take: tuple[str, ...] = (),
         leave: tuple[str, ...] = (),
         remove_locks: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ResumedFeature:
         """Resume a feature's run: decide, reconcile, go on. `seen` is the run that the answer was given about.
 
         `trust` is the yes to a journal that was written elsewhere, `remove_locks` the yes to removing stale locks;
@@ -213,10 +224,10 @@ class Features:
         except BaseException:
             held.release()
             raise
-        shown = {**told(found), "resumes": found.analysis.sid, "sid": sid, "team": stands, "choice": chosen}
-        return {**shown, "warnings": [*found.outlook.warnings, *warnings]}
+        about = {**msgspec.structs.asdict(told(found)), "warnings": [*found.outlook.warnings, *warnings]}
+        return ResumedFeature(**about, resumes=found.analysis.sid, sid=sid, team=stands, choice=chosen)
 
-    async def state(self, *, cwd: str, feature: str) -> dict[str, Any]:
+    async def state(self, *, cwd: str, feature: str) -> RunView:
         """How a feature's run stands."""
         here = self._ports.open_here(cwd)
         live = self._live.get((here.repository.root, feature))
@@ -224,7 +235,7 @@ class Features:
             raise NoOpenRun(f"no run of {feature} is under way here", f"see `rekindle analyze {feature}`")
         return view(live.runner, is_over=live.task.done(), now=self._ports.supervisor.engine.clock())
 
-    async def stop(self, *, cwd: str, feature: str) -> dict[str, Any]:
+    async def stop(self, *, cwd: str, feature: str) -> RunView:
         """End a feature's run: user_cancelled."""
         here = self._ports.open_here(cwd)
         live = self._live.get((here.repository.root, feature))

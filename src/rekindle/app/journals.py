@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from rekindle.core.journal.belonging import OUTSIDE, run_for
 from rekindle.ports.errors import BadEvent, RekindleError, UsageError
 from rekindle.ports.journal import Appended, Journal, NewEvent, Sync
@@ -34,6 +36,14 @@ class _Late:
 
 _Order = tuple[NewEvent, str | _Late | None]
 _Outcome = Appended | RekindleError
+
+
+class AppendedEvent(msgspec.Struct, frozen=True):
+    """Where an event went. `written` is False where its id was in the journal already."""
+
+    sid: str | None
+    seq: int | None
+    written: bool
 
 
 class JournalWriters:
@@ -58,7 +68,7 @@ class JournalWriters:
         pane_id: str | None = None,
         event_id: str | None = None,
         by_agent: bool = False,
-    ) -> dict[str, Any]:
+    ) -> AppendedEvent:
         """Append an event; answers when it is on disk. The server says whether an agent has asked for it."""
         _check(cwd, type, {"sid": sid, "agent": agent, "pane_id": pane_id, "event_id": event_id})
         event = NewEvent(
@@ -71,7 +81,7 @@ class JournalWriters:
             on_record=not by_agent,
         )
         done = await self._appended((cwd, feature), (event, sid))
-        return {"sid": done.sid, "seq": done.seq, "written": done.written}
+        return AppendedEvent(done.sid, done.seq, done.written)
 
     async def append_late(self, entry: OutboxEntry) -> None:
         """Append what happened to a session to the run that it belongs to by now; returns when it is on disk."""

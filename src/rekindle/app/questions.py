@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from rekindle.core.session import asking
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import Found
@@ -14,6 +16,20 @@ from rekindle.runtime.supervisor import Supervisor
 _LIST = "`rekindle inbox` lists the open questions"
 
 
+class OpenQuestions(msgspec.Struct, frozen=True):
+    """What agents ask now, oldest first; see `rekindle.core.session.asking.shown`."""
+
+    questions: list[dict[str, Any]]
+
+
+class AnsweredQuestion(msgspec.Struct, frozen=True):
+    """The option that counts."""
+
+    question: str
+    session: str
+    option: str
+
+
 class Questions:
     """What agents ask people. Raises RekindleError."""
 
@@ -21,7 +37,7 @@ class Questions:
         self._supervisor = supervisor
         self._engine = supervisor.engine
 
-    async def open(self, session: str | None = None) -> dict[str, Any]:
+    async def open(self, session: str | None = None) -> OpenQuestions:
         """All open questions, oldest first; of one session, if it is named by its whole id."""
         found = [
             asking.shown(one, question)
@@ -29,13 +45,13 @@ class Questions:
             if session in (None, one.id)
             for question in asking.open_questions(one)
         ]
-        return {"questions": sorted(found, key=lambda one: one["asked_at"])}
+        return OpenQuestions(sorted(found, key=lambda one: one["asked_at"]))
 
-    async def answer(self, question: str, option: str, *, by: str) -> dict[str, Any]:
+    async def answer(self, question: str, option: str, *, by: str) -> AnsweredQuestion:
         """Answer a question, once. The same answer by the same asker is the same one: it may ask again."""
         found = self._meant(question)
         if found.over is not None:
-            return {"question": found.over.id, "session": found.session, "option": _again(found.over, option, by)}
+            return AnsweredQuestion(found.over.id, found.session, _again(found.over, option, by))
         assert found.open is not None
         chosen = asking.option_meant(found.open, option)
         if chosen is None:
@@ -48,7 +64,7 @@ class Questions:
             )
         answered = f.PermissionAnswered(at=self._engine.clock(), request=found.open.request, option=chosen, by=by)
         await self._supervisor.record(found.session, answered)
-        return {"question": found.open.id, "session": found.session, "option": chosen}
+        return AnsweredQuestion(found.open.id, found.session, chosen)
 
     def _meant(self, given: str) -> Found:
         found = asking.meant(self._engine.sessions(), given)

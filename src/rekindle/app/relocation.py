@@ -6,7 +6,8 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
-from typing import Any
+
+import msgspec
 
 from rekindle import files
 from rekindle.core.identity import carried
@@ -20,6 +21,13 @@ from rekindle.ports.workspace import Checkout, Workspace
 from rekindle.runtime.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
+
+
+class SeenRepository(msgspec.Struct, frozen=True):
+    """What a repository is known by, and the sessions that have moved with it."""
+
+    repository: str
+    moved: list[str]
 
 
 class Relocations:
@@ -41,10 +49,9 @@ class Relocations:
         self._records = records
         self._places = places
 
-    async def seen(self, *, cwd: str) -> dict[str, Any]:
+    async def seen(self, *, cwd: str) -> SeenRepository:
         """Somebody works in this folder: sessions of its repository that believe it elsewhere are told."""
-        moved = await self.arrive(self._open_here(cwd))
-        return {"repository": moved[0], "moved": moved[1]}
+        return SeenRepository(*await self.arrive(self._open_here(cwd)))
 
     async def arrive(self, here: Workspace) -> tuple[str, list[str]]:
         """The repository's id, and the sessions that have moved with it. What is cut short is done by the next one.

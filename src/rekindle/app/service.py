@@ -12,6 +12,7 @@ import msgspec
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app import session_view
+from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
 from rekindle.core.feature.talks import is_signature
 from rekindle.core.session import facts as f
 from rekindle.core.session.limits import reached
@@ -48,6 +49,39 @@ PERMISSIONS = ("edits", "ask", "deny", "all")
 Ending = Literal["asleep", "cancelled", "completed"]
 
 
+class LeftAlone(msgspec.Struct, frozen=True):
+    """A session that was not brought back, and why."""
+
+    id: str
+    reason: str
+
+
+class ResumedAll(msgspec.Struct, frozen=True):
+    """What became of all sessions: those that are back, those that were not tried, those that did not come back."""
+
+    resumed: list[str]
+    skipped: list[LeftAlone]
+    failed: list[LeftAlone]
+
+
+class StoppedAll(msgspec.Struct, frozen=True):
+    """The sessions whose agents were ended."""
+
+    stopped: list[str]
+
+
+class ListedSessions(msgspec.Struct, frozen=True):
+    """All sessions in short."""
+
+    sessions: list[SessionView]
+
+
+class FactFeed(msgspec.Struct, frozen=True):
+    """Facts of all sessions, each with its place in the sequence, its session and its own fields."""
+
+    facts: list[dict[str, Any]]
+
+
 class Service:
     """The daemon's operations. Raises RekindleError."""
 
@@ -70,7 +104,7 @@ class Service:
         self._resuming: set[str] = set()
         self._engine.listeners.append(self._notify)
 
-    async def send(self, session: str, text: str, prompt_id: str) -> dict[str, Any]:
+    async def send(self, session: str, text: str, prompt_id: str) -> SentPrompt:
         """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s.
 
         The id is the sender's own, so that asking again is harmless: the prompt is the same one.
@@ -106,8 +140,9 @@ class Service:
         woken = is_new and not has_failed_to_start(now)
         delivered = is_sent(now, prompt.prompt)
         stopped = None if delivered else self._stopped(now)
-        about = {"prompt": prompt.prompt, "delivered": delivered, "woken": woken, "stopped_keeper": stopped}
-        return {**self.shown(now), **about}
+        return more(
+            SentPrompt, self.shown(now), prompt=prompt.prompt, delivered=delivered, woken=woken, stopped_keeper=stopped
+        )
 
     async def resume(
         self,
@@ -120,7 +155,7 @@ class Service:
         agent: str | None = None,
         model: str | None = None,
         env: dict[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> BroughtBack:
         """Bring an agent back. One that has come back by itself is there; another one's is refused, with who has it.
 
         With `agent` another one goes on with the session, told its history; `model` and `env` are then the new one's.
@@ -158,51 +193,51 @@ class Service:
         await asyncio.shield(work)
         return await self._brought_back(found.id, by_itself=False)
 
-    async def _brought_back(self, session: str, *, by_itself: bool) -> dict[str, Any]:
+    async def _brought_back(self, session: str, *, by_itself: bool) -> BroughtBack:
         """What has become of a start, once it has become something."""
         clock = self._engine.clock
         await self.until(session, lambda now: has_come_up(now, clock()) or now.load_at is not None, DELIVERY_SECONDS)
         await self.until(session, is_proved, PROOF_SECONDS)
-        return {**self.shown(self._engine.session(session)), "by_itself": by_itself}
+        return more(BroughtBack, self.shown(self._engine.session(session)), by_itself=by_itself)
 
-    async def resume_all(self, *, by: str, kill: bool = False, apart: Sequence[str] = ()) -> dict[str, Any]:
+    async def resume_all(self, *, by: str, kill: bool = False, apart: Sequence[str] = ()) -> ResumedAll:
         """Bring back every agent that ended without being asked to, but for those that work in a folder of `apart`."""
         resumed: list[str] = []
-        skipped: list[dict[str, str]] = []
-        failed: list[dict[str, str]] = []
+        skipped: list[LeftAlone] = []
+        failed: list[LeftAlone] = []
         for session in self._engine.sessions():
             alive = self._supervisor.is_alive(session.id)
             taken = session.feature is not None and any(_is_inside(session.worktree, folder) for folder in apart)
             reason = why_skipped(session, alive=alive, kill=kill, of_a_run=taken)
             if reason is not None:
-                skipped.append({"id": session.id, "reason": reason})
+                skipped.append(LeftAlone(session.id, reason))
                 continue
             try:
                 told = await self.resume(session.id, by=by, kill=kill)
             except OwnedError as error:
-                skipped.append({"id": session.id, "reason": error.message})
+                skipped.append(LeftAlone(session.id, error.message))
             except RekindleError as error:
-                failed.append({"id": session.id, "reason": error.message})
+                failed.append(LeftAlone(session.id, error.message))
             else:
-                if told["is_back"]:
+                if told.is_back:
                     resumed.append(session.id)
                 else:
-                    failed.append({"id": session.id, "reason": told["why"] or told["status"]})
-        return {"resumed": resumed, "skipped": skipped, "failed": failed}
+                    failed.append(LeftAlone(session.id, told.why or told.status))
+        return ResumedAll(resumed, skipped, failed)
 
-    async def stop(self, session: str, *, to: Ending, by: str) -> dict[str, Any]:
+    async def stop(self, session: str, *, to: Ending, by: str) -> SessionView:
         """End a session's agent and its whole tree."""
         found = self.find(session)
         await self._end(found, to, by)
         return self.shown(self._engine.session(found.id))
 
-    async def stop_all(self, *, to: Ending, by: str) -> dict[str, Any]:
+    async def stop_all(self, *, to: Ending, by: str) -> StoppedAll:
         """End every agent."""
         live = [session for session in self._engine.sessions() if session.is_up]
         await asyncio.gather(*(self._end(session, to, by) for session in live))
-        return {"stopped": [session.id for session in live]}
+        return StoppedAll([session.id for session in live])
 
-    async def cancel(self, session: str) -> dict[str, Any]:
+    async def cancel(self, session: str) -> SessionView:
         """End the turn that is running, and nothing else."""
         found = self.find(session)
         turn = found.turn
@@ -211,29 +246,29 @@ class Service:
         await self._supervisor.record(found.id, f.CancelAsked(at=self._engine.clock(), prompt=turn.id))
         return self.shown(self._engine.session(found.id))
 
-    def list_sessions(self) -> dict[str, Any]:
+    def list_sessions(self) -> ListedSessions:
         """All sessions in short."""
-        return {"sessions": [self.shown(session) for session in self._engine.sessions()]}
+        return ListedSessions([self.shown(session) for session in self._engine.sessions()])
 
-    def show(self, session: str) -> dict[str, Any]:
+    def show(self, session: str) -> WholeSession:
         """One session with everything."""
         found = self.find(session)
-        return {**self.shown(found), "session": msgspec.to_builtins(found)}
+        return more(WholeSession, self.shown(found), session=found)
 
-    async def wait(self, session: str, seconds: float) -> dict[str, Any]:
+    async def wait(self, session: str, seconds: float) -> WaitedFor:
         """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone."""
         found = self.find(session)
         rested = await self.until(found.id, self._has_settled, seconds)
-        return {**self.shown(self._engine.session(found.id)), "rested": rested}
+        return more(WaitedFor, self.shown(self._engine.session(found.id)), rested=rested)
 
     def _has_settled(self, session: Session) -> bool:
         """Whether nobody should wait for it any longer."""
         return rests(session) or has_stalled(session, self._engine.clock())
 
-    def feed(self, after: int, limit: int) -> dict[str, Any]:
+    def feed(self, after: int, limit: int) -> FactFeed:
         """Facts behind a sequence number, of all sessions."""
         facts = self._store.facts(after=after, limit=limit)
-        return {"facts": [{"seq": one.seq, "session": one.session, **msgspec.to_builtins(one.fact)} for one in facts]}
+        return FactFeed([{"seq": one.seq, "session": one.session, **msgspec.to_builtins(one.fact)} for one in facts])
 
     async def next_fact(self) -> None:
         """Wait until anything changes."""
@@ -245,7 +280,7 @@ class Service:
         """The session that an id, or the beginning of one, means."""
         return session_view.find(self._engine.sessions(), prefix)
 
-    def shown(self, session: Session) -> dict[str, Any]:
+    def shown(self, session: Session) -> SessionView:
         """A session as every answer shows it."""
         alive = self._supervisor.is_followed(session.id)
         seen = 0.0 if session.is_up and not alive and self._supervisor.is_alive(session.id) else None

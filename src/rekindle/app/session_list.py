@@ -84,7 +84,7 @@ class SessionList:
     def _shown_offline(self, prefix: str) -> Row:
         import msgspec
 
-        from rekindle.app.session_view import find, shown
+        from rekindle.app.session_view import WholeSession, find, more, shown
         from rekindle.core.session.state import Session
         from rekindle.core.session.status import presumed_dead
 
@@ -92,4 +92,4 @@ class SessionList:
         alive = self._kept.is_alive(session.id)
         session = session if alive else presumed_dead(session)
         about = shown(session, time.time(), alive=alive, seen_seconds_ago=None, served=False)
-        return {**about, "session": msgspec.to_builtins(session)}
+        return dict(msgspec.to_builtins(more(WholeSession, about, session=session)))

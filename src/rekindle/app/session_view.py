@@ -1,17 +1,108 @@
-"""A session as the daemon shows it in every answer."""
+"""Sessions as the daemon shows them in its answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from rekindle.app.session_names import meant
 from rekindle.core.session import asking
+from rekindle.core.session.facts import Limits, Receipt, Usage
 from rekindle.core.session.listing import listing
 from rekindle.core.session.standing import is_back
 from rekindle.core.session.state import Session
+
+
+class UsageView(msgspec.Struct, frozen=True):
+    """Tokens and money, with the sum of all tokens."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost: float | None
+    tokens: int
+
+    @classmethod
+    def of(cls, usage: Usage) -> UsageView:
+        """What a session has used."""
+        return cls(usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cost, usage.tokens)
+
+
+class SessionView(msgspec.Struct, frozen=True, kw_only=True):
+    """A session in every answer. From `status` to `waits_until` it is what every list says of it."""
+
+    id: str
+    agent: str
+    terminal: bool
+    title: str
+    cwd: str
+    repository: str | None
+    worktree: str | None
+    branch: str | None
+    feature: str | None
+    state: str
+    task_state: str
+    status: str
+    is_running: bool
+    needs_resume: bool
+    is_resumable: bool
+    reason: str
+    needs_you: bool
+    why: str
+    next: str
+    waits_until: float | None
+    is_back: bool
+    attempt: int
+    pid: int | None
+    queued: int
+    message: str
+    notices: list[str]
+    imported: list[str]
+    asks: dict[str, Any] | None
+    receipt: Receipt | None
+    model: str | None
+    usage: UsageView
+    limits: Limits
+    created_at: float
+    changed_at: float
+    generation: int
+
+
+class SentPrompt(SessionView, frozen=True, kw_only=True):
+    """A session that was told something. `woken`: its agent was brought back for it."""
+
+    prompt: str
+    delivered: bool
+    woken: bool
+    stopped_keeper: int | None
+
+
+class BroughtBack(SessionView, frozen=True, kw_only=True):
+    """A session that was to be resumed. `by_itself`: its agent had come back before anybody asked."""
+
+    by_itself: bool
+
+
+class WaitedFor(SessionView, frozen=True, kw_only=True):
+    """A session that somebody waited for. `rested`: it has come to rest."""
+
+    rested: bool
+
+
+class WholeSession(SessionView, frozen=True, kw_only=True):
+    """A session with everything."""
+
+    session: Session
+
+
+View = TypeVar("View", bound=SessionView)
+
+
+def more(kind: type[View], view: SessionView, **about: Any) -> View:
+    """A session as it is shown, with what this answer has to say beside."""
+    return kind(**msgspec.structs.asdict(view), **about)
 
 
 def find(sessions: Iterable[Session], prefix: str) -> Session:
@@ -22,37 +113,36 @@ def find(sessions: Iterable[Session], prefix: str) -> Session:
 
 def shown(
     session: Session, now: float, *, alive: bool, seen_seconds_ago: float | None, served: bool = True
-) -> dict[str, Any]:
+) -> SessionView:
     """`alive`: its agent is followed. If it is not, somebody may have seen its process a moment ago."""
     listed = listing(session, now, alive=alive, seen_seconds_ago=seen_seconds_ago, served=served)
     attempt = session.attempt
-    receipt = attempt.receipt if attempt is not None else None  # an earlier attempt's says nothing about this one
-    return {
-        "id": session.id,
-        "agent": session.agent,
-        "terminal": session.terminal,
-        "title": session.title,
-        "cwd": session.cwd,
-        "repository": session.repository,
-        "worktree": session.worktree,
-        "branch": session.branch,
-        "feature": session.feature,
-        "state": session.state.value,
-        "task_state": session.task_state.value,
-        **msgspec.to_builtins(listed),
-        "is_back": is_back(session),
-        "attempt": attempt.number if attempt is not None else 0,
-        "pid": attempt.pid if attempt is not None and attempt.status != "gone" else None,
-        "queued": len(session.queued),
-        "message": session.message,
-        "notices": session.notices,
-        "imported": session.imported,
-        "asks": next((asking.shown(session, one) for one in asking.open_questions(session)), None),
-        "receipt": msgspec.to_builtins(receipt),
-        "model": session.model,
-        "usage": {**msgspec.to_builtins(session.usage), "tokens": session.usage.tokens},
-        "limits": msgspec.to_builtins(session.limits),
-        "created_at": session.created_at,
-        "changed_at": session.changed_at,
-        "generation": session.generation,
-    }
+    return SessionView(
+        id=session.id,
+        agent=session.agent,
+        terminal=session.terminal,
+        title=session.title,
+        cwd=session.cwd,
+        repository=session.repository,
+        worktree=session.worktree,
+        branch=session.branch,
+        feature=session.feature,
+        state=session.state.value,
+        task_state=session.task_state.value,
+        **msgspec.structs.asdict(listed),
+        is_back=is_back(session),
+        attempt=attempt.number if attempt is not None else 0,
+        pid=attempt.pid if attempt is not None and attempt.status != "gone" else None,
+        queued=len(session.queued),
+        message=session.message,
+        notices=session.notices,
+        imported=session.imported,
+        asks=next((asking.shown(session, one) for one in asking.open_questions(session)), None),
+        receipt=attempt.receipt if attempt is not None else None,  # an earlier one's says nothing about this attempt
+        model=session.model,
+        usage=UsageView.of(session.usage),
+        limits=session.limits,
+        created_at=session.created_at,
+        changed_at=session.changed_at,
+        generation=session.generation,
+    )

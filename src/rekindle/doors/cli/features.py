@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import click
+import msgspec
 
 from rekindle.app.feature_resume import check_yes
 from rekindle.app.feature_resuming import FeatureResumeRequest, FeatureResuming, PlanRequest
@@ -77,7 +78,7 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
     resuming = use_cases().feature_resuming()
     if not only_explain and resuming.admit(feature, asked.trust):
         asked = replace(asked, trust="")  # what that run orders is asked about next
-    told = resuming.explain(feature)
+    told = msgspec.to_builtins(resuming.explain(feature))
     if only_explain:
         print_json(told) if as_json else _print(feature_screens.explanation(told))
         return 0

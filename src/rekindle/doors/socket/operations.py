@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+
+import msgspec
 
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.features import Features
 from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
-from rekindle.app.service import Service
+from rekindle.app.service import FactFeed, ListedSessions, Service
+from rekindle.app.session_view import WholeSession
 from rekindle.ports.errors import UsageError
 
 #: A sequence number in the store is no higher.
 MOST_FACTS = 2**63 - 1
-Operation = Callable[..., Awaitable[dict[str, Any]]]
+Operation = Callable[..., Awaitable[msgspec.Struct]]
 
 
 def operations(
@@ -28,13 +30,13 @@ def operations(
 ) -> dict[str, Operation]:
     """Every operation by its name on the wire, but for those that are the server's own."""
 
-    async def list_() -> dict[str, Any]:
+    async def list_() -> ListedSessions:
         return service.list_sessions()
 
-    async def show(session: str) -> dict[str, Any]:
+    async def show(session: str) -> WholeSession:
         return service.show(session)
 
-    async def feed(after: int = 0, limit: int = 1000) -> dict[str, Any]:
+    async def feed(after: int = 0, limit: int = 1000) -> FactFeed:
         if not 0 <= after <= MOST_FACTS or limit < 0:
             raise UsageError("a place in the feed is a number from 0 on", "give the `seq` of the last fact you know")
         return service.feed(after, min(limit, 10_000))

@@ -27,6 +27,12 @@ _LONGEST = 4 << 20
 Answer = dict[str, Any]
 
 
+class DaemonPid(msgspec.Struct, frozen=True):
+    """Who serves."""
+
+    pid: int
+
+
 class Server:
     """Serves one Service on a unix socket in a folder of this user alone."""
 
@@ -102,7 +108,7 @@ class Server:
             checked = _checked(operation, values)
             if is_inside and op == "journal_append":
                 checked["by_agent"] = True
-            answer = await operation(**checked)
+            answer = msgspec.to_builtins(await operation(**checked))
             if is_inside and op == "list":
                 answer = {"sessions": [inside.harmless(one) for one in answer["sessions"]]}
             return request, {"ok": True, **answer}
@@ -122,7 +128,7 @@ class Server:
         given = request.get("after")
         after = max(0, min(given, MOST_FACTS)) if isinstance(given, int) else 0
         while not reader.at_eof():
-            facts = self._service.feed(after, 500)["facts"]
+            facts = self._service.feed(after, 500).facts
             for fact in facts:
                 writer.write(json.dumps(fact).encode() + b"\n")
                 after = fact["seq"]
@@ -131,12 +137,12 @@ class Server:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._service.next_fact(), 5.0)
 
-    async def _ping(self) -> Answer:
-        return {"pid": os.getpid()}
+    async def _ping(self) -> DaemonPid:
+        return DaemonPid(os.getpid())
 
-    async def _shutdown(self) -> Answer:
+    async def _shutdown(self) -> DaemonPid:
         self.stopping.set()
-        return {"pid": os.getpid()}
+        return DaemonPid(os.getpid())
 
 
 @functools.cache
