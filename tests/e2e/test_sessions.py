@@ -484,3 +484,15 @@ def test_an_id_that_another_prompt_has_is_refused(machine: Machine) -> None:
             client.ask("send", session=session, text="say three", prompt_id="mine")
     machine.until_said(session, "two")
     assert machine.said(session).count("say two") == 1
+
+
+def test_nobody_speaks_or_stops_in_the_name_of_a_feature_s_run(machine: Machine) -> None:
+    session = machine.begin("say one")
+    machine.until_status(session, "waiting")
+    with closing(DaemonClient(machine.places)) as client:
+        for taken in ("round/1", "merge/0123456789ab", "p+r0"):
+            with pytest.raises(RekindleError, match="cannot be the id of a prompt"):
+                client.ask("send", session=session, text="say two", prompt_id=taken)
+        with pytest.raises(RekindleError, match="signs"):
+            client.ask("stop", session=session, to="cancelled", by="feature shop")
+    assert machine.status(session) == "waiting"

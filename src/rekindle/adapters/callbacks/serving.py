@@ -8,7 +8,7 @@ polled, because it may take hours. Who may ask for what is not decided here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from rekindle.adapters.callbacks.confined import ConfinedFolder
 from rekindle.adapters.callbacks.refusal import BadParams, invalid
@@ -16,6 +16,9 @@ from rekindle.adapters.callbacks.terminals import CallbackTerminals
 from rekindle.adapters.callbacks.text_files import TextFiles
 from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.agents.base.observation import RequestId
+
+#: What changes something: a session that may not change anything does not get it.
+CHANGING: Final = frozenset({"fs/write_text_file", "terminal/create"})
 
 
 class Callbacks:

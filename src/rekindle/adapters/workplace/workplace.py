@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rekindle import files
-from rekindle.adapters.callbacks.serving import Callbacks
+from rekindle.adapters.callbacks.serving import CHANGING, Callbacks
 from rekindle.adapters.keepers.keeper_process import stamp
 from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder import handovers
@@ -155,7 +155,7 @@ class LocalWorkplace:
 
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> CallbackResult:
         """Do what the agent asks and return the result."""
-        if session.permission == "deny" and asked.method in ("fs/write_text_file", "terminal/create"):
+        if session.permission == "deny" and asked.method in CHANGING:
             return CallbackRefused("not_allowed", "this session may not change anything")
         callbacks = self._callbacks_of(session, attempt)
         while True:
