@@ -207,6 +207,7 @@ class Wired(UseCases):
 
     def doctor(self) -> Doctor:
         from rekindle.adapters.feature_git.care import CheckoutCare
+        from rekindle.adapters.git import process
         from rekindle.adapters.machine.checks import ThisMachine
         from rekindle.app.doctor import Doctor, Patient
         from rekindle.hooks import install
@@ -217,7 +218,7 @@ class Wired(UseCases):
 
         places = self._places()
         patient = Patient(
-            ThisMachine(places.terminals),
+            ThisMachine(places.terminals, lambda: process.line("/", "--version")),
             places.state,
             self.sessions(),
             self._kept(),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rekindle.adapters.git import identity, repository
 from rekindle.adapters.git.repository import Repository
 from rekindle.adapters.vault.relocating import carry_records
-from rekindle.agents.base.places import record_place
+from rekindle.agents.registry import record_place
 from rekindle.core.identity import RepositoryIdentity, SeenFolder, carried, judge
 from rekindle.core.session.state import Session
 from rekindle.ports.identity import KnownRepository

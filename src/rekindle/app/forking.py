@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rekindle.agents.base.kind import AgentKind
-from rekindle.agents.base.places import record_place
+from rekindle.agents.registry import record_place
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import UsageError
 from rekindle.ports.kept_sessions import KeptSessions

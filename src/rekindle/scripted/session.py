@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rekindle.scripted.conversation import Conversation
 from rekindle.scripted.transcript import Transcript
 
-if TYPE_CHECKING:
-    from rekindle.scripted.turn import ScriptedTurn
+
+class OngoingTurn(Protocol):
+    """A turn that the session is in."""
+
+    def cancel(self) -> None:
+        """End it."""
+        ...
 
 
 class ScriptedSession:
@@ -18,7 +23,7 @@ class ScriptedSession:
         self._transcript = transcript
         self.conversation = conversation
         self.cwd = cwd
-        self.turn: ScriptedTurn | None = None
+        self.turn: OngoingTurn | None = None
 
     def record(self, kind: str, **fields: Any) -> None:
         """Put a fact on disk, then know it."""

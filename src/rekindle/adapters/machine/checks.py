@@ -8,22 +8,22 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-
-from rekindle.adapters.git import process
+from collections.abc import Callable
 
 _PREFIX = "rekindle-"
 _SECONDS = 20
 
 
 class ThisMachine:
-    """`terminals` is the path of our tmux server's socket."""
+    """`terminals` is the path of our tmux server's socket; `git_version` asks git for its own."""
 
-    def __init__(self, terminals: str) -> None:
+    def __init__(self, terminals: str, git_version: Callable[[], str | None]) -> None:
         self._socket = terminals
+        self._git_version = git_version
 
     def git_version(self) -> str | None:
         """What git says of itself."""
-        return process.line(tempfile.gettempdir(), "--version")
+        return self._git_version()
 
     def has_program(self, name: str) -> bool:
         """Whether a program is on the PATH."""

@@ -14,8 +14,7 @@ from rekindle.adapters.session_folder.layout import SessionFolder
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact
 from rekindle.adapters.vault import record_files
 from rekindle.adapters.vault.vault import copies, transcript
-from rekindle.agents.base.places import record_place
-from rekindle.agents.registry import AGENTS
+from rekindle.agents.registry import AGENTS, record_place
 from rekindle.core.masking import Masker
 from rekindle.core.moving import FACTS, FOLDER, FORMAT, SNAPSHOTS, TRANSCRIPT, VERSION, Manifest, folded
 from rekindle.core.session.state import Session

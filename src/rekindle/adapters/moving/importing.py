@@ -23,8 +23,7 @@ from rekindle.adapters.session_folder.layout import SessionFolder, session_folde
 from rekindle.adapters.session_folder.spool_files import with_payloads
 from rekindle.adapters.session_folder.spools import read_account
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
-from rekindle.agents.base.places import record_place
-from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.agents.registry import AGENTS, DEFAULT, record_place
 from rekindle.core.archive_trust import Wish, settled, why_not_facts, wishes, withheld
 from rekindle.core.moving import FACTS, FOLDER, SNAPSHOTS, TRANSCRIPT, Manifest, at_rest, folded, moved
 from rekindle.core.session.facts import AnyFact, Cut, Handover, Imported, LaunchIntended, ResumeAsked

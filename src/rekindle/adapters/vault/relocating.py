@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 
 from rekindle import files
-from rekindle.agents.base.places import record_place
+from rekindle.agents.registry import record_place
 from rekindle.core.session.state import Session
 
 

@@ -19,9 +19,7 @@ def completion(shell: str) -> None:
     zsh:   rekindle completion zsh  > ~/.zfunc/_rekindle    (with fpath+=~/.zfunc before compinit)
     fish:  rekindle completion fish > ~/.config/fish/completions/rekindle.fish
     """
-    from rekindle.doors.cli.app import app
-
     found = get_completion_class(shell)
     if found is None:
         raise UsageError(f"there is no completion for {shell}", "use bash, zsh or fish")
-    print(found(app, {}, "rekindle", "_REKINDLE_COMPLETE").source())
+    print(found(click.get_current_context().find_root().command, {}, "rekindle", "_REKINDLE_COMPLETE").source())
