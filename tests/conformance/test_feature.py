@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from rekindle.adapters.snapshots.of_folder import FolderSnapshots
 from rekindle.core.feature import effects as e
 from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.feature.plan import Plan, Task
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.feature import FeatureGit
+from rekindle.ports.feature import FeatureGit, ResumableGit
 from tests.fakes.feature_world import World
 from tests.unit.feature.repositories import FEATURE, make
 
@@ -503,3 +504,55 @@ def test_where_the_feature_has_no_branch_a_task_cannot_be_prepared_and_the_error
         on_git.port.prepare("a", work_branch(FEATURE, "a"), "s", "")
     assert raised.value.hint
     assert on_git.view() == View(begun=False)
+
+
+def resumable(stage: GitStage) -> ResumableGit:
+    return stage.feature
+
+
+def test_a_feature_begins_where_it_was_settled_and_a_branch_that_is_there_is_built_upon(on_git: GitStage) -> None:
+    first = on_git.repo.git("rev-parse", "HEAD")
+    on_git.repo.git("commit", "-q", "--allow-empty", "-m", "later")
+    resumable(on_git).choose_base(first)
+    assert on_git.port.make_feature("") == first
+    resumable(on_git).choose_base("HEAD")
+    assert on_git.port.make_feature("") == first
+
+
+def test_the_users_status_does_not_show_the_worktrees(on_git: GitStage) -> None:
+    before = on_git.repo.git("status", "--porcelain")
+    resumable(on_git).keep_untracked()
+    on_git.prepare("a")
+    assert on_git.repo.git("status", "--porcelain") == before
+
+
+def test_a_snapshot_counts_if_it_has_more_than_the_branch(on_git: GitStage) -> None:
+    on_git.prepare("a")
+    branch, session = work_branch(FEATURE, "a"), "abcdef"
+    assert not resumable(on_git).has_snapshot(session, branch)
+    on_git.work("a")
+    FolderSnapshots().take(str(home(on_git)), session, "turn 1 has ended", 1.0)
+    assert resumable(on_git).has_snapshot(session, branch)
+    on_git.port.commit("a", branch, "all of it")
+    assert not resumable(on_git).has_snapshot(session, branch)
+
+
+def test_a_lock_in_the_way_is_found_and_only_that_one_is_removed(
+    on_git: GitStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rekindle.adapters.git.locks.WATCHED", 0.3)
+    on_git.prepare("a")
+    assert resumable(on_git).locks() == []
+    path = on_git.repo.root / ".git" / "config.lock"
+    path.write_bytes(b"")
+    os.utime(path, (1, 1))
+    [found] = resumable(on_git).locks()
+    assert found.path == str(path)
+    path.unlink()
+    path.write_bytes(b"another one")
+    assert not resumable(on_git).remove_lock(found)
+    assert path.exists()
+    [found] = resumable(on_git).locks()
+    assert resumable(on_git).remove_lock(found)
+    assert not path.exists()
+    assert not resumable(on_git).remove_lock(found)

@@ -25,8 +25,8 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.history import Turn
 from rekindle.core.session.state import Session
 from rekindle.keeper import kernel
-from rekindle.ports.errors import WorktreeLost
-from rekindle.ports.workplace import Workplace
+from rekindle.ports.errors import UsageError, WorktreeLost
+from rekindle.ports.workplace import SessionPlaces, Workplace
 from tests.fakes.conversations import FakeAttempt
 from tests.fakes.workplace import FakeWorkplace
 from tests.keeper.keeper_bench import reap_all, until
@@ -339,3 +339,47 @@ def test_a_command_can_be_ended_and_read_afterwards(world: World) -> None:
     assert serve("terminal/kill", terminalId=terminal) == {}
     assert serve("terminal/wait_for_exit", terminalId=terminal)["signal"] == "SIGTERM"
     assert serve("terminal/output", terminalId=terminal)["output"] == ""
+
+
+# Places that are made and moved: on this machine alone, since nobody plays that in memory.
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> SessionPlaces:
+    return LocalWorkplace(str(tmp_path / "sessions"), str(tmp_path / "k"))
+
+
+def begun(cwd: str = "/work", name: str = NAME) -> f.Created:
+    return f.Created(at=1.0, session=name, agent="scripted", cwd=cwd)
+
+
+def test_a_place_keeps_the_environment_that_its_session_is_begun_in_until_it_gets_another(
+    places: SessionPlaces, tmp_path: Path
+) -> None:
+    session = folded([begun()])
+    places.prepare(begun(), {"KEY": "one"})
+    places.prepare(begun(), {"KEY": "one"})
+    later = LocalWorkplace(str(tmp_path / "sessions"), str(tmp_path / "k"))
+    assert later.environment(session)["KEY"] == "one"
+    places.change_environment(session, {"KEY": "two"})
+    assert later.environment(session)["KEY"] == "two"
+    for path in (tmp_path / "sessions" / NAME).iterdir():
+        assert path.stat().st_mode & 0o077 == 0, "it may hold keys"
+
+
+def test_a_session_that_was_moved_is_known_where_it_is(places: SessionPlaces, tmp_path: Path) -> None:
+    places.prepare(begun(), {})
+    places.note_place(replace(folded([begun()]), cwd="/moved", repository="/moved"))
+    kept = (tmp_path / "sessions" / NAME / "session.json").read_text()
+    assert "/moved" in kept
+    assert "/work" not in kept
+
+
+def test_what_is_no_imported_session_is_not_taken_over(places: SessionPlaces, tmp_path: Path) -> None:
+    (tmp_path / "sessions").mkdir()
+    staged = tmp_path / "sessions" / ".staged"
+    staged.mkdir()
+    with pytest.raises(UsageError):
+        places.take_over(NAME, str(staged), {})
+    assert staged.exists()
+    assert not (tmp_path / "sessions" / NAME).exists()
