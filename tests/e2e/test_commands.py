@@ -34,6 +34,16 @@ def test_the_bare_command_notices_that_a_journal_grew(scratch: Scratch) -> None:
     assert "No feature is interrupted" in scratch.ok()
 
 
+def test_the_bare_command_names_what_ended_with_an_error_because_that_can_be_resumed(scratch: Scratch) -> None:
+    for name, reason in (("good", "completed"), ("bad", "error")):
+        scratch.put(name, journal(line("session.start"), line("session.end", seq=1, reason=reason)))
+    told = scratch.ok()
+    assert "nothing to resume" not in told
+    assert "next: rekindle resume bad" in told and "rekindle resume good" not in told
+    assert "rekindle resume bad" in scratch.ok("analyze", "bad")
+    assert "rekindle resume" not in scratch.ok("analyze", "good")
+
+
 def test_the_bare_command_in_a_repository_without_journals(scratch: Scratch) -> None:
     assert "No feature has a journal yet" in scratch.ok()
 

@@ -156,6 +156,15 @@ def test_looking_at_a_moved_repository_changes_nothing_and_says_what_a_resume_wi
     assert [subject for subject, _ in new.history()] == ["Merge task a: Task a", "Merge task b: Task b"]
 
 
+def test_the_first_screen_calls_a_moved_repository_moved_and_its_journals_not_foreign(shop: Shop) -> None:
+    shop.machine.ok("track", "session.start", "--feature", FEATURE)
+    shop.machine.ok("run", "say hello")  # a session makes the repository known
+    told = moved(shop, "renamed").machine.ok()
+    assert f"{shop.root} is {shop.root.with_name('renamed')} now" in told
+    assert "did not write this journal" not in told
+    assert f"next: rekindle resume {FEATURE}" in told
+
+
 def test_the_links_of_a_worktree_that_an_agent_works_in_are_left_alone(shop: Shop) -> None:
     effects, go = shop.machine.home / "effects", shop.machine.home / "go"
     wait = f"run sh -c 'until test -e {go}; do sleep 0.1; done'"

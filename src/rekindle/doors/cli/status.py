@@ -34,7 +34,7 @@ def show_status() -> None:
     if not status.in_repository and not status.sessions:
         raise no_repository()
     if status.in_repository:
-        for line in lines(status, time.time()):
+        for line in lines(status, time.time(), _moved(status)):
             print(line)
     for line in session_lines(status.apart(), time.time()):
         print(line)
@@ -94,8 +94,16 @@ def duration(seconds: float) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
-def lines(status: StatusReport, now: float) -> Iterator[str]:
-    """The status as a person reads it."""
+def _moved(status: StatusReport) -> str:
+    """What to say of a repository that was moved: its journals are not known here until a resume has followed it."""
+    if not any(found.get("is_foreign") for found in status.features.values()):
+        return ""
+    found = use_cases().moved().moved()
+    return found.next if found is not None else ""
+
+
+def lines(status: StatusReport, now: float, moved: str = "") -> Iterator[str]:
+    """The status as a person reads it. `moved` is what there is to say of a repository that was moved."""
     bold = _style("1") if sys.stdout.isatty() else str
     red = _style("31") if sys.stdout.isatty() else str
     features = status.features
@@ -108,11 +116,15 @@ def lines(status: StatusReport, now: float) -> Iterator[str]:
     unreadable = {name: found["error"] for name, found in features.items() if "error" in found}
     interrupted = {name: found for name, found in features.items() if found.get("interrupted_sids")}
     running = {name: found for name, found in features.items() if "owner" in found}
+    others = {name: found for name, found in features.items() if name not in {*interrupted, *running, *unreadable}}
     if not features:
         yield ""
         yield "No feature has a journal yet."
-        yield "  (on a branch feature/NAME, start one: rekindle track session.start)"
+        yield "  (work a plan: rekindle run --plan FILE; or, on a branch feature/NAME: rekindle track session.start)"
         return
+    if moved:
+        yield ""
+        yield printable(moved)
     if interrupted:
         yield ""
         yield bold("Interrupted:")
@@ -120,7 +132,7 @@ def lines(status: StatusReport, now: float) -> Iterator[str]:
             yield f"  {red(printable(name))}"
             for line in _details(found, now):
                 yield f"      {line}"
-            if found["is_foreign"]:
+            if found["is_foreign"] and not moved:
                 yield "      your rekindle did not write this journal here: resuming shows what it would run, and asks"
                 yield f"      next: rekindle resume {quoted(name)} --explain"
                 continue
@@ -137,13 +149,26 @@ def lines(status: StatusReport, now: float) -> Iterator[str]:
         yield bold("Unreadable:")
         for name, problem in unreadable.items():
             yield f"  {red(printable(name))}  {printable(problem)}"
-    done = [name for name in features if name not in {*interrupted, *running, *unreadable}]
-    if done:
-        yield ""
-        yield f"{len(done)} feature{'s' if len(done) > 1 else ''} with nothing to resume (rekindle features lists all)."
+    yield from _ended(others, now)
     if not interrupted:
         yield ""
         yield "No feature is interrupted."
+
+
+def _ended(features: dict[str, Summary], now: float) -> Iterator[str]:
+    """The features that nobody is at. A run that ended with an error can be resumed."""
+    bold = _style("1") if sys.stdout.isatty() else str
+    red = _style("31") if sys.stdout.isatty() else str
+    failed = {name: found for name, found in features.items() if found["end_reason"] == "error"}
+    if failed:
+        yield ""
+        yield bold("Ended with an error:")
+        for name, found in failed.items():
+            yield f"  {red(printable(name))}  run {printable(str(found['sid']))}, {ago(found['last_ts'], now)}"
+            yield f"      next: rekindle resume {quoted(name)}   (first look: rekindle resume {quoted(name)} --explain)"
+    if len(features) > len(failed):
+        yield ""
+        yield f"{_count(len(features) - len(failed), 'feature')} ended or empty (rekindle features lists all)."
 
 
 def _details(found: Summary, now: float) -> Iterator[str]:
@@ -156,9 +181,8 @@ def _details(found: Summary, now: float) -> Iterator[str]:
         work = f"; at work: {', '.join(map(printable, agents))}" if agents else ""
         yield f"tasks: {said}{work}"
     restart = found["restart_tasks"]
-    again = (
-        f" and restarts task{'s' if len(restart) > 1 else ''} {', '.join(map(printable, restart))}" if restart else ""
-    )
+    word = "task" if len(restart) == 1 else "tasks"
+    again = f" and goes on with {word} {', '.join(map(printable, restart))}" if restart else ""
     match found["case"]:
         case "A":
             step = printable(str(found["next_step"] or "the step after the checkpoint"))

@@ -112,12 +112,15 @@ def _issues(title: str, issues: list[Issue]) -> Iterator[str]:
 def _decision(analysis: Analysis, what: str) -> Iterator[str]:
     decision = analysis.decision
     if decision.case == "none":
+        if analysis.run is not None and analysis.run.end_reason == "error" and "/" not in what:
+            yield ""
+            yield f"It can be resumed all the same: rekindle resume {quoted(what)} --explain says what would be done."
         return
     yield ""
     if decision.case == "A":
         yield f"Nothing stands in the way: a resume goes on at {printable(str(decision.next_step or 'the next step'))}."
         if decision.restart_tasks:
-            yield f"It starts {printable(tasks_phrase(decision.restart_tasks))} again."
+            yield f"It goes on with {printable(tasks_phrase(decision.restart_tasks))}."
     else:
         yield "A resume has to ask:"
         for option in decision.options:
@@ -126,6 +129,7 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
     if others:
         yield f"Older runs that never ended: {', '.join(map(printable, others))}."
     if "/" not in what:
+        yield f"To resume it: rekindle resume {quoted(what)}"
         yield f"To end it for good instead: rekindle abandon {quoted(what)}"
 
 
