@@ -22,5 +22,8 @@ class ConversationIndex(Protocol):
         limit: int = 20,
         order: SearchOrder = "best",
     ) -> list[Hit]:
-        """Take in what is new (`now` in nanoseconds), then search in all sessions or in some. Raises RekindleError."""
+        """Take in what is new (`now` in nanoseconds), then search in all sessions or in some. Raises RekindleError.
+
+        `query` is what `rekindle.core.search.expression` makes of somebody's words.
+        """
         ...
