@@ -258,7 +258,7 @@ class Wired(UseCases):
     def session_resuming(self) -> SessionResuming:
         from rekindle.app.session_resuming import SessionResuming
 
-        return SessionResuming(self.sessions(), self._kept(), self.daemon(), self._environment)
+        return SessionResuming(self.sessions(), self._kept(), self.daemon())
 
     def serve(self, *, on_demand: bool) -> int:
         from rekindle.daemon import serve

@@ -21,6 +21,7 @@ from rekindle.adapters.workspace.git_workspace import GitWorkspace, open_workspa
 from rekindle.app.features import FeaturePorts, Features
 from rekindle.app.journals import JournalWriters
 from rekindle.app.relocation import Relocations
+from rekindle.app.requests import FeatureResumeRequest
 from rekindle.core.journal.analysis import Analysis
 from rekindle.core.session.facts import AnyFact, Created
 from rekindle.core.session.state import Session
@@ -95,7 +96,8 @@ class Daemon:
         return here
 
     async def resume(self, **more: Any) -> str:
-        told = await self.features.resume(cwd=self.root, feature=FEATURE, env=self.env, **more)
+        asked = FeatureResumeRequest(cwd=self.root, feature=FEATURE, env=self.env, **more)
+        told = await self.features.resume(asked)
         return told.sid
 
     async def end(self) -> None:

@@ -65,7 +65,6 @@ TWICE = {"End", "Evidence", "Found", "Place", "Status"}
 LONG_MODULES = {"core/session/facts.py", "runtime/feature_hands.py", "runtime/supervisor.py"}
 LONG_FUNCTIONS = {
     "adapters/sql_store/migrations/versions/r0001_first.py:upgrade",
-    "app/beginnings.py:run",
     "core/session/machine.py:_book",
     "daemon.py:_serve_with",
     "runtime/feature_hands.py:_carry_out",

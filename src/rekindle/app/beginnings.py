@@ -9,10 +9,10 @@ import asyncio
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
+from rekindle.app.requests import BeginRequest
 from rekindle.app.service import PERMISSIONS, POLICIES, Service, limits_of, prompt_of, usable
 from rekindle.app.session_view import SessionView
 from rekindle.core.names import feature_of_branch
@@ -49,75 +49,26 @@ class Beginnings:
         self._kinds = kinds
         self._known_as = known_as
 
-    async def run(
-        self,
-        *,
-        session: str,
-        prompt_id: str,
-        agent: str,
-        cwd: str,
-        prompt: str,
-        env: dict[str, str],
-        title: str = "",
-        policy: str = "ask",
-        permission: str = "edits",
-        feature: str | None = None,
-        task: str | None = None,
-        arguments: list[str] | None = None,
-        model: str | None = None,
-        limits: dict[str, Any] | None = None,
-        one_shot: bool = False,
-        terminal: bool = False,
-        worktree: str | None = None,
-        worktrees_dir: str | None = None,
-    ) -> SessionView:
-        """Begin a session with its first prompt; with `worktree` (a name, or empty) in a worktree of its own.
-
-        The ids of both are the asker's own, so that asking again is harmless: the session is the same one.
-        """
-        first = _first(session, prompt, prompt_id, self._engine.clock())
-        if (before := self._known(session)) is not None:
+    async def run(self, asked: BeginRequest) -> SessionView:
+        """Begin a session with its first prompt. Asking again is harmless: the session is the same one."""
+        first = _first(asked.session, asked.prompt, asked.prompt_id, self._engine.clock())
+        if (before := self._known(asked.session)) is not None:
             return await self._go_on(before, first)
-        if policy not in POLICIES:
-            raise UsageError(f"{policy!r} is not a policy", f"it is one of: {', '.join(POLICIES)}")
-        if permission not in PERMISSIONS:
-            raise UsageError(f"{permission!r} is not a permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
-        kind = usable(self._kinds, agent, arguments or [])
-        if terminal:
+        _check(asked)
+        kind = usable(self._kinds, asked.agent, asked.arguments or [])
+        if asked.terminal:
             self._check_terminal(kind)
-            first = _first(session, typeable(prompt), prompt_id, self._engine.clock())
-            limits = {"stall_seconds": None, **(limits or {})}  # it may wait for a person who is elsewhere
-        if not os.path.isdir(cwd):
-            raise UsageError(f"{cwd}: there is no such folder", "give the folder that the agent works in")
-        place = await asyncio.to_thread(self._place, cwd, session if worktree == "" else worktree, worktrees_dir)
+            first = _first(asked.session, typeable(asked.prompt), asked.prompt_id, self._engine.clock())
+        if not os.path.isdir(asked.cwd):
+            raise UsageError(f"{asked.cwd}: there is no such folder", "give the folder that the agent works in")
+        name = asked.session if asked.worktree == "" else asked.worktree
+        place = await asyncio.to_thread(self._place, asked.cwd, name, asked.worktrees_dir)
         id_ = await self._known_as(place.repository)
-        if (before := self._known(session)) is not None:  # asked again meanwhile
+        if (before := self._known(asked.session)) is not None:  # asked again meanwhile
             return await self._go_on(before, first)
         self._refuse_to_share(place)
-        if place.branch is not None:
-            feature = feature_of_branch(place.branch) or feature
-        created = f.Created(
-            at=self._engine.clock(),
-            session=session,
-            agent=agent,
-            cwd=place.cwd,
-            repository=place.repository,
-            worktree=place.path,
-            branch=place.branch,
-            repository_id=id_,
-            title=title or prompt.strip().splitlines()[0][:80] if prompt.strip() else title,
-            policy=policy,
-            permission=permission,
-            feature=feature,
-            task=task,
-            arguments=arguments or [],
-            model=model or kind.model(env),
-            limits=limits_of(limits, f.Limits()),
-            one_shot=one_shot,
-            native=kind.native,
-            terminal=terminal,
-        )
-        self._begin(created, env)
+        created = _created(asked, place, kind, id_, self._engine.clock())
+        self._begin(created, asked.env)
         facts: list[f.AnyFact] = [f.Noticed(at=self._engine.clock(), message=one) for one in place.notices]
         facts += [first] if first is not None else []
         return self._service.shown(await self._supervisor.record(created.session, *facts))
@@ -216,3 +167,39 @@ def _first(session: str, prompt: str, prompt_id: str, at: float) -> f.PromptQueu
         raise UsageError(f"{session!r} cannot be the id of a session", "give 10 hexadecimal digits")
     found = prompt_of(prompt, prompt_id, at)
     return found if prompt.strip() else None
+
+
+def _check(asked: BeginRequest) -> None:
+    if asked.policy not in POLICIES:
+        raise UsageError(f"{asked.policy!r} is not a policy", f"it is one of: {', '.join(POLICIES)}")
+    if asked.permission not in PERMISSIONS:
+        raise UsageError(f"{asked.permission!r} is not a permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
+
+
+def _created(asked: BeginRequest, place: SessionWorktree, kind: AgentKind, id_: str | None, at: float) -> f.Created:
+    named = feature_of_branch(place.branch) if place.branch is not None else None
+    limits = asked.limits or {}
+    if asked.terminal:
+        limits = {"stall_seconds": None, **limits}  # it may wait for a person who is elsewhere
+    said = asked.prompt.strip()
+    return f.Created(
+        at=at,
+        session=asked.session,
+        agent=asked.agent,
+        cwd=place.cwd,
+        repository=place.repository,
+        worktree=place.path,
+        branch=place.branch,
+        repository_id=id_,
+        title=asked.title or said.splitlines()[0][:80] if said else asked.title,
+        policy=asked.policy,
+        permission=asked.permission,
+        feature=named or asked.feature,
+        task=asked.task,
+        arguments=asked.arguments or [],
+        model=asked.model or kind.model(asked.env),
+        limits=limits_of(limits, f.Limits()),
+        one_shot=asked.one_shot,
+        native=kind.native,
+        terminal=asked.terminal,
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from rekindle.app.feature_resume import SHORTEST_YES, ExplainedFeature, FeatureOutlook
+from rekindle.app.requests import FeatureResumeRequest, PlanRequest
 from rekindle.core.feature.naming import branch_word
 from rekindle.core.names import why_not
 from rekindle.core.terminal_text import printable, quoted
@@ -17,34 +18,6 @@ from rekindle.ports.errors import NoRepository, RekindleError, UsageError
 from rekindle.ports.workspace import Workspace
 
 Told = dict[str, Any]
-
-
-class PlanRequest(msgspec.Struct, frozen=True):
-    """A plan that is run as a new feature: its text, and the name of the file that it comes from."""
-
-    cwd: str
-    plan: str
-    name: str
-    mode: str | None = None
-    jobs: int | None = None
-    permission: str = "edits"
-
-
-class FeatureResumeRequest(msgspec.Struct, frozen=True):
-    """The answers to what a resume asks. `seen` is the run that they were given about."""
-
-    feature: str
-    choice: str | None = None
-    instructions: str = ""
-    plan: str | None = None
-    name: str = ""
-    jobs: int | None = None
-    permission: str = "edits"
-    seen: str | None = None
-    trust: str = ""
-    take: tuple[str, ...] = ()
-    leave: tuple[str, ...] = ()
-    remove_locks: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -96,12 +69,11 @@ class FeatureResuming:
 
     def begin(self, asked: PlanRequest) -> Told:
         """Have the daemon run a plan."""
-        return self._daemon.ask("feature_begin", env=dict(self._environment), **msgspec.structs.asdict(asked))
+        return self._daemon.ask("feature_begin", **msgspec.to_builtins(asked))
 
     def resume(self, asked: FeatureResumeRequest) -> Told:
         """Have the daemon resume a feature."""
-        values = msgspec.structs.asdict(asked)
-        return self._daemon.ask("feature_resume", cwd=os.getcwd(), env=dict(self._environment), **values)
+        return self._daemon.ask("feature_resume", **msgspec.to_builtins(asked))
 
     def state(self, cwd: str, feature: str) -> Told:
         """How a run stands. Raises NoDaemon if it is gone with its daemon."""
@@ -145,7 +117,7 @@ class FeatureResuming:
             return f"skipped, it asks (case {told.case}): {again}"
         if any(row["state"] == "asked" for row in told.strays):
             return f"skipped, it asks about work that is not on its task's branch: {again}"
-        begun = self._daemon.ask("feature_resume", cwd=os.getcwd(), feature=feature, env=dict(self._environment))
+        begun = self.resume(FeatureResumeRequest(cwd=os.getcwd(), feature=feature, env=dict(self._environment)))
         return f"run {begun['sid']} goes on with run {told.run}."
 
 

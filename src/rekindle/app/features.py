@@ -19,10 +19,11 @@ from rekindle.app.feature_refusals import (
     refuse_open_run,
     refuse_outdated,
 )
-from rekindle.app.feature_resume import Choice, ResumedFeature, answer, ensure_approved, look, mode_of, told, unlocked
+from rekindle.app.feature_resume import ResumedFeature, answer, ensure_approved, look, mode_of, told, unlocked
 from rekindle.app.feature_strays import Answers, refuse_unanswered
 from rekindle.app.feature_view import RunView, view
 from rekindle.app.journals import JournalWriters
+from rekindle.app.requests import AppendRequest, FeatureResumeRequest, PlanRequest
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
@@ -87,7 +88,9 @@ class _Events:
     async def append(self, type_: str, data: dict[str, Any], event_id: str) -> None:
         order = self.order
         await self.journals.append(
-            cwd=order.repository, feature=order.feature, type=type_, data=data, sid=order.sid, event_id=event_id
+            AppendRequest(
+                cwd=order.repository, feature=order.feature, type=type_, data=data, sid=order.sid, event_id=event_id
+            )
         )
 
     async def flush(self) -> None:
@@ -129,31 +132,19 @@ class Features:
         for live in self._live.values():
             await asyncio.wait([live.task])
 
-    async def begin(
-        self,
-        *,
-        cwd: str,
-        plan: str,
-        name: str,
-        env: dict[str, str],
-        mode: str | None = None,
-        jobs: int | None = None,
-        permission: str = "edits",
-    ) -> BegunFeature:
+    async def begin(self, asked: PlanRequest) -> BegunFeature:
         """Begin a feature from the text of a plan file."""
-        given = _parsed(plan, name)
-        chosen = _mode(mode) or given.mode
-        here = self._ports.open_here(cwd)
+        given = _parsed(asked.plan, asked.name)
+        chosen = _mode(asked.mode) or given.mode
+        here = self._ports.open_here(asked.cwd)
         self._check_agents(given.plan)
-        refuse_missing_programs(given.plan, chosen, env)
+        refuse_missing_programs(given.plan, chosen, asked.env)
         id_, _ = await self._ports.arrive(here)
         git = here.git(given.feature)
         here.writable(given.feature).close()
         await self._refuse_begun(here, git, given.feature)
         sid = secrets.token_hex(4)
-        order = self._order(
-            here, id_, given.feature, sid, given.plan, chosen, jobs or given.jobs, env, permission, given.base
-        )
+        order = self._order(here, id_, asked, given.feature, sid, given.plan, chosen, given.jobs, given.base)
         held = self._hold(here, given.feature, sid)
         try:
             await self._refuse_begun(here, git, given.feature, lock_is_ours=True)
@@ -168,30 +159,10 @@ class Features:
             raise
         return BegunFeature(given.feature, sid, len(given.plan.tasks), len(given.plan.waves))
 
-    async def resume(
-        self,
-        *,
-        cwd: str,
-        feature: str,
-        env: dict[str, str],
-        choice: Choice | None = None,
-        instructions: str = "",
-        plan: str | None = None,
-        name: str = "",
-        jobs: int | None = None,
-        permission: str = "edits",
-        seen: str | None = None,
-        trust: str = "",
-        take: tuple[str, ...] = (),
-        leave: tuple[str, ...] = (),
-        remove_locks: bool = False,
-    ) -> ResumedFeature:
-        """Resume a feature's run: decide, reconcile, go on. `seen` is the run that the answer was given about.
-
-        `trust` is the yes to a journal that was written elsewhere, `remove_locks` the yes to removing stale locks;
-        `take` and `leave` are tasks whose strays go with them or stay out.
-        """
-        here = self._ports.open_here(cwd)
+    async def resume(self, asked: FeatureResumeRequest) -> ResumedFeature:
+        """Resume a feature's run: decide, reconcile, go on."""
+        feature = asked.feature
+        here = self._ports.open_here(asked.cwd)
         self._refuse_live(here, feature)
         id_, _ = await self._ports.arrive(here)
         here.existing(feature).close()
@@ -200,24 +171,24 @@ class Features:
         held = self._hold(here, feature, sid)
         try:
             found = await asyncio.to_thread(look, here, feature, id_, lock_is_ours=True)
-            refuse_outdated(found, seen)
-            ensure_approved(here, found, trust)
-            given = _parsed(plan, name).plan if plan is not None else None
-            chosen = answer(found.outlook, choice, instructions, new_plan=given is not None)
-            strays = Answers(tuple(take), tuple(leave))
+            refuse_outdated(found, asked.seen)
+            ensure_approved(here, found, asked.trust)
+            given = _parsed(asked.plan, asked.name).plan if asked.plan is not None else None
+            chosen = answer(found.outlook, asked.choice, asked.instructions, new_plan=given is not None)
+            strays = Answers(asked.take, asked.leave)
             refuse_unanswered(found, chosen, strays)
-            self._refuse_at_work(here, feature, (*take, *leave))
+            self._refuse_at_work(here, feature, (*asked.take, *asked.leave))
             refuse_checked_out(found.git.branch, found.elsewhere)
             work = given if chosen == "restart B" else found.plan
             if work is None:
                 raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")
             start = found.analysis.run.start if found.analysis.run is not None else None
-            order = self._order(here, id_, feature, sid, work, mode_of(found), jobs or JOBS, env, permission, "")
-            removed = await asyncio.to_thread(unlocked, found, remove=remove_locks)
+            order = self._order(here, id_, asked, feature, sid, work, mode_of(found), JOBS)
+            removed = await asyncio.to_thread(unlocked, found, remove=asked.remove_locks)
             held.claim()
             await self._end_agents(order, given_up(found, chosen))
             tell = self._events(order).tell()
-            order, warnings = await carry_out(order, found, chosen, instructions, tell, strays, removed)
+            order, warnings = await carry_out(order, found, chosen, asked.instructions, tell, strays, removed)
             team_name = start.team if start is not None else None
             stands = ensure_team(self._ports.teams, order, found.progress, team_name or feature)
             self._drive(order, found.git, here, held)
@@ -288,20 +259,20 @@ class Features:
         self,
         here: Workspace,
         repository_id: str,
+        asked: PlanRequest | FeatureResumeRequest,
         feature: str,
         sid: str,
         plan: Plan,
         mode: Mode,
-        jobs: int,
-        env: dict[str, str],
-        permission: str,
-        base: str,
+        default_jobs: int,
+        base: str = "",
     ) -> Order:
+        jobs = asked.jobs or default_jobs
         if jobs < 1:
             raise UsageError(f"{jobs} jobs at once are none", "give at least 1")
         agent = self._ports.default_agent
         root = here.repository.root
-        return Order(root, feature, sid, plan, mode, jobs, env, agent, permission, base, repository_id)
+        return Order(root, feature, sid, plan, mode, jobs, asked.env, agent, asked.permission, base, repository_id)
 
     def _hold(self, here: Workspace, feature: str, sid: str) -> HeldFeature:
         held = here.hold(feature, sid)

@@ -12,10 +12,10 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 
+from rekindle.app.requests import AppendRequest
 from rekindle.core.journal.belonging import OUTSIDE, run_for
 from rekindle.ports.errors import BadEvent, RekindleError, UsageError
 from rekindle.ports.journal import Appended, Journal, NewEvent, Sync
@@ -56,31 +56,20 @@ class JournalWriters:
         self._writing: dict[_Key, asyncio.Task[None]] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journals")
 
-    async def append(
-        self,
-        *,
-        cwd: str,
-        feature: str,
-        type: str,
-        data: dict[str, Any] | None = None,
-        sid: str | None = None,
-        agent: str | None = None,
-        pane_id: str | None = None,
-        event_id: str | None = None,
-        by_agent: bool = False,
-    ) -> AppendedEvent:
-        """Append an event; answers when it is on disk. The server says whether an agent has asked for it."""
-        _check(cwd, type, {"sid": sid, "agent": agent, "pane_id": pane_id, "event_id": event_id})
+    async def append(self, asked: AppendRequest) -> AppendedEvent:
+        """Append an event; answers when it is on disk."""
+        names = {"sid": asked.sid, "agent": asked.agent, "pane_id": asked.pane_id, "event_id": asked.event_id}
+        _check(asked.cwd, asked.type, names)
         event = NewEvent(
-            type,
-            data or {},
-            agent=agent,
-            pane_id=pane_id,
-            event_id=event_id,
-            by_agent=by_agent,
-            on_record=not by_agent,
+            asked.type,
+            asked.data or {},
+            agent=asked.agent,
+            pane_id=asked.pane_id,
+            event_id=asked.event_id,
+            by_agent=asked.by_agent,
+            on_record=not asked.by_agent,
         )
-        done = await self._appended((cwd, feature), (event, sid))
+        done = await self._appended((asked.cwd, asked.feature), (event, asked.sid))
         return AppendedEvent(done.sid, done.seq, done.written)
 
     async def append_late(self, entry: OutboxEntry) -> None:

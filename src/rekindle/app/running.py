@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from rekindle.app.requests import BeginRequest
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.workspace import Checkout
 
@@ -50,8 +51,7 @@ class SessionStarts:
         """Have the daemon begin it; it is shown as the daemon shows sessions."""
         folder = os.path.realpath(asked.cwd)
         repo = self._find(folder) if os.path.isdir(folder) else None
-        return self._daemon.ask(
-            "run",
+        order = BeginRequest(
             session=secrets.token_hex(5),
             prompt_id=secrets.token_hex(4),
             agent=asked.agent,
@@ -71,3 +71,4 @@ class SessionStarts:
             worktree=asked.worktree,
             worktrees_dir=self._worktrees_dir(repo.root if repo is not None else None),
         )
+        return self._daemon.ask("run", **msgspec.to_builtins(order))

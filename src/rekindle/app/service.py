@@ -12,6 +12,7 @@ import msgspec
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app import session_view
+from rekindle.app.requests import ResumeRequest
 from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
 from rekindle.core.feature.talks import is_signature
 from rekindle.core.session import facts as f
@@ -144,25 +145,12 @@ class Service:
             SentPrompt, self.shown(now), prompt=prompt.prompt, delivered=delivered, woken=woken, stopped_keeper=stopped
         )
 
-    async def resume(
-        self,
-        session: str,
-        *,
-        by: str,
-        kill: bool = False,
-        limits: dict[str, Any] | None = None,
-        native: bool | None = None,
-        agent: str | None = None,
-        model: str | None = None,
-        env: dict[str, str] | None = None,
-    ) -> BroughtBack:
-        """Bring an agent back. One that has come back by itself is there; another one's is refused, with who has it.
-
-        With `agent` another one goes on with the session, told its history; `model` and `env` are then the new one's.
-        """
-        found = self.find(session)
-        handover = self._handover(agent, model, env or {}) if agent not in (None, found.agent) else None
-        wanted = limits_of(limits, found.limits)
+    async def resume(self, asked: ResumeRequest) -> BroughtBack:
+        """Bring an agent back. One that has come back by itself is there; another one's is refused, with who has it."""
+        found = self.find(asked.session)
+        agent, model, env, native = asked.agent, asked.model, asked.env or {}, asked.native
+        handover = self._handover(agent, model, env) if agent not in (None, found.agent) else None
+        wanted = limits_of(asked.limits, found.limits)
         over = reached(wanted, found.usage)
         if over is not None:
             raise UsageError(f"session {found.id} has reached its limit: {over}", "give a higher one: see --help")
@@ -170,10 +158,10 @@ class Service:
             raise UsageError(f"session {found.id} is completed", "begin a new one with `rekindle run`")
         if found.is_up and not self._supervisor.is_alive(found.id):
             await self.until(found.id, lambda now: not now.is_up, SETTLE_SECONDS)  # it has just died
-        elif found.is_up and kill:
-            await self._end(found, "asleep", by)
+        elif found.is_up and asked.kill:
+            await self._end(found, "asleep", asked.by)
         found = self._engine.session(found.id)
-        if has_come_by_itself(found) and handover is None and native is None and not limits:
+        if has_come_by_itself(found) and handover is None and native is None and not asked.limits:
             return await self._brought_back(found.id, by_itself=True)
         if found.is_up or found.id in self._resuming or found.resume_asked is not None:
             raise OwnedError(
@@ -183,12 +171,12 @@ class Service:
         if handover is not None:
             native = self._kinds[handover.agent].native
             try:
-                self._places.change_environment(found, env or {})
+                self._places.change_environment(found, env)
             except OSError as error:
                 raise RekindleError(f"its environment could not be kept ({error.strerror})", "make room") from error
-        asked = f.ResumeAsked(at=self._engine.clock(), by=by, limits=wanted, native=native, handover=handover)
+        wish = f.ResumeAsked(at=self._engine.clock(), by=asked.by, limits=wanted, native=native, handover=handover)
         self._resuming.add(found.id)
-        work = asyncio.ensure_future(self._supervisor.record(found.id, asked))
+        work = asyncio.ensure_future(self._supervisor.record(found.id, wish))
         work.add_done_callback(lambda _: self._resuming.discard(found.id))
         await asyncio.shield(work)
         return await self._brought_back(found.id, by_itself=False)
@@ -213,7 +201,7 @@ class Service:
                 skipped.append(LeftAlone(session.id, reason))
                 continue
             try:
-                told = await self.resume(session.id, by=by, kill=kill)
+                told = await self.resume(ResumeRequest(session=session.id, by=by, kill=kill))
             except OwnedError as error:
                 skipped.append(LeftAlone(session.id, error.message))
             except RekindleError as error:

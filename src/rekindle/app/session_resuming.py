@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from rekindle.app.requests import ResumeRequest
 from rekindle.app.session_list import SessionList
 from rekindle.core.effects import Launch
 from rekindle.core.session.outstanding import outstanding
@@ -20,20 +21,6 @@ Told = dict[str, Any]
 _CUT = ("interrupted", "dead", "queued")
 
 
-class SessionResumeRequest(msgspec.Struct, frozen=True):
-    """Whose agent is brought back, and how. `agent`: another one goes on, told the history, with that model.
-
-    `native`: load the agent's own record (or not); by default as it can.
-    """
-
-    session: str
-    kill: bool = False
-    limits: dict[str, float | int] = {}
-    native: bool | None = None
-    agent: str | None = None
-    model: str | None = None
-
-
 class Explained(msgspec.Struct, frozen=True):
     """What is known of a session, what a resume would do, and why."""
 
@@ -44,15 +31,12 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 class SessionResuming:
-    """`environment` is the caller's: an agent that goes on with another one's session gets it."""
+    """Starts a daemon only where something is to be done."""
 
-    def __init__(
-        self, sessions: SessionList, kept: KeptSessions, daemon: Daemon, environment: Mapping[str, str]
-    ) -> None:
+    def __init__(self, sessions: SessionList, kept: KeptSessions, daemon: Daemon) -> None:
         self._sessions = sessions
         self._kept = kept
         self._daemon = daemon
-        self._environment = environment
 
     def interrupted(self) -> list[Told]:
         """Sessions without their agent. Looked up without starting a daemon: that would bring some of them back."""
@@ -82,10 +66,9 @@ class SessionResuming:
         """The same for every session without its agent."""
         return [self.explain(one["id"]) for one in self.interrupted()]
 
-    def resume(self, asked: SessionResumeRequest, by: str) -> Told:
+    def resume(self, asked: ResumeRequest) -> Told:
         """Have the daemon bring an agent back."""
-        env = dict(self._environment) if asked.agent is not None else None
-        return self._daemon.ask("resume", by=by, env=env, **msgspec.structs.asdict(asked))
+        return self._daemon.ask("resume", **msgspec.to_builtins(asked))
 
     def resume_all(self, by: str, *, kill: bool, apart: list[str]) -> Told:
         """Have every agent brought back that ended without being asked to, but for those below `apart`."""

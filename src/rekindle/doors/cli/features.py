@@ -6,13 +6,14 @@ import os
 import sys
 import time
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import click
 import msgspec
 
-from rekindle.app.feature_resume import check_yes
-from rekindle.app.feature_resuming import FeatureResumeRequest, FeatureResuming, PlanRequest
+from rekindle.app.feature_resume import Choice, check_yes
+from rekindle.app.feature_resuming import FeatureResuming
+from rekindle.app.requests import FeatureResumeRequest, PlanRequest
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import feature_screens
 from rekindle.doors.cli.feature_progress import Board
@@ -30,7 +31,7 @@ _LONGEST_PLAN = 1 << 20
 class Resume:
     """The flags of a resume."""
 
-    choice: str | None = None
+    choice: Choice | None = None
     instructions: str = ""
     plan_file: str | None = None
     jobs: int | None = None
@@ -57,7 +58,17 @@ def run_plan(
     """Run a plan to its end, or leave it working."""
     resuming = use_cases().feature_resuming()
     folder = os.path.realpath(cwd)
-    begun = resuming.begin(PlanRequest(folder, _read(plan_file), plan_file, mode, jobs, permission))
+    begun = resuming.begin(
+        PlanRequest(
+            cwd=folder,
+            plan=_read(plan_file),
+            name=plan_file,
+            env=dict(os.environ),
+            mode=mode,
+            jobs=jobs,
+            permission=permission,
+        )
+    )
     if detach:
         print_json(begun) if as_json else print(f"{begun['feature']}: run {begun['sid']} is under way.")
         return 0
@@ -88,14 +99,17 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
     if not as_json:
         _print(feature_screens.question(told) if told["case"] in ("B", "C") else feature_screens.onward(told))
     if asks and sys.stdin.isatty() and not as_json:
-        choice = click.prompt("Your choice", type=click.Choice(["A", "B", "C"], case_sensitive=False)).upper()
+        typed = click.prompt("Your choice", type=click.Choice(["A", "B", "C"], case_sensitive=False))
+        choice = next(one for one in get_args(Choice) if one == typed.upper())
     if choice == "C" and not instructions and told["case"] in ("B", "C") and sys.stdin.isatty() and not as_json:
         instructions = click.prompt("How shall it go on")
     take, leave = _strays_answered(told, asked, choice, instructions, as_json=as_json)
     remove_locks = asked.remove_locks or _yes_to_removal(told, as_json=as_json)
     begun = resuming.resume(
         FeatureResumeRequest(
+            cwd=cwd,
             feature=feature,
+            env=dict(os.environ),
             choice=choice,
             instructions=instructions,
             plan=_read(asked.plan_file) if asked.plan_file else None,

@@ -12,10 +12,12 @@ import os
 import socket
 import struct
 import typing
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
 
+from rekindle.app.requests import DaemonRequest
 from rekindle.app.service import Service
 from rekindle.core import inside
 from rekindle.doors.socket.operations import MOST_FACTS, Operation
@@ -105,10 +107,9 @@ class Server:
                 return request, {"ok": True}
             operation = self._operations[op]
             values = {key: value for key, value in request.items() if key not in ("op", "seq")}
-            checked = _checked(operation, values)
             if is_inside and op == "journal_append":
-                checked["by_agent"] = True
-            answer = msgspec.to_builtins(await operation(**checked))
+                values["by_agent"] = True
+            answer = msgspec.to_builtins(await _call(operation, values))
             if is_inside and op == "list":
                 answer = {"sessions": [inside.harmless(one) for one in answer["sessions"]]}
             return request, {"ok": True, **answer}
@@ -147,17 +148,21 @@ class Server:
 
 @functools.cache
 def _shape(operation: Operation) -> type[msgspec.Struct]:
-    """What an operation takes, as a type that requests are held against."""
+    """What an operation takes, as a type that requests are held against: its own, or one made of its parameters."""
     hints = typing.get_type_hints(operation)
     fields: list[Any] = []
     for name, parameter in inspect.signature(operation).parameters.items():
+        hint = hints[name]
+        if isinstance(hint, type) and issubclass(hint, DaemonRequest):
+            return hint
         required = parameter.default is inspect.Parameter.empty
-        fields.append((name, hints[name]) if required else (name, hints[name], parameter.default))
-    return msgspec.defstruct("Request", fields, kw_only=True, forbid_unknown_fields=True)
+        fields.append((name, hint) if required else (name, hint, parameter.default))
+    return msgspec.defstruct("Parameters", fields, kw_only=True, forbid_unknown_fields=True)
 
 
-def _checked(operation: Operation, values: dict[str, Any]) -> dict[str, Any]:
-    return msgspec.structs.asdict(msgspec.convert(values, _shape(operation)))
+def _call(operation: Operation, values: dict[str, Any]) -> Awaitable[msgspec.Struct]:
+    asked = msgspec.convert(values, _shape(operation))
+    return operation(asked) if isinstance(asked, DaemonRequest) else operation(**msgspec.structs.asdict(asked))
 
 
 def _failed(error: RekindleError) -> Answer:

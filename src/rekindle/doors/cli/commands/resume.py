@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from rekindle.agents.registry import AGENTS
+from rekindle.app.requests import ResumeRequest
 from rekindle.app.service import PERMISSIONS
-from rekindle.app.session_resuming import SessionResumeRequest
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.explain import shown
 from rekindle.doors.cli.fork import fork
@@ -123,8 +124,17 @@ def _resume_all(asked: _Flags, *, as_json: bool) -> int:
 def _resume_session(chosen: str, asked: _Flags, *, as_json: bool) -> int:
     client = daemon()
     before = read_so_far(client.ask("show", session=chosen)["id"]) if asked.follow else None
-    request = SessionResumeRequest(chosen, asked.kill, asked.limits, asked.native, asked.agent, asked.model)
-    told = use_cases().session_resuming().resume(request, who())
+    request = ResumeRequest(
+        session=chosen,
+        by=who(),
+        kill=asked.kill,
+        limits=asked.limits,
+        native=asked.native,
+        agent=asked.agent,
+        model=asked.model,
+        env=dict(os.environ) if asked.agent is not None else None,
+    )
+    told = use_cases().session_resuming().resume(request)
     if as_json:
         print_json(told)
     elif not told["is_back"]:
