@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
+from rekindle.core.session.react import take
 from rekindle.core.session.state import Session
 
 
@@ -14,7 +15,22 @@ def created(session: str = "s1", at: float = 1.0, **changes: str) -> f.Created:
     return f.Created(at=at, session=session, agent="scripted", cwd="/work", **changes)  # type: ignore[arg-type]
 
 
+def told(session: Session | None, fact: AnyFact) -> Session:
+    """A session that was told one more fact, with all that follows from it."""
+    return take(session, fact)[0]
+
+
 def folded(facts: Sequence[AnyFact]) -> Session:
+    """A session that was told these facts, with all that follows from them."""
+    session: Session | None = None
+    for fact in facts:
+        session = told(session, fact)
+    assert session is not None
+    return session
+
+
+def booked(facts: Sequence[AnyFact]) -> Session:
+    """What these facts alone make of a session."""
     session: Session | None = None
     for fact in facts:
         session = evolve(session, fact)

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rekindle.adapters.git import identity, linked_worktrees, repository
 from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
@@ -39,6 +41,7 @@ from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
 from rekindle.app.service import Service
+from rekindle.core.session.rules import BUILT_IN
 from rekindle.core.session.standing import rests
 from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
@@ -46,13 +49,12 @@ from rekindle.places import Places
 from rekindle.ports.errors import OwnedError
 from rekindle.ports.journal import Journal
 from rekindle.ports.store import StoreError
+from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
-from rekindle.runtime.idle import put_idle_to_sleep
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 from rekindle.runtime.terminals import listen
 from rekindle.runtime.time_machine import TimeMachine
-from rekindle.runtime.watchdog import watch
 from rekindle.settings import load
 
 log = logging.getLogger("rekindle.daemon")
@@ -148,7 +150,8 @@ async def _serve_with(
     databases = {name: kind.database for name, kind in AGENTS.items() if kind.database is not None}
     records = VaultRecords(places.sessions, workplace.environment, dialects, databases)
     parts.callback(records.close)
-    supervisor = Supervisor(Engine(store, time.time), keepers, workplace, AGENTS, records)
+    rules = replace(BUILT_IN, idle_seconds=_idle_seconds(environment))
+    supervisor = Supervisor(Engine(store, time.time, rules), keepers, workplace, AGENTS, records)
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
     parts.push_async_callback(time_machine.close)
     parts.push_async_callback(supervisor.close)
@@ -202,12 +205,11 @@ async def _serve_with(
     chores = [
         asyncio.ensure_future(chore)
         for chore in (
-            put_idle_to_sleep(supervisor, _idle_seconds(environment)),
             outbox.deliver(),
             time_machine.look_around(),
             time_machine.let_go(),
             records.run(),
-            watch(supervisor),
+            keep_time(supervisor),
             listen(supervisor),
             _stay_reachable(server, places, lock),
             _stay_in_place(store),

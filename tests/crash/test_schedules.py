@@ -66,9 +66,7 @@ class Life:
         keepers.point = self.schedule.point  # type: ignore[method-assign]
         self.store.point = self.schedule.point  # type: ignore[method-assign]
         engine = Engine(self.store, self._clock)
-        return Supervisor(
-            engine, keepers, FakeWorkplace(), KINDS, FakeRecords(), settle_seconds=0.0, start_seconds=3600
-        )
+        return Supervisor(engine, keepers, FakeWorkplace(), KINDS, FakeRecords(), settle_seconds=0.0)
 
     def _clock(self) -> float:
         self.now += 1

@@ -16,8 +16,8 @@ from rekindle.core.feature.progress import TaskProgress, progress
 from rekindle.core.feature.situation import Situation
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import evolve
 from rekindle.core.session.state import Session
+from tests.sessions import told
 
 
 @dataclass
@@ -194,7 +194,7 @@ class World:
             made = f.Created(
                 at=0, session=effect.session, agent="scripted", cwd="/", title=effect.role, task=effect.task
             )
-            self.sessions[effect.session] = evolve(None, made)
+            self.sessions[effect.session] = told(None, made)
         assert not any(one.id == effect.prompt for one in self.sessions[effect.session].prompts), "said twice"
         self.said.append((effect.session, effect.prompt))
         self._facts(effect.session, f.PromptQueued(at=0, prompt=effect.prompt, text=effect.text))
@@ -211,7 +211,7 @@ class World:
 
     def _facts(self, name: str, *facts: f.AnyFact) -> None:
         for fact in facts:
-            self.sessions[name] = evolve(self.sessions[name], fact)
+            self.sessions[name] = told(self.sessions[name], fact)
 
     def _git(self, **changes: object) -> None:
         self.git = replace(self.git, **changes)

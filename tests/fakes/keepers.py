@@ -289,6 +289,9 @@ class FakeKeepers:
         else:
             yield one.ended
 
+    def heard_at(self, session: str, attempt: int) -> float | None:
+        return None
+
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
         one = self.world.attempts.get((session, attempt))
         if one is None:

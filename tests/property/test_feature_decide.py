@@ -12,8 +12,8 @@ from rekindle.core.feature.evidence import RunMemory
 from rekindle.core.feature.plan import Plan, Task, arrange, skip
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import evolve
 from tests.fakes.feature_world import World
+from tests.sessions import told
 
 NAMES = ("a", "b", "c", "d", "e")
 
@@ -302,7 +302,7 @@ def asking(world: World, task: str) -> str:
     world.turn = lambda _prompt: "works on"
     world.agents()
     question = f.PermissionAsked(at=0, attempt=1, request="1", title="rm -r build", kind="execute", options=[])
-    world.sessions[name] = evolve(world.sessions[name], question)
+    world.sessions[name] = told(world.sessions[name], question)
     return name
 
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Limits, Usage
 from rekindle.core.session.listing import OVER, Listing, listing
-from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
 from rekindle.doors.cli.status import session_lines
 from tests.property.test_session_machine import FACTS, begun, folded
+from tests.sessions import told
 
 POLICIES = st.sampled_from(["ask", "continue", "never"])
 
@@ -65,13 +65,13 @@ def opened(policy: str = "ask", limits: Limits | None = None) -> Session:
         f.Opened(at=4, attempt=1, how="new", token="t"),
         f.PromptSent(at=5, attempt=1, prompt="p", message=1, text="do it"),
     ):
-        session = evolve(session, fact)
+        session = told(session, fact)
     return session
 
 
 def test_a_refused_key_needs_a_person() -> None:
     failed = f.TurnFailed(at=6, attempt=1, prompt="p", error="unauthorized", message="the key is refused")
-    listed = listing(evolve(opened(), failed), 7.0, alive=True)
+    listed = listing(told(opened(), failed), 7.0, alive=True)
     assert (listed.needs_you, "the key is refused" in listed.why) == (True, True)
 
 
@@ -79,7 +79,7 @@ def test_a_rate_limit_says_until_when_and_needs_nobody() -> None:
     failed = f.TurnFailed(
         at=6, attempt=1, prompt="p", error="rate_limited", message="the limit is reached", retry_at=500.0
     )
-    session = evolve(opened(), failed)
+    session = told(opened(), failed)
     listed = listing(session, 7.0, alive=True)
     assert (listed.needs_you, listed.waits_until) == (False, 500.5)
     assert "the limit is reached" in listed.why
@@ -88,8 +88,8 @@ def test_a_rate_limit_says_until_when_and_needs_nobody() -> None:
 
 def test_a_limit_of_tokens_is_named() -> None:
     done = f.TurnFinished(at=6, attempt=1, prompt="p", stop_reason="end_turn", usage=Usage(60, 60))
-    session = evolve(opened(limits=Limits(tokens=100)), done)
-    session = evolve(session, f.Exited(at=7, attempt=1, how_ended="stopped (asleep)", by_us=True))
+    session = told(opened(limits=Limits(tokens=100)), done)
+    session = told(session, f.Exited(at=7, attempt=1, how_ended="stopped (asleep)", by_us=True))
     listed = listing(session, 8.0, alive=False)
     assert (listed.status, listed.needs_you) == ("asleep", True)
     assert "120 tokens" in listed.why
@@ -97,7 +97,7 @@ def test_a_limit_of_tokens_is_named() -> None:
 
 def test_an_open_question_is_shown_with_its_words() -> None:
     asked = f.PermissionAsked(at=6, attempt=1, request="r", title="May I?", kind="execute", options=[], prompt="p")
-    listed = listing(evolve(opened(), asked), 7.0, alive=True)
+    listed = listing(told(opened(), asked), 7.0, alive=True)
     assert (listed.status, listed.needs_you, "May I?" in listed.why) == ("asking", True, True)
 
 
@@ -107,7 +107,7 @@ def test_a_missing_program_needs_a_person_also_while_it_is_looked_for() -> None:
         f.LaunchIntended(at=2, attempt=1, generation=1, how="new"),
         f.LaunchFailed(at=3, attempt=1, message="it is not installed", blocked=True),
     ):
-        session = evolve(session, fact)
+        session = told(session, fact)
     listed = listing(session, 4.0, alive=False)
     assert has_failed_to_start(session)
     assert (listed.status, listed.needs_you) == ("interrupted", True)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from rekindle.core.effects import Launch, Open, Say
 from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
-from rekindle.core.session.machine import create, evolve
+from rekindle.core.session.machine import create
 from rekindle.core.session.plan import plan
 from rekindle.core.session.state import Session
+from tests.sessions import told
 
 _SINGLE = ["ask", "start", "open", "say", "begin tool", "end tool", "finish", "fail", "compare", "forget"]
 #: What happens next: anything at all, or a stretch of a life that leads somewhere.
@@ -53,11 +54,11 @@ class Story:
 
     def tell(self, fact: f.AnyFact) -> None:
         proof = receipt(self.session, fact)
-        self.session = evolve(self.session, fact)
+        self.session = told(self.session, fact)
         if proof is not None and self.session.attempt is not None:
             self.judge(proof)
             written = f.ReceiptWritten(at=1, attempt=self.session.attempt.number, receipt=proof)
-            self.session = evolve(self.session, written)
+            self.session = told(self.session, written)
 
     def judge(self, proof: f.Receipt) -> None:
         told = "\n".join(proof.unknown)

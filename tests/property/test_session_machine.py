@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from rekindle.core.effects import End, Launch, Open, Say
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Usage
-from rekindle.core.session.machine import REFUSALS, TRANSITIONS, create, evolve
 from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.standing import rests
 from rekindle.core.session.state import ACTIVE, TERMINAL, Session, State
 from rekindle.core.session.status import status, word
+from rekindle.core.session.tables import REFUSALS, TRANSITIONS
+from tests.sessions import told
 
 PROMPTS = ("p1", "p2")
 _attempts = st.integers(1, 3)
@@ -97,13 +98,13 @@ FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
 
 
 def begun(policy: str = "ask") -> Session:
-    return create(f.Created(at=0.0, session="s", agent="a", cwd="/", policy=policy))
+    return told(None, f.Created(at=0.0, session="s", agent="a", cwd="/", policy=policy))
 
 
 def folded(facts: list[f.AnyFact], policy: str = "ask") -> Session:
     session = begun(policy)
     for fact in facts:
-        session = evolve(session, fact)
+        session = told(session, fact)
     return session
 
 
@@ -125,9 +126,9 @@ def test_no_facts_lead_to_an_illegal_state(facts: list[f.AnyFact]) -> None:
 def test_telling_a_fact_twice_changes_nothing(facts: list[f.AnyFact]) -> None:
     session = begun()
     for fact in facts:
-        session = evolve(session, fact)
+        session = told(session, fact)
         if not isinstance(fact, f.ResumeAsked | f.StopAsked):
-            assert evolve(session, fact) == session
+            assert told(session, fact) == session
 
 
 @given(st.lists(FACTS, max_size=25), st.sampled_from(["ask", "continue", "never"]))
@@ -156,7 +157,7 @@ def test_terminal_states_block_the_automatic_resume_and_allow_the_explicit_one(
         return
     assert not wants_agent(session)
     assert plan(session, 5.0) == []
-    asked = evolve(session, f.ResumeAsked(at=6.0, by="me"))
+    asked = told(session, f.ResumeAsked(at=6.0, by="me"))
     assert [type(effect) for effect in plan(asked, 7.0)] == [Launch]
 
 
@@ -211,14 +212,14 @@ def test_a_session_for_which_something_is_still_to_be_done_is_not_at_rest(facts:
 def test_what_a_session_took_is_the_sum_over_its_attempts_and_never_shrinks(facts: list[f.AnyFact]) -> None:
     session = begun()
     for fact in facts:
-        before, session = session.usage, evolve(session, fact)
+        before, session = session.usage, told(session, fact)
         assert session.usage.tokens >= before.tokens
         assert session.usage.tokens == sum(attempt.usage.tokens for attempt in session.attempts)
 
 
 def test_automatic_restarts_end_when_the_budget_is_spent() -> None:
     session = begun("continue")
-    session = evolve(session, f.PromptQueued(at=1, prompt="p1", text="do a"))
+    session = told(session, f.PromptQueued(at=1, prompt="p1", text="do a"))
     launches = 0
     for _ in range(20):
         effects = plan(session, 1000.0)
@@ -233,7 +234,7 @@ def test_automatic_restarts_end_when_the_budget_is_spent() -> None:
             f.Launched(at=2, attempt=number, folder="x", pid=1),
             f.Exited(at=3, attempt=number, how_ended="killed", by_us=False),
         ):
-            session = evolve(session, fact)
+            session = told(session, fact)
     assert 1 < launches < 6
     assert word(session, alive=False) == "interrupted"
 
@@ -250,13 +251,13 @@ def test_the_budget_is_only_refilled_by_a_person_or_a_turn_that_ended_and_nothin
 ) -> None:
     session = begun(policy)
     for fact in facts:
-        before, session = session, evolve(session, fact)
+        before, session = session, told(session, fact)
         if not isinstance(fact, f.ResumeAsked | f.TurnFinished):
-            assert session.budget <= before.budget
+            assert session.left("restarts") <= before.left("restarts")
         launches = [effect for effect in plan(session, 5000.0) if isinstance(effect, Launch)]
         by_itself = launches and not session.is_up and session.attempt is not None and session.resume_asked is None
         if by_itself:
-            assert session.budget > 0
+            assert session.left("restarts") > 0
 
 
 _FAILURES: dict[str, list[f.AnyFact]] = {
@@ -283,20 +284,20 @@ def test_a_start_that_fails_leaves_the_session_interrupted_and_is_tried_again_wi
 ) -> None:
     session = begun(policy)
     if has_prompt:
-        session = evolve(session, f.PromptQueued(at=1, prompt="p1", text="do a"))
-    session = evolve(session, f.ResumeAsked(at=1, by="me"))
+        session = told(session, f.PromptQueued(at=1, prompt="p1", text="do a"))
+    session = told(session, f.ResumeAsked(at=1, by="me"))
     goes_on = policy == "continue" or (has_prompt and policy == "ask")
     pauses = []
     for number, how in enumerate(failures, start=1):
         if not any(isinstance(effect, Launch) for effect in plan(session, 10_000.0)):
             assert number > (4 if goes_on else 1), "given up too early"
             break
-        session = evolve(session, f.LaunchIntended(at=9, attempt=number, generation=number, how="new"))
+        session = told(session, f.LaunchIntended(at=9, attempt=number, generation=number, how="new"))
         for fact in _FAILURES[how]:
-            session = evolve(session, replace(fact, attempt=number))
+            session = told(session, replace(fact, attempt=number))
         assert word(session, alive=False) == "interrupted"
         assert session.message in {fact.message for fact in _FAILURES[how] if hasattr(fact, "message")}
-        if goes_on and session.budget:
+        if goes_on and session.left("restarts"):
             assert not any(isinstance(effect, Launch) for effect in plan(session, 10.5)), "no attempt at once"
         pauses.append((session.retry_at or 0) - 10)
     assert len(pauses) <= (4 if goes_on else 1), "an attempt loop"

@@ -13,10 +13,10 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import PROMPT, AnyFact
 from rekindle.core.session.history import Turn, with_history
-from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import plan
 from rekindle.core.session.recovery import compacted_prompt, retry_at, retry_prompt
-from rekindle.core.session.state import PATIENCE, Session, State
+from rekindle.core.session.rules import BUILT_IN
+from rekindle.core.session.state import Session, State
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import Checked
@@ -24,7 +24,7 @@ from rekindle.runtime.comeback import Comeback
 from tests.fakes.records import FakeRecords
 from tests.fakes.workplace import FakeWorkplace
 from tests.records import LineDialect
-from tests.sessions import folded
+from tests.sessions import folded, told
 
 TOKEN = "tok"
 
@@ -63,7 +63,7 @@ def written(facts: list[AnyFact]) -> f.Receipt:
     session, found = folded(facts[:1]), None
     for fact in facts[1:]:
         found = receipt(session, fact) or found
-        session = evolve(session, fact)
+        session = told(session, fact)
     assert found is not None
     return found
 
@@ -126,7 +126,7 @@ def test_a_new_conversation_is_told_the_history_once_and_the_receipt_says_rebuil
     assert getattr(say, "text", "").startswith("before Your process was interrupted")
     assert (written(facts).kind, "it is lost" in written(facts).reason) == ("rebuilt", True)
     name = getattr(say, "prompt", "")
-    sent = evolve(session, f.PromptSent(at=18, attempt=2, prompt=name, message=2, text="told"))
+    sent = told(session, f.PromptSent(at=18, attempt=2, prompt=name, message=2, text="told"))
     assert sent.attempts[-1].history == ""
 
 
@@ -177,50 +177,51 @@ def at_work(
 
 
 def test_a_rate_limit_waits_until_its_end_and_goes_on_by_itself() -> None:
-    session = evolve(at_work(), failed("rate_limited", retry_at=3600.0))
+    session = told(at_work(), failed("rate_limited", retry_at=3600.0))
     assert [getattr(one, "until", None) for one in plan(session, 21)] == [3600.5]
     [say] = plan(session, 3601)
     assert "rate limit" in getattr(say, "text", "")
 
 
 def test_a_wait_outlives_the_agent() -> None:
-    session = evolve(at_work(), failed("overloaded"))
-    gone = evolve(session, f.Exited(at=21, attempt=1, how_ended="killed", by_us=False))
+    session = told(at_work(), failed("overloaded"))
+    gone = told(session, f.Exited(at=21, attempt=1, how_ended="killed", by_us=False))
     assert [type(one).__name__ for one in plan(gone, 22)] == ["Wait"]
     assert [type(one).__name__ for one in plan(gone, 1000)] == ["Launch"]
 
 
 def test_a_person_need_not_wait() -> None:
-    session = evolve(at_work(), failed("rate_limited", retry_at=3600.0))
-    now = evolve(session, f.ResumeAsked(at=22, by="user"))
+    session = told(at_work(), failed("rate_limited", retry_at=3600.0))
+    now = told(session, f.ResumeAsked(at=22, by="user"))
     assert [type(one).__name__ for one in plan(now, 23)] == ["Say"]
 
 
 def test_without_progress_patience_runs_out_and_pauses_grow() -> None:
-    pauses = [(retry_at(failed("overloaded"), left) or 0) - 20 for left in range(PATIENCE, 0, -1)]
+    budget = BUILT_IN.retries
+    pauses = [(retry_at(failed("overloaded"), budget, spent) or 0) - 20 for spent in range(budget.times)]
     assert pauses == sorted(pauses)
-    assert retry_at(failed("overloaded"), 0) is None
+    assert retry_at(failed("overloaded"), budget, budget.times) is None
 
 
 @pytest.mark.parametrize("error", ["unauthorized", "out_of_credits", "other"])
 def test_what_only_a_person_can_mend_waits_for_one(error: f.ErrorClass) -> None:
-    session = evolve(at_work("continue"), failed(error))
+    session = told(at_work("continue"), failed(error))
     assert (session.state, session.queued, plan(session, 99)) == (State.WAITING_FOR_INPUT, [], [])
 
 
 def test_nothing_goes_on_by_itself_where_that_is_forbidden() -> None:
-    assert evolve(at_work("never"), failed("rate_limited")).queued == []
+    assert told(at_work("never"), failed("rate_limited")).queued == []
 
 
 def test_a_conversation_that_is_too_long_is_compacted_by_the_agent_and_then_goes_on() -> None:
-    session = evolve(at_work(compact="/compact"), failed("context_overflow"))
+    session = told(at_work(compact="/compact"), failed("context_overflow"))
     assert [one.text.splitlines()[0][:20] for one in session.queued] == ["/compact", "Your conversation ha"]
 
 
 def test_without_a_compaction_it_goes_on_in_a_new_conversation() -> None:
-    session = evolve(at_work(), failed("context_overflow"))
+    session = told(at_work(), failed("context_overflow"))
     assert [type(one).__name__ for one in plan(session, 21)] == ["End"]
-    gone = evolve(session, f.Exited(at=22, attempt=1, how_ended="stopped", by_us=True))
+    gone = told(session, f.Exited(at=22, attempt=1, how_ended="stopped", by_us=True))
     assert candidates(gone) == []
     assert "too long" in choose(gone, [], 23).why or choose(gone, [], 23).why == ""
     assert [type(one).__name__ for one in plan(gone, 40)] == ["Launch"]
@@ -229,26 +230,26 @@ def test_without_a_compaction_it_goes_on_in_a_new_conversation() -> None:
 def test_a_limit_stops_the_session_and_leaves_it_resumable() -> None:
     session = at_work(cost=0.5)
     spent = f.TurnFinished(at=8, attempt=1, prompt="p1", stop_reason="end_turn", usage=f.Usage(10, 5, 0, 0.6))
-    session = evolve(session, spent)
+    session = told(session, spent)
     assert [type(one).__name__ for one in plan(session, 9)] == ["End"]
-    gone = evolve(session, f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True))
-    queued = evolve(gone, f.PromptQueued(at=11, prompt="p9", text="more"))
+    gone = told(session, f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True))
+    queued = told(gone, f.PromptQueued(at=11, prompt="p9", text="more"))
     assert (gone.state, plan(queued, 12)) == (State.WAITING_FOR_INPUT, [])
-    more = evolve(queued, f.ResumeAsked(at=13, by="user", limits=f.Limits(cost=5.0)))
+    more = told(queued, f.ResumeAsked(at=13, by="user", limits=f.Limits(cost=5.0)))
     assert [type(one).__name__ for one in plan(more, 14)] == ["Launch"]
 
 
 def test_a_limit_on_tokens_stops_a_turn_that_runs_and_what_it_took_is_counted_once() -> None:
-    session = evolve(at_work("continue", tokens=100), f.Spent(at=7, attempt=1, prompt="p1", usage=f.Usage(60, 30)))
+    session = told(at_work("continue", tokens=100), f.Spent(at=7, attempt=1, prompt="p1", usage=f.Usage(60, 30)))
     assert plan(session, 8) == []
-    session = evolve(session, f.Spent(at=8, attempt=1, prompt="p1", usage=f.Usage(60, 50)))
+    session = told(session, f.Spent(at=8, attempt=1, prompt="p1", usage=f.Usage(60, 50)))
     assert [type(one).__name__ for one in plan(session, 9)] == ["End"]
-    gone = evolve(session, f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True, cut=f.Cut(said="half")))
+    gone = told(session, f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True, cut=f.Cut(said="half")))
     assert (gone.state, gone.usage.tokens, plan(gone, 11)) == (State.WAITING_FOR_INPUT, 110, [])
     assert "110 tokens" in gone.over
     assert gone.turn is not None
     assert gone.turn.state == "cut", "it goes on where it was stopped"
-    more = evolve(gone, f.ResumeAsked(at=13, by="user", limits=f.Limits(tokens=500)))
+    more = told(gone, f.ResumeAsked(at=13, by="user", limits=f.Limits(tokens=500)))
     assert [type(one).__name__ for one in plan(more, 14)] == ["Launch"]
 
 
@@ -256,26 +257,26 @@ def test_a_limit_on_tokens_stops_a_turn_that_runs_and_what_it_took_is_counted_on
 def test_a_limit_that_is_reached_while_it_ends_does_not_change_what_somebody_has_asked_for(
     to: str, state: State
 ) -> None:
-    session = evolve(at_work(tokens=100), f.StopAsked(at=7, by="user", to=to))  # type: ignore[arg-type]
-    session = evolve(session, f.Spent(at=8, attempt=1, prompt="p1", usage=f.Usage(60, 50)))
-    gone = evolve(session, f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True))
+    session = told(at_work(tokens=100), f.StopAsked(at=7, by="user", to=to))  # type: ignore[arg-type]
+    session = told(session, f.Spent(at=8, attempt=1, prompt="p1", usage=f.Usage(60, 50)))
+    gone = told(session, f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True))
     assert (gone.state, gone.stopped_by) == (state, "user")
     assert "110 tokens" in gone.over
 
 
 def test_what_a_turn_took_is_what_the_agent_says_at_its_end_and_else_what_was_told_on_the_way() -> None:
-    session = evolve(at_work(), f.Spent(at=7, attempt=1, prompt="p1", usage=f.Usage(60, 30)))
-    for told, expected in ((f.Usage(70, 30), 100), (None, 90), (f.Usage(cost=0.0), 90)):
-        end = f.TurnFinished(at=8, attempt=1, prompt="p1", stop_reason="end_turn", usage=told)
-        assert evolve(session, end).usage.tokens == expected
+    session = told(at_work(), f.Spent(at=7, attempt=1, prompt="p1", usage=f.Usage(60, 30)))
+    for usage, expected in ((f.Usage(70, 30), 100), (None, 90), (f.Usage(cost=0.0), 90)):
+        end = f.TurnFinished(at=8, attempt=1, prompt="p1", stop_reason="end_turn", usage=usage)
+        assert told(session, end).usage.tokens == expected
 
 
 def test_a_turn_that_is_given_up_counts_as_cut_off_and_comes_back_as_the_policy_says() -> None:
     for policy, expected in (("continue", ["Launch"]), ("ask", [])):
-        session = evolve(at_work(policy), f.GivenUp(at=8, attempt=1, why="it said nothing for 240 s"))
+        session = told(at_work(policy), f.GivenUp(at=8, attempt=1, why="it said nothing for 240 s"))
         assert [type(one).__name__ for one in plan(session, 9)] == ["End"]
         ended = f.Exited(at=10, attempt=1, how_ended="stopped", by_us=True, cut=f.Cut(said="x"))
-        gone = evolve(session, ended)
+        gone = told(session, ended)
         assert gone.attempts[-1].how_ended == "it said nothing for 240 s"
         assert [type(one).__name__ for one in plan(gone, 30)] == expected
 
@@ -286,29 +287,29 @@ def test_a_one_shot_agent_ends_with_its_turn_and_sleeps() -> None:
 
 
 def test_a_retry_that_a_person_hastened_is_followed_by_another_one_if_it_fails_too() -> None:
-    session = evolve(at_work(), failed("rate_limited", retry_at=3600.0))
-    session = evolve(session, f.ResumeAsked(at=22, by="user"))
+    session = told(at_work(), failed("rate_limited", retry_at=3600.0))
+    session = told(session, f.ResumeAsked(at=22, by="user"))
     [first] = session.queued
-    session = evolve(session, f.PromptSent(at=23, attempt=1, prompt=first.id, message=3, text=first.text))
+    session = told(session, f.PromptSent(at=23, attempt=1, prompt=first.id, message=3, text=first.text))
     again = f.TurnFailed(at=24, attempt=1, prompt=first.id, error="rate_limited", message="no", retry_at=3600.0)
-    session = evolve(session, again)
+    session = told(session, again)
     assert "by itself" in session.message
     [second] = session.queued
     assert second.id != first.id
 
 
 def test_a_conversation_that_stays_too_long_is_not_compacted_for_ever() -> None:
-    session = evolve(at_work("continue", compact="/compact"), failed("context_overflow"))
+    session = told(at_work("continue", compact="/compact"), failed("context_overflow"))
     turns = 0
     while session.queued and not session.attempts[-1].given_up:
         prompt, turns = session.queued[0], turns + 1
         assert turns < 10
-        session = evolve(session, f.PromptSent(at=30, attempt=1, prompt=prompt.id, message=9, text=prompt.text))
+        session = told(session, f.PromptSent(at=30, attempt=1, prompt=prompt.id, message=9, text=prompt.text))
         if prompt.text == "/compact":
             ended: AnyFact = f.TurnFinished(at=31, attempt=1, prompt=prompt.id, stop_reason="end_turn")
         else:
             ended = f.TurnFailed(at=31, attempt=1, prompt=prompt.id, error="context_overflow", message="no")
-        session = evolve(session, ended)
+        session = told(session, ended)
     assert "too long" in session.attempts[-1].given_up
 
 

@@ -145,7 +145,7 @@ def test_a_user_without_privileges_does_not_trust_root_either(tmp_path: Path) ->
     """git's rule: only one's own files are one's own."""
     script = (
         "import os, sys\n"
-        "from rekindle.adapters import ownership\n"
+        "from rekindle.adapters.git import ownership\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "sys.exit(int(ownership.is_ours(0)) + 2 * int(not ownership.is_ours(65534)))\n"
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
-from rekindle.core.session.machine import evolve
+from rekindle.core.session.react import taken
 from rekindle.core.session.state import Session
 from tests.sessions import created, folded
 
@@ -51,14 +50,8 @@ def turn(attempt: int, prompt: str, text: str) -> list[AnyFact]:
 
 def played(facts: list[AnyFact]) -> tuple[Session, list[f.Receipt]]:
     """The session that the facts lead to, with every receipt they give rise to, written as the engine does."""
-    session, found = folded(facts[:1]), []
-    for fact in facts[1:]:
-        proof = receipt(session, fact)
-        session = evolve(session, fact)
-        if proof is not None and session.attempt is not None:
-            found.append(proof)
-            session = evolve(session, f.ReceiptWritten(at=9, attempt=session.attempt.number, receipt=proof))
-    return session, found
+    session, kept = taken(None, facts)
+    return session, [fact.receipt for fact in kept if isinstance(fact, f.ReceiptWritten)]
 
 
 def test_an_unknown_outcome_survives_an_agent_that_dies_before_it_opens_anything() -> None:
@@ -145,5 +138,5 @@ def test_a_persons_own_command_counts_as_theirs_whatever_id_they_gave_it() -> No
     up += [f.Opened(at=5, attempt=2, how="new", token="t", compact="/compact")]
     facts: list[AnyFact] = [created(), f.PromptQueued(at=2, prompt="a+b", text="/compact"), *first()[2:4], killed(1)]
     facts += [f.LaunchIntended(at=5, attempt=2, generation=2, how="new"), *up]
-    assert folded(facts).budget == 2
-    assert folded([*facts, *turn(2, "a+b", "/compact")]).budget == 3
+    assert folded(facts).left("restarts") == 2
+    assert folded([*facts, *turn(2, "a+b", "/compact")]).left("restarts") == 3

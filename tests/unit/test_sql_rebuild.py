@@ -21,7 +21,7 @@ from rekindle.core.session.plan import plan
 from rekindle.core.session.state import Session as Rekindled
 from rekindle.core.session.state import State
 from tests.keeper.keeper_bench import Bench, Session, bench_in, kill, until
-from tests.sessions import created, folded
+from tests.sessions import booked, created
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -88,7 +88,7 @@ def begin(bench: Bench, session: str = "s") -> Path:
 
 def only(rebuilt: Rebuilt) -> Rekindled:
     (one,) = rebuilt.sessions
-    assert one.session == folded(one.facts)
+    assert one.session == booked(one.facts)
     return one.session
 
 

@@ -29,7 +29,7 @@ from rekindle.core.session.plan import plan
 from rekindle.core.session.state import Session, State
 from tests.golden.claude_samples import STREAMS, TRANSCRIPTS
 from tests.keeper.keeper_bench import Bench, bench_in, kill, python_agent, until
-from tests.sessions import folded
+from tests.sessions import booked
 
 #: Says, to every line that it reads, what the file of that number has.
 AGENT = """
@@ -108,7 +108,7 @@ def begin(bench: Bench, policy: str = "continue") -> Path:
 
 def only(rebuilt: Rebuilt) -> Session:
     (one,) = rebuilt.sessions
-    assert one.session == folded(one.facts)
+    assert one.session == booked(one.facts)
     return one.session
 
 

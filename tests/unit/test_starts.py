@@ -119,7 +119,7 @@ def test_no_attempt_is_spent_on_a_program_that_is_still_missing_and_none_is_lost
         await supervisor.record("s", prompt())
         await pass_time(world, 24 * 3600)
         session = supervisor.engine.session("s")
-        assert (keepers.tried, len(session.attempts), session.budget) == (1, 1, 3)
+        assert (keepers.tried, len(session.attempts), session.left("restarts")) == (1, 1, 3)
         assert "install it" in session.message
         world.obstacle = None
         await pass_time(world, 120)
@@ -156,7 +156,7 @@ def test_starts_that_fail_for_ever_end_with_the_budget_and_the_session_stays_int
         await pass_time(world, 24 * 3600)
 
     session = play(keepers, story).session("s")
-    assert (keepers.tried, session.budget) == (4, 0)
+    assert (keepers.tried, session.left("restarts")) == (4, 0)
     assert word(session, alive=False) == "interrupted"
     assert [one.state for one in session.prompts] == ["queued"]
 

@@ -10,6 +10,7 @@ import pytest
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.base.kind import AgentKind
 from rekindle.core.session import facts as f
+from rekindle.core.session.rules import BUILT_IN, Rules
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import word
 from rekindle.ports.errors import RekindleError
@@ -34,14 +35,14 @@ def play(
     story: Callable[[Supervisor], Awaitable[None]],
     workplace: FakeWorkplace | None = None,
     store: FakeStore | None = None,
-    **options: float,
+    rules: Rules = BUILT_IN,
 ) -> Engine:
     ticks = iter(range(1, 100_000))
-    engine = Engine(store or FakeStore(), lambda: float(next(ticks)))
+    engine = Engine(store or FakeStore(), lambda: float(next(ticks)), rules)
 
     async def run() -> None:
         place = workplace or FakeWorkplace()
-        supervisor = Supervisor(engine, keepers, place, KINDS, FakeRecords(), settle_seconds=0.0, **options)
+        supervisor = Supervisor(engine, keepers, place, KINDS, FakeRecords(), settle_seconds=0.0)
         try:
             await story(supervisor)
         finally:
@@ -70,16 +71,19 @@ def test_a_start_that_takes_too_long_is_given_up_with_a_sentence_and_the_session
     world = FakeWorld()
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created("s"))
+        supervisor.engine.create(f.Created(at=0, session="s", agent="fake", cwd="/", policy="never"))
         await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
+        await settle(world)
+        [until] = supervisor.engine.session("s").timers.values()
+        await supervisor.record("s", f.Due(at=until, timer="start", until=until))
         while supervisor.engine.session("s").is_up:
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0)
             world.settle()
 
-    engine = play(Mute(world), story, start_seconds=0.02)
+    engine = play(Mute(world), story, rules=Rules(start_seconds=30.0))
     session = engine.session("s")
     assert (session.state, word(session, alive=False)) == (State.STARTING, "interrupted")
-    assert "not ready after 0.02 s" in session.message
+    assert "not ready after 30 s" in session.message
     assert world.alive("s") == 0
 
 

@@ -52,6 +52,8 @@ def why_not_facts(facts: Sequence[AnyFact], agent: str) -> str | None:
                 return f"{value[:80]!r} is not a valid {name.replace('fork_of', 'token').replace('fork_at', 'token')}"
         if isinstance(fact, f.Created) and (problem := _why_not_created(fact)) is not None:
             return problem
+        if isinstance(fact, f.RulesSet) and fact.rules.policy not in _POLICIES:
+            return f"{fact.rules.policy[:80]!r} is not a policy"
         handover = fact.handover if isinstance(fact, f.ResumeAsked) else None
         if handover is not None and handover.model is not None and not _MODEL.fullmatch(handover.model):
             return f"{handover.model[:80]!r} is not a valid model"

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.machine import evolve
+from rekindle.core.session.rules import BUILT_IN
 from rekindle.core.session.state import Session
 
 FORMAT = "rekindle session"
@@ -105,6 +106,9 @@ def moved(facts: Sequence[AnyFact], *, session: str, cwd: str, folder: str) -> l
             policy = "ask" if fact.policy == "continue" else fact.policy
             fact = replace(fact, session=session, cwd=cwd, policy=policy, repository=None, worktree=None, branch=None)
             fact = replace(fact, repository_id=None)
+        elif isinstance(fact, f.RulesSet):  # what rekindle does by itself is not the archive's to say
+            policy = "ask" if fact.rules.policy == "continue" else fact.rules.policy
+            fact = replace(fact, rules=replace(BUILT_IN, policy=policy, limits=fact.rules.limits))
         elif isinstance(fact, f.Launched):
             fact = replace(fact, folder=join(folder, str(fact.attempt)))
         found.append(fact)

@@ -128,6 +128,10 @@ class Keepers(Protocol):
         """All that the agent has written so far."""
         ...
 
+    def heard_at(self, session: str, attempt: int) -> float | None:
+        """When the agent last wrote something, by the wall clock; None: it has written nothing, or nobody knows."""
+        ...
+
     def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
         """What the agent writes, from `offset` on, and last how it ended, when its tree is gone and its lock free."""
         ...

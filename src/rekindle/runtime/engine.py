@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rekindle.core.effects import Effect
-from rekindle.core.receipt import receipt
-from rekindle.core.session.facts import AnyFact, Created, ReceiptWritten
+from rekindle.core.session.facts import AnyFact, Created
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import plan
+from rekindle.core.session.react import take, taken
+from rekindle.core.session.rules import BUILT_IN, Rules
 from rekindle.core.session.state import Session
 from rekindle.ports.store import Store
 from rekindle.runtime.outbox import journal_entries
@@ -21,9 +22,11 @@ RunOf = Callable[[Session], str | None]
 class Engine:
     """Sessions as the store has them. Every change goes through `record`."""
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float], rules: Rules = BUILT_IN) -> None:
+        """`rules` are for sessions that begin here. Those that exist have their own."""
         self._store = store
         self.clock = clock
+        self._rules = rules
         self._sessions = {session.id: session for session in store.sessions()}
         self.listeners: list[Listener] = []
         self.run_of: RunOf = lambda _session: None
@@ -43,7 +46,8 @@ class Engine:
 
     def create(self, fact: Created) -> Session:
         """Begin a session."""
-        return self._commit(None, [fact])
+        now, facts = take(None, fact, self._rules)
+        return self._commit(None, now, facts)
 
     def adopt(self, facts: Sequence[AnyFact]) -> Session:
         """Take in a session with its past. What journals were told of it they were told elsewhere."""
@@ -57,40 +61,17 @@ class Engine:
             listener(now)
         return now
 
-    def record(
-        self,
-        session: str,
-        *facts: AnyFact,
-    ) -> Session:
-        """Append facts and fold them. Facts that change nothing (told twice, or too late) are not appended."""
+    def record(self, session: str, *facts: AnyFact) -> Session:
+        """Append facts, with all that follows from them. What changes nothing (told twice, or too late) is dropped."""
         before = self._sessions[session]
-        kept: list[AnyFact] = []
-        now = before
-        for fact in facts:
-            after = evolve(now, fact)
-            if after != now:
-                kept.append(fact)
-                proof = receipt(now, fact)
-                if proof is not None and now.attempt is not None:
-                    written = ReceiptWritten(at=fact.at, attempt=now.attempt.number, receipt=proof)
-                    kept.append(written)
-                    after = evolve(after, written)
-            now = after
-        return self._commit(before, kept) if kept else before
+        now, kept = taken(before, facts, self._rules)
+        return self._commit(before, now, kept) if kept else before
 
     def due(self, session: str) -> list[Effect]:
         """What has to be done now."""
         return plan(self._sessions[session], self.clock())
 
-    def _commit(
-        self,
-        before: Session | None,
-        facts: Sequence[AnyFact],
-    ) -> Session:
-        now = before
-        for fact in facts:
-            now = evolve(now, fact)
-        assert now is not None
+    def _commit(self, before: Session | None, now: Session, facts: Sequence[AnyFact]) -> Session:
         outbox = journal_entries(now, facts, self.run_of(now))
         # The generation that we knew, not the one that we make: whoever has been overtaken is refused.
         generation = before.generation if before is not None else 0

@@ -35,7 +35,6 @@ from rekindle.runtime.talk import Step, Talk
 
 log = logging.getLogger(__name__)
 
-START_SECONDS = 60.0
 #: An agent may show more of the past after it said that it had loaded it; so long must it be silent.
 SETTLE_SECONDS = 0.25
 _AT_ONCE = 16
@@ -56,7 +55,6 @@ class Supervisor:
         kinds: dict[str, AgentKind],
         records: Records,
         *,
-        start_seconds: float = START_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
         self.engine = engine
@@ -65,7 +63,6 @@ class Supervisor:
         self._records = records
         self._comeback = Comeback(records, workplace, kinds)
         self._launcher = Launcher(engine, keepers, workplace, kinds, self._comeback)
-        self._start_seconds = start_seconds
         self._settle_seconds = settle_seconds
         self._locks: dict[str, asyncio.Lock] = {}
         self._talks: dict[str, Talk] = {}
@@ -204,7 +201,6 @@ class Supervisor:
                     async with self._speaking[effect.session]:
                         for message in talk.open(effect.how, effect.token or talk.token):
                             await self._send(talk, effect.session, message)
-                    self._background(effect.session, self._mind_the_start(effect.session, effect.attempt))
             case Say():
                 await self._say(effect)
             case Cancel():
@@ -228,7 +224,12 @@ class Supervisor:
         if attempt is None or attempt.status in ("launching", "gone") or session in self._talks:
             return
         talk = Talk(
-            state, attempt.number, self._launcher.kind(state), clock=self.engine.clock, resolve=self._workplace.resolve
+            state,
+            attempt.number,
+            self._launcher.kind(state),
+            clock=self.engine.clock,
+            resolve=self._workplace.resolve,
+            heard_at=self._keepers.heard_at(session, attempt.number),
         )
         connected = await self._keepers.connect(session, attempt.number, state.generation)
         step = await self._rebuilt(talk, list(self._keepers.sent(session, attempt.number)), self._heard_so_far(state))
@@ -346,17 +347,6 @@ class Supervisor:
         found = await compacted(self._records, self.engine.session(session), talk, self.engine.clock())
         if found is not None and self._talks.get(session) is talk:
             self.engine.record(session, found)
-
-    async def _mind_the_start(self, session: str, attempt: int) -> None:
-        await asyncio.sleep(self._start_seconds)
-        newest = self.engine.session(session).attempt
-        if newest is None or newest.number != attempt or newest.status != "up":
-            return
-        now = self.engine.clock()
-        message = f"the agent was not ready after {self._start_seconds:g} s"
-        await self.record(
-            session, f.OpenRefused(at=now, attempt=attempt, how=newest.how, problem="timeout", message=message)
-        )
 
     async def _say(self, effect: Say) -> None:
         talk = self._talks.get(effect.session)

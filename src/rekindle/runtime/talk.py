@@ -45,7 +45,14 @@ class Talk:
     """The conversation with one agent process."""
 
     def __init__(
-        self, session: Session, attempt: int, kind: AgentKind, *, clock: Callable[[], float], resolve: Resolve
+        self,
+        session: Session,
+        attempt: int,
+        kind: AgentKind,
+        *,
+        clock: Callable[[], float],
+        resolve: Resolve,
+        heard_at: float | None = None,
     ) -> None:
         self._session = session.id
         self._cwd = session.cwd
@@ -63,7 +70,7 @@ class Talk:
         self._compactions = 0
         self._is_working = False
         self._how: f.How = "new"
-        self._heard_at = clock()
+        self._heard_at = heard_at if heard_at is not None else clock()
 
     def silent_seconds(self, now: float) -> float:
         """How long the agent has said nothing: not while a tool runs, a question is open or it waits to try again."""

@@ -123,6 +123,14 @@ class KeeperProcesses:
         except FileNotFoundError:
             return
 
+    def heard_at(self, session: str, attempt: int) -> float | None:
+        """When the agent last wrote something."""
+        try:
+            found = os.stat(os.path.join(self.folder(session, attempt), "out"))
+        except FileNotFoundError:
+            return None
+        return found.st_mtime if found.st_size else None
+
     def heard(self, session: str, attempt: int) -> bytes:
         """All that the agent has written so far."""
         try:

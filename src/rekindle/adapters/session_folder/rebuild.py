@@ -18,8 +18,10 @@ from rekindle.adapters.session_folder.session_file import read_imported, read_se
 from rekindle.adapters.vault.preflight import last_check
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Created, Cut
-from rekindle.core.session.machine import STOPS, evolve
+from rekindle.core.session.machine import evolve
+from rekindle.core.session.react import take
 from rekindle.core.session.state import Session
+from rekindle.core.session.tables import STOPS
 from rekindle.keeper.identity import here
 from rekindle.keeper.launch import find_leftovers, is_alive
 from rekindle.keeper.outcome import EndedBy, ExitRecord
@@ -27,7 +29,7 @@ from rekindle.keeper.progress import read_progress
 from rekindle.ports.store import Store
 
 _NEVER_TOLD = (
-    "No file tells: prompts that were queued and not sent yet, answers to permission requests, receipts, "
+    "No file tells: prompts that were queued and not sent yet, answers to permission requests, receipts, rules, "
     "what was still to be written to journals, and who asked for what."
 )
 
@@ -76,10 +78,9 @@ def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:
         rebuilt.report.append(f"Session {name} is left out: {created}.{''.join(alive)}")
         return
     imported = read_imported(folder)
-    facts: list[AnyFact] = [created]
+    session, facts = take(None, created)
     if imported and isinstance(imported[0], Created):
-        facts = imported
-    session = reduce(evolve, facts[1:], evolve(None, facts[0]))
+        session, facts = reduce(evolve, imported[1:], evolve(None, imported[0])), imported
     begun = session.attempt.number if session.attempt is not None else 0
     attempts = [one for one in read_attempts(folder, rebuilt.report) if one.number > begun]
     read_orders(session, attempts, rebuilt.report)
@@ -100,11 +101,10 @@ def _fold(session: Session, found: list[AnyFact], facts: list[AnyFact]) -> Sessi
         queued = [prompt.id for prompt in session.queued]
         if isinstance(fact, f.PromptSent) and fact.prompt in queued:
             for prompt in queued[: queued.index(fact.prompt)]:
-                taken_back = f.CancelAsked(at=fact.at, prompt=prompt)
-                facts.append(taken_back)
-                session = evolve(session, taken_back)
-        facts.append(fact)
-        session = evolve(session, fact)
+                session, kept = take(session, f.CancelAsked(at=fact.at, prompt=prompt))
+                facts += kept
+        session, kept = take(session, fact)
+        facts += kept
     return session
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rekindle.core.session.machine import REFUSALS, STOPS, TRANSITIONS
 from rekindle.core.session.state import State
+from rekindle.core.session.tables import REFUSALS, STOPS, TRANSITIONS
 
 
 def mermaid() -> str:

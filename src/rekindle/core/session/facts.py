@@ -1,13 +1,62 @@
 """What can happen to a session, as data. A fact is appended to the store before anything acts on it.
 
-Facts are tagged and kept for ever, so fields may be added (with a default) and never changed or removed.
+Facts are tagged and kept for ever, so fields may be added (with a default) and never changed or removed. What rekindle
+decides about a session is a fact too: those are in `decided`.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
+from rekindle.core.session.decided import (
+    BudgetSpent as BudgetSpent,
+)
+from rekindle.core.session.decided import (
+    ConversationLeft as ConversationLeft,
+)
+from rekindle.core.session.decided import (
+    Due as Due,
+)
+from rekindle.core.session.decided import (
+    Held as Held,
+)
+from rekindle.core.session.decided import (
+    LimitReached as LimitReached,
+)
+from rekindle.core.session.decided import (
+    Postponed as Postponed,
+)
+from rekindle.core.session.decided import (
+    Progressed as Progressed,
+)
+from rekindle.core.session.decided import (
+    RulesSet as RulesSet,
+)
+from rekindle.core.session.decided import (
+    Stalled as Stalled,
+)
+from rekindle.core.session.decided import (
+    TimerSet as TimerSet,
+)
+from rekindle.core.session.decided import (
+    TurnSettled as TurnSettled,
+)
+from rekindle.core.session.fact import Fact as Fact
+from rekindle.core.session.values import (
+    Cut as Cut,
+)
+from rekindle.core.session.values import (
+    Handover as Handover,
+)
+from rekindle.core.session.values import (
+    Limits as Limits,
+)
+from rekindle.core.session.values import (
+    Receipt as Receipt,
+)
+from rekindle.core.session.values import (
+    Usage as Usage,
+)
 
 How = Literal["new", "load"]
 #: Where the prompt goes in what a new conversation is told of the old one.
@@ -26,54 +75,6 @@ ErrorClass = Literal[
 
 #: Why an agent that runs would not open the conversation; incomplete: it did, and has lost a part of it.
 Refusal = Literal["unknown_session", "incomplete", "unsupported", "unauthorized", "timeout", "other"]
-
-
-class Fact(msgspec.Struct, frozen=True, tag_field="fact", kw_only=True):
-    """Something that happened. `at` is wall-clock time in seconds."""
-
-    at: float
-
-
-class Usage(msgspec.Struct, frozen=True):
-    """Tokens and money, as the agent reports them. `cost` is in dollars; None: it was not told."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    cost: float | None = None
-
-    @property
-    def tokens(self) -> int:
-        """All tokens, however they were paid for."""
-        return self.input_tokens + self.output_tokens + self.cached_tokens
-
-    def plus(self, other: Usage | None) -> Usage:
-        """The sum. What was told of the cost counts, even where some of it was not."""
-        if other is None:
-            return self
-        costs = [one.cost for one in (self, other) if one.cost is not None]
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cached_tokens + other.cached_tokens,
-            round(sum(costs), 9) if costs else None,
-        )
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """What a session may take before it is stopped (it stays resumable). None: no limit.
-
-    `cost` in dollars and `tokens` are for the whole session, `turn_seconds` for one turn. `stall_seconds`: so long may
-    a turn be silent while no tool runs. `age_seconds` and `resumes`: a conversation that is older, or was resumed more
-    often, is not resumed any more but begun anew.
-    """
-
-    cost: float | None = None
-    tokens: int | None = None
-    turn_seconds: float | None = None
-    stall_seconds: float | None = 240.0
-    age_seconds: float | None = None
-    resumes: int | None = None
 
 
 class Created(Fact, frozen=True, kw_only=True, tag="created"):
@@ -110,20 +111,17 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
 
 
 class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
-    """Something to be said to the agent. Delivered once, in order. `of`: see `state.Prompt`."""
+    """Something to be said to the agent. Delivered once, in order. `of` and `after`: see `state.Prompt`.
+
+    `first`: it comes before what else is queued.
+    """
 
     prompt: str
     text: str
     by: str = "user"
     of: str = ""
-
-
-class Handover(msgspec.Struct, frozen=True):
-    """Another agent goes on with the session: what was the old one's own does not count for it."""
-
-    agent: str
-    model: str | None = None
-    arguments: list[str] = []
+    after: float | None = None
+    first: bool = False
 
 
 class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):
@@ -339,16 +337,6 @@ class StopAsked(Fact, frozen=True, kw_only=True, tag="stop_asked"):
     to: Literal["asleep", "cancelled", "completed", "failed"]
 
 
-class Cut(msgspec.Struct, frozen=True):
-    """What was going on in the agent when it ended: in the middle of a turn or, in the `background`, at any time."""
-
-    said: str = ""
-    tools: list[str] = []
-    swept: list[str] = []
-    delivered: Literal["yes", "no", "unknown"] = "yes"
-    background: list[str] = []
-
-
 class Exited(Fact, frozen=True, kw_only=True, tag="exited"):
     """The attempt's whole tree is gone, and its lock is free."""
 
@@ -357,15 +345,6 @@ class Exited(Fact, frozen=True, kw_only=True, tag="exited"):
     by_us: bool
     cut: Cut | None = None
     truncated: int = 0
-
-
-class Receipt(msgspec.Struct, frozen=True):
-    """What a resume proved: never better than the evidence."""
-
-    kind: Literal["same", "rebuilt", "fresh", "unproven"]
-    reason: str
-    unknown: list[str] = []
-    repeated: list[str] = []
 
 
 class ReceiptWritten(Fact, frozen=True, kw_only=True, tag="receipt_written"):
@@ -397,6 +376,17 @@ class Relocated(Fact, frozen=True, kw_only=True, tag="relocated"):
 
 AnyFact = (
     Created
+    | RulesSet
+    | BudgetSpent
+    | Progressed
+    | Postponed
+    | TurnSettled
+    | ConversationLeft
+    | Held
+    | LimitReached
+    | TimerSet
+    | Due
+    | Stalled
     | Relocated
     | Imported
     | PromptQueued

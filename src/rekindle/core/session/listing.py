@@ -11,7 +11,7 @@ import msgspec
 
 from rekindle.core.session.plan import is_cut, wants_agent
 from rekindle.core.session.standing import rests, waits_until
-from rekindle.core.session.starting import FULL_BUDGET, has_failed_to_start
+from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import presumed_dead, status, word
 
@@ -101,7 +101,8 @@ def _gone(session: Session, *, served: bool) -> _Need:
             return _Need(attempt.blocked, f"{reason}; {by_itself} is tried again{when}", resume)
         return _Need(False, f"{reason}; {by_itself} goes on by itself" if reason else "it is about to be started")
     if is_cut(session):
-        tried = f"; it was brought back {FULL_BUDGET} times" if session.budget <= 0 else ""
+        times = session.rules.restarts.times
+        tried = f"; it was brought back {times} times" if not session.left("restarts") else ""
         return _Need(True, f"{reason}{tried}", resume)
     if session.queued:
         return _Need(True, reason or "a prompt waits, and no agent is there", resume)

@@ -1,8 +1,6 @@
-"""Every state of a session and every transition between them. No other file changes a session's state.
+"""What a fact changes in a session. `evolve` books facts, and decides nothing: what follows from a fact is in `react`.
 
-`TRANSITIONS`, `REFUSALS` (by why a conversation was not opened) and `STOPS` (by what was asked for) are the whole truth
-about states; `evolve` applies them and books the rest (prompts, attempts, token). The diagram in docs/sessions.md is
-made from the tables. Pure.
+Which state follows which is in `tables`; the diagram in docs/sessions.md is made from those. Pure.
 """
 
 from __future__ import annotations
@@ -11,58 +9,25 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from rekindle.core.session import asking
+from rekindle.core.session import asking, timing
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Usage
-from rekindle.core.session.limits import reached
-from rekindle.core.session.recovery import is_compaction, try_later
-from rekindle.core.session.settling import let_go, settled, shortened
+from rekindle.core.session.rules import Rules
+from rekindle.core.session.shortening import let_go, shortened
 from rekindle.core.session.staleness import is_stale, progress
-from rekindle.core.session.starting import FULL_BUDGET, after_refusal, pause
 from rekindle.core.session.state import (
     ACTIVE,
-    PATIENCE,
+    OURS,
     Attempt,
     Prompt,
     Session,
     State,
     noted,
-    nothing_ever_ran,
+    queued_first,
     with_attempt,
     with_prompt,
 )
-
-S, R, W = State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT
-_ALL = tuple(State)
-
-#: (state, fact) -> state. A pair that is not here leaves the state as it is: the fact is booked, and that is all.
-TRANSITIONS: dict[tuple[State, type[f.Fact]], State] = {
-    **{(state, f.LaunchIntended): S for state in _ALL},
-    (S, f.Opened): W,
-    (S, f.PromptSent): R,
-    (W, f.PromptSent): R,
-    (R, f.TurnFinished): W,
-    (R, f.TurnFailed): W,
-}
-
-#: Where a refusal to open the conversation leads while the session is starting. What may be gone at the next try is no
-#: end: the session stays where it is, and is interrupted.
-REFUSALS: dict[f.Refusal, State] = {
-    "unknown_session": W,
-    "incomplete": W,
-    "unsupported": W,
-    "unauthorized": S,
-    "timeout": S,
-    "other": S,
-}
-
-#: Where a stop that was asked for leads, from any state, once the tree is gone.
-STOPS: dict[str, State] = {
-    "asleep": W,
-    "cancelled": State.CANCELLED,
-    "completed": State.COMPLETED,
-    "failed": State.FAILED,
-}
+from rekindle.core.session.tables import REFUSALS, STOPS, TRANSITIONS
 
 
 def create(fact: f.Created) -> Session:
@@ -74,13 +39,12 @@ def create(fact: f.Created) -> Session:
         created_at=fact.at,
         changed_at=fact.at,
         title=fact.title,
-        policy=fact.policy,
+        rules=Rules(policy=fact.policy, limits=fact.limits),
         permission=fact.permission,
         feature=fact.feature,
         task=fact.task,
         arguments=fact.arguments,
         model=fact.model,
-        limits=fact.limits,
         one_shot=fact.one_shot,
         fork_of=fact.fork_of,
         fork_at=fact.fork_at,
@@ -104,99 +68,187 @@ def evolve(session: Session | None, fact: AnyFact) -> Session:
     state = TRANSITIONS.get((session.state, type(fact)), booked.state)
     if state is session.state and booked == session:
         return session
-    return replace(booked, state=state, changed_at=fact.at)
-
-
-def _spent(session: Session, prompt: str) -> Usage | None:
-    """What a turn took, as far as it was told while it ran."""
-    return next((one.usage for one in session.prompts if one.id == prompt), None)
-
-
-def _taken(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Usage | None:
-    """What a turn took. Of one that was cancelled an agent may tell nothing at its end: what it told before counts."""
-    before, told = _spent(session, fact.prompt), fact.usage
-    if before is None or told is None:
-        return told or before
-    return told if told.tokens >= before.tokens else replace(before, cost=told.cost)
+    return timing.pruned(replace(booked, state=state, changed_at=fact.at))
 
 
 def _book(session: Session, fact: AnyFact) -> Session:
     match fact:
         case f.Created():
             return session
-        case f.PromptQueued():
-            if any(prompt.id == fact.prompt for prompt in session.prompts):
-                return session
-            prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by, of=fact.of)
-            return replace(session, prompts=[*session.prompts, prompt], is_foreign=False)
+        case f.PromptQueued() | f.PromptSent() | f.TurnBegan() | f.Spent() | f.CancelAsked() | f.TurnSettled():
+            return _prompt(session, fact)
+        case f.TurnFinished() | f.TurnFailed():
+            return _turn_over(session, fact)
+        case (
+            f.LaunchIntended()
+            | f.Launched()
+            | f.LaunchFailed()
+            | f.Opened()
+            | f.OpenRefused()
+            | f.Exited()
+            | f.Named()
+            | f.Compared()
+            | f.Compacted()
+            | f.GivenUp()
+        ):
+            return _attempt(session, fact)
+        case f.PermissionAsked():
+            return asking.asked(session, fact)
+        case f.PermissionAnswered():
+            return asking.answered(session, fact)
+        case f.ReceiptWritten():
+            receipts = [
+                replace(one, receipt=fact.receipt) if one.number == fact.attempt else one for one in session.attempts
+            ]
+            return replace(session, attempts=receipts)
+        case f.StopAsked():
+            stopped = replace(session, stop_asked=fact.to, stopped_by=fact.by, resume_asked=None)
+            return stopped if session.is_up else _stopped(stopped)
+        case f.ResumeAsked():
+            return _resume_asked(session, fact)
         case f.Relocated():
             return replace(session, repository=fact.repository, cwd=fact.cwd, worktree=fact.worktree)
         case f.Imported():
             return replace(session, imported=fact.asked, is_foreign=True)
-        case f.ResumeAsked():
-            asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False, over="", is_foreign=False)
-            asked = replace(asked, message="", retry_at=None, load_at=None, budget=FULL_BUDGET, patience=PATIENCE)
-            at_once = [replace(one, after=None) if one.after is not None else one for one in asked.prompts]
-            asked = replace(asked, limits=fact.limits or asked.limits, prompts=at_once)
-            asked = asked if fact.native is None else replace(asked, native=fact.native)
-            return asked if fact.handover is None else _handed_over(asked, fact.handover)
+        case f.Adopted():
+            # A daemon that takes a session over opens its conversation anew, and has all the time for that.
+            timers = {name: at for name, at in session.timers.items() if name != "start"}
+            return replace(session, generation=max(session.generation, fact.generation), timers=timers)
+        case f.Noticed():
+            return noted(session, fact.message)
+        case _:
+            return _decided(session, fact)
+
+
+def _decided(
+    session: Session,
+    fact: f.RulesSet
+    | f.BudgetSpent
+    | f.Progressed
+    | f.Postponed
+    | f.ConversationLeft
+    | f.Held
+    | f.LimitReached
+    | f.LoadPutOff
+    | f.TimerSet
+    | f.Due
+    | f.Stalled,
+) -> Session:
+    match fact:
+        case f.RulesSet():
+            return replace(session, rules=fact.rules)
+        case f.BudgetSpent():
+            return replace(session, spent={**session.spent, fact.budget: session.spent.get(fact.budget, 0) + 1})
+        case f.Progressed():
+            left = {name: spent for name, spent in session.spent.items() if name not in fact.budgets}
+            return replace(session, spent=left)
+        case f.Postponed():
+            return replace(session, retry_at=fact.until, message=fact.why or session.message)
         case f.LoadPutOff():
             return replace(noted(session, fact.why), load_at=fact.until, message=fact.why)
+        case f.ConversationLeft():
+            token = None if session.token == fact.token else session.token
+            return replace(session, token=token, lost=[*session.lost, fact.token], message=fact.why)
+        case f.Held():
+            return replace(session, held=True, message=fact.why)
+        case f.LimitReached():
+            return replace(session, over=fact.over, message=fact.over)
+        case f.TimerSet():
+            return replace(session, timers={**session.timers, fact.timer: fact.until})
+        case f.Due():
+            return replace(session, timers={name: at for name, at in session.timers.items() if name != fact.timer})
+        case f.Stalled():
+            return session
+        case _:
+            assert_never(fact)
+
+
+def _prompt(
+    session: Session, fact: f.PromptQueued | f.PromptSent | f.TurnBegan | f.Spent | f.CancelAsked | f.TurnSettled
+) -> Session:
+    match fact:
+        case f.PromptQueued():
+            if any(prompt.id == fact.prompt for prompt in session.prompts):
+                return session
+            prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by, of=fact.of, after=fact.after)
+            wanted = replace(session, is_foreign=session.is_foreign and fact.by == OURS)
+            return queued_first(wanted, prompt) if fact.first else replace(wanted, prompts=[*session.prompts, prompt])
+        case f.PromptSent():
+            once = with_attempt(session, lambda a: replace(a, history=""))
+            sent = with_prompt(
+                once, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text
+            )
+            return with_prompt(sent, fact.prompt, sent_at=fact.at, usage=None, cut="no")
+        case f.TurnBegan():
+            return with_prompt(session, fact.prompt, state="began")
+        case f.Spent():
+            is_news = fact.usage.tokens > (_spent(session, fact.prompt) or Usage()).tokens
+            return with_prompt(session, fact.prompt, usage=fact.usage) if is_news else session
+        case f.CancelAsked():
+            if fact.prompt in {prompt.id for prompt in session.queued}:
+                return with_prompt(session, fact.prompt, state="cancelled")
+            running = progress(session, fact.prompt) in ("sent", "began")
+            return replace(session, cancel_asked=fact.prompt) if running else session
+        case f.TurnSettled():
+            if fact.to == "queued":
+                return with_prompt(session, fact.prompt, state="queued")
+            over = with_prompt(session, fact.prompt, state="failed", outcome=fact.outcome, cut=fact.cut)
+            return replace(let_go(over, fact.prompt), message=fact.why or session.message)
+
+
+def _turn_over(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Session:
+    usage = _taken(session, fact)
+    if isinstance(fact, f.TurnFinished):
+        done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=usage)
+        over = replace(asking.turn_over(done, fact.at), message="", retry_at=None)
+    else:
+        told = f"{fact.error}: {fact.message}"
+        failed = with_prompt(session, fact.prompt, state="failed", outcome=told, usage=usage)
+        over = replace(asking.turn_over(failed, fact.at), message=told, retry_at=fact.retry_at)
+    return _used(let_go(replace(over, cancel_asked=None), fact.prompt), usage)
+
+
+def _attempt(
+    session: Session,
+    fact: f.LaunchIntended
+    | f.Launched
+    | f.LaunchFailed
+    | f.Opened
+    | f.OpenRefused
+    | f.Exited
+    | f.Named
+    | f.Compared
+    | f.Compacted
+    | f.GivenUp,
+) -> Session:
+    match fact:
         case f.LaunchIntended():
-            attempt = Attempt(
-                fact.attempt,
-                fact.how,
-                token=fact.token,
-                known=fact.known,
-                changed=fact.changed,
-                history=fact.history,
-                said=fact.said,
-                notes=fact.notes,
-                why=fact.why,
-                agent=fact.agent or session.agent,
-                compacted_before=fact.compactions,
-                asked_by=session.resume_asked or "",
-            )
-            anew = fact.how == "new" and not nothing_ever_ran(session)
-            return replace(
-                session,
-                attempts=[*shortened(session), attempt],
-                generation=max(session.generation, fact.generation),
-                resume_asked=None,
-                stop_asked=None,
-                retry_at=None,
-                load_at=None,
-                fresh_starts=session.fresh_starts + anew,
-                budget=session.budget if fact.attempt == 1 or session.resume_asked else session.budget - 1,
-            )
-        case f.Adopted():
-            return replace(session, generation=max(session.generation, fact.generation))
+            return _intended(session, fact)
         case f.Launched():
             return with_attempt(session, lambda a: replace(a, status="up", folder=fact.folder, pid=fact.pid))
         case f.LaunchFailed():
             gone = with_attempt(
                 session, lambda a: replace(a, status="gone", how_ended=fact.message, blocked=fact.blocked)
             )
-            gone = replace(_used_up(gone), message=fact.message, retry_at=fact.at + pause(gone))
+            gone = replace(_used_up(gone), message=fact.message)
             return gone if session.stop_asked is None else _stopped(gone)
         case f.Opened():
             ready = with_attempt(session, lambda a: replace(a, status="ready", token=fact.token, opened=True))
             ready = with_attempt(ready, lambda a: replace(a, opened_at=fact.at))
+            ready = with_attempt(ready, lambda a: replace(a, known=None, changed=[], said=[]))
             fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
-            open_again = settled(replace(fresh, compact=fact.compact), fact)
-            return with_attempt(open_again, lambda a: replace(a, known=None, changed=[], said=[]))
+            return replace(fresh, compact=fact.compact)
         case f.OpenRefused():
-            refused = after_refusal(session, fact)
-            return replace(refused, state=REFUSALS[fact.problem]) if session.state is S else refused
+            return _refused(session, fact)
+        case f.Exited():
+            return _exited(session, fact)
         case f.Named():
             named = with_attempt(session, lambda a: replace(a, named=fact.token))
             attempt = session.attempts[-1]
             if attempt.how == "new":
                 return replace(with_attempt(named, lambda a: replace(a, token=fact.token)), token=fact.token)
-            if attempt.token == fact.token:
-                return named
             told = "the agent did not go on with its conversation but with another one"
-            return replace(named, message=told)
+            return named if attempt.token == fact.token else replace(named, message=told)
         case f.Compared():
             return with_attempt(session, lambda a: replace(a, compared=True))
         case f.Compacted():
@@ -209,70 +261,70 @@ def _book(session: Session, fact: AnyFact) -> Session:
             if session.attempts[-1].given_up:
                 return session
             return replace(with_attempt(session, lambda a: replace(a, given_up=fact.why)), message=fact.why)
-        case f.PromptSent():
-            once = with_attempt(session, lambda a: replace(a, history=""))
-            sent = with_prompt(
-                once, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text
-            )
-            return with_prompt(sent, fact.prompt, sent_at=fact.at, usage=None, cut="no")
-        case f.TurnBegan():
-            return with_prompt(session, fact.prompt, state="began")
-        case f.Spent():
-            before = _spent(session, fact.prompt) or Usage()
-            if fact.usage.tokens <= before.tokens:
-                return session
-            return _limited(with_prompt(session, fact.prompt, usage=fact.usage), fact.usage)
-        case f.TurnFinished():
-            usage = _taken(session, fact)
-            done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=usage)
-            done = let_go(done, fact.prompt)
-            done = replace(asking.turn_over(done, fact.at), message="", cancel_asked=None, retry_at=None)
-            if not is_compaction(session, fact.prompt):
-                done = replace(done, budget=FULL_BUDGET, patience=PATIENCE, fresh_starts=0)
-            return _limited(_used(done, usage))
-        case f.TurnFailed():
-            usage = _taken(session, fact)
-            told = f"{fact.error}: {fact.message}"
-            failed = with_prompt(session, fact.prompt, state="failed", outcome=told, usage=usage)
-            failed = replace(asking.turn_over(failed, fact.at), message=told, retry_at=fact.retry_at, cancel_asked=None)
-            return _limited(_used(let_go(try_later(failed, fact), fact.prompt), usage))
-        case f.CancelAsked():
-            if fact.prompt in {prompt.id for prompt in session.queued}:
-                return with_prompt(session, fact.prompt, state="cancelled")
-            running = progress(session, fact.prompt) in ("sent", "began")
-            return replace(session, cancel_asked=fact.prompt) if running else session
-        case f.PermissionAsked():
-            return asking.asked(session, fact)
-        case f.PermissionAnswered():
-            return asking.answered(session, fact)
-        case f.Noticed():
-            return noted(session, fact.message)
-        case f.StopAsked():
-            stopped = replace(session, stop_asked=fact.to, stopped_by=fact.by, resume_asked=None)
-            return stopped if session.is_up else _stopped(stopped)
-        case f.Exited():
-            return _exited(session, fact)
-        case f.ReceiptWritten():
-            receipts = [
-                replace(one, receipt=fact.receipt) if one.number == fact.attempt else one for one in session.attempts
-            ]
-            return replace(session, attempts=receipts)
-        case _:
-            assert_never(fact)
 
 
-def _handed_over(session: Session, handover: f.Handover) -> Session:
-    """The new agent has no conversation yet, and what the old one could do is not what the new one can."""
+def _resume_asked(session: Session, fact: f.ResumeAsked) -> Session:
+    asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False, over="", is_foreign=False)
+    at_once = [replace(one, after=None) if one.after is not None else one for one in asked.prompts]
+    asked = replace(asked, message="", retry_at=None, load_at=None, prompts=at_once)
+    asked = asked if fact.native is None else replace(asked, native=fact.native)
+    if fact.handover is None:
+        return asked
+    # The new agent has no conversation yet, and what the old one could do is not what the new one can.
     return replace(
-        session,
-        agent=handover.agent,
-        model=handover.model,
-        arguments=handover.arguments,
+        asked,
+        agent=fact.handover.agent,
+        model=fact.handover.model,
+        arguments=fact.handover.arguments,
         token=None,
         can_load=True,
         compact=None,
         fork_of=None,
         fork_at=None,
+    )
+
+
+def _intended(session: Session, fact: f.LaunchIntended) -> Session:
+    attempt = Attempt(
+        fact.attempt,
+        fact.how,
+        token=fact.token,
+        known=fact.known,
+        changed=fact.changed,
+        history=fact.history,
+        said=fact.said,
+        notes=fact.notes,
+        why=fact.why,
+        agent=fact.agent or session.agent,
+        compacted_before=fact.compactions,
+        asked_by=session.resume_asked or "",
+    )
+    return replace(
+        session,
+        attempts=[*shortened(session), attempt],
+        generation=max(session.generation, fact.generation),
+        resume_asked=None,
+        stop_asked=None,
+        retry_at=None,
+        load_at=None,
+    )
+
+
+def _refused(session: Session, fact: f.OpenRefused) -> Session:
+    """Only what the agent says or shows gives a conversation up. Any other refusal says nothing about it."""
+    token = session.attempts[-1].token
+    is_lost = fact.problem in ("unknown_session", "incomplete")
+    if fact.problem == "incomplete":
+        session = with_attempt(session, lambda a: replace(a, lacks=fact.message))
+    session = with_attempt(session, lambda a: replace(a, refused=f"{fact.how}: {fact.problem}"))
+    return replace(
+        session,
+        message=fact.message,
+        token=None if is_lost else session.token,
+        lost=[*session.lost, token] if is_lost and token is not None else session.lost,
+        held=False,
+        can_load=session.can_load and fact.problem != "unsupported",
+        state=REFUSALS[fact.problem] if session.state is State.STARTING else session.state,
     )
 
 
@@ -298,11 +350,20 @@ def _exited(session: Session, fact: f.Exited) -> Session:
             f"attempt {fact.attempt}: something shortened the agent's output, {fact.truncated} bytes of it may be lost"
         )
         gone = noted(gone, told)
-    if session.stop_asked is not None:
-        return _stopped(gone)
-    if by_us:
-        return gone
-    return replace(gone, retry_at=fact.at + pause(gone))
+    return gone if session.stop_asked is None else _stopped(gone)
+
+
+def _spent(session: Session, prompt: str) -> Usage | None:
+    """What a turn took, as far as it was told while it ran."""
+    return next((one.usage for one in session.prompts if one.id == prompt), None)
+
+
+def _taken(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Usage | None:
+    """What a turn took. Of one that was cancelled an agent may tell nothing at its end: what it told before counts."""
+    before, told = _spent(session, fact.prompt), fact.usage
+    if before is None or told is None:
+        return told or before
+    return told if told.tokens >= before.tokens else replace(before, cost=told.cost)
 
 
 def _used(session: Session, usage: Usage | None) -> Session:
@@ -311,18 +372,6 @@ def _used(session: Session, usage: Usage | None) -> Session:
         return session
     booked = replace(session, usage=session.usage.plus(usage))
     return with_attempt(booked, lambda a: replace(a, usage=a.usage.plus(usage)))
-
-
-def _limited(session: Session, running: Usage | None = None) -> Session:
-    """Stop where a limit is reached, in the middle of a turn as well; `running` is what that one took so far.
-
-    Where somebody has asked for another end already, that one stands.
-    """
-    over = reached(session.limits, session.usage.plus(running))
-    if over is None:
-        return session
-    stopped = replace(session, over=over, message=over)
-    return stopped if session.stop_asked is not None else replace(stopped, stop_asked="asleep", stopped_by="rekindle")
 
 
 def _stopped(session: Session) -> Session:

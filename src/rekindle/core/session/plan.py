@@ -36,7 +36,7 @@ def wants_agent(session: Session) -> bool:
         return False
     if session.attempt is None:
         return True
-    if session.held or session.over or session.budget <= 0:
+    if session.held or session.over or not session.left("restarts"):
         return False
     if session.queued and session.state is State.WAITING_FOR_INPUT:
         return True

@@ -1,22 +1,17 @@
-"""What follows a turn that failed: a prompt of our own that says so and goes on, now or later, or nothing.
-
-Every automatic retry spends patience, and only a turn that ends well refills it. Pure.
-"""
+"""What follows a turn that failed: a prompt of our own that says so and goes on, now or later, or nothing. Pure."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from msgspec.structs import replace
-
-from rekindle.core.session.facts import TurnFailed
+from rekindle.core.session import facts as f
+from rekindle.core.session.facts import AnyFact, TurnFailed
 from rekindle.core.session.history import request_of
 from rekindle.core.session.prompt_ids import derived
 from rekindle.core.session.quoting import quoted
-from rekindle.core.session.state import OURS, PATIENCE, Prompt, Session, noted, queued_first, task_of, with_attempt
+from rekindle.core.session.rules import Budget
+from rekindle.core.session.state import OURS, Prompt, Session, task_of
 
-#: Seconds before each retry where nobody told how long to wait.
-_PAUSES: Final = (5.0, 10.0, 20.0, 45.0, 90.0, 180.0, 300.0, 600.0)
 #: A limit is not tried in the very moment in which it ends.
 _MARGIN: Final = 0.5
 
@@ -27,14 +22,13 @@ _WORDS: Final = {
 }
 
 
-def retry_at(failed: TurnFailed, patience: int) -> float | None:
+def retry_at(failed: TurnFailed, budget: Budget, spent: int) -> float | None:
     """When the turn may be tried again without anybody's help; None: never."""
-    if patience <= 0 or not (failed.transient or failed.error in _WORDS):
+    if spent >= budget.times or not (failed.transient or failed.error in _WORDS):
         return None
     if failed.retry_at is not None and failed.retry_at > failed.at:
         return failed.retry_at + _MARGIN
-    spent = PATIENCE - patience
-    return failed.at + _PAUSES[min(spent, len(_PAUSES) - 1)]
+    return failed.at + budget.pause(spent)
 
 
 def retry_prompt(failed: TurnFailed, text: str) -> str:
@@ -60,34 +54,28 @@ def compacted_prompt(text: str) -> str:
     )
 
 
-def try_later(session: Session, fact: TurnFailed) -> Session:
-    """Queue what goes on with a failed turn by itself, if anything does."""
-    failed = next(one for one in session.prompts if one.id == fact.prompt)
-    task = task_of(session, failed)
-    nth = PATIENCE - session.patience
-    if session.policy == "never":
-        return session
-    if fact.error == "context_overflow" and session.compact and session.patience == PATIENCE:
-        shorten = Prompt(derived(failed.id, f"c{nth}"), session.compact, fact.at, by=OURS, of=task.id)
-        go_on = Prompt(derived(failed.id, f"d{nth}"), compacted_prompt(task.text), fact.at, by=OURS, of=task.id)
-        told = "the conversation had become too long for the model; the agent was told to shorten it"
-        session = replace(noted(session, told), patience=session.patience - 1)
-        return queued_first(queued_first(session, go_on), shorten)
-    if fact.error == "context_overflow" and session.token is not None and session.fresh_starts == 0:
-        return _begin_anew(session, failed, task, fact.at)
-    when = retry_at(fact, session.patience)
+def after_failure(before: Session, fact: TurnFailed, after: Session) -> list[AnyFact]:
+    """What goes on with a failed turn by itself, if anything does. `before` still has the whole text of its prompt."""
+    failed = next(one for one in before.prompts if one.id == fact.prompt)
+    task = task_of(before, failed)
+    if after.policy == "never":
+        return []
+    if fact.error == "context_overflow" and after.compact and after.left("compactions"):
+        return _compact(after, failed, task, fact.at)
+    if fact.error == "context_overflow" and after.token is not None and after.left("renewals"):
+        return _begin_anew(after, failed, task, fact.at)
+    when = retry_at(fact, after.rules.retries, after.spent.get("retries", 0))
     if when is None:
-        return session
+        return []
     text = failed.text if failed.by == OURS else retry_prompt(fact, failed.text)
-    again = Prompt(_next_retry(session, task.id), text, fact.at, by=OURS, of=task.id, after=when)
-    told = f"{session.message}; it goes on by itself in {max(1, round(when - fact.at))} s"
-    return replace(queued_first(session, again), patience=session.patience - 1, message=told, retry_at=when)
-
-
-def _next_retry(session: Session, task: str) -> str:
-    """The id of the next retry: numbered by those that there were, because patience may have been refilled."""
-    taken = {one.id for one in session.prompts}
-    return next(name for number in range(len(taken) + 1) if (name := derived(task, f"r{number}")) not in taken)
+    why = f"{after.message}; it goes on by itself in {max(1, round(when - fact.at))} s"
+    return [
+        f.PromptQueued(
+            at=fact.at, prompt=_next_retry(after, task.id), text=text, by=OURS, of=task.id, after=when, first=True
+        ),
+        f.BudgetSpent(at=fact.at, budget="retries"),
+        f.Postponed(at=fact.at, until=when, why=why),
+    ]
 
 
 def is_compaction(session: Session, prompt: str) -> bool:
@@ -95,11 +83,36 @@ def is_compaction(session: Session, prompt: str) -> bool:
     return any(one.id == prompt and one.by == OURS and one.text == session.compact for one in session.prompts)
 
 
-def _begin_anew(session: Session, failed: Prompt, task: Prompt, at: float) -> Session:
+def _compact(session: Session, failed: Prompt, task: Prompt, at: float) -> list[AnyFact]:
+    """Have the agent shorten its conversation, then go on."""
+    assert session.compact is not None
+    nth = session.spent.get("compactions", 0)
+    told = "the conversation had become too long for the model; the agent was told to shorten it"
+    go_on = compacted_prompt(task.text)
+    # Each is put before what is queued: the last one told is the first one said.
+    return [
+        f.Noticed(at=at, message=told),
+        f.BudgetSpent(at=at, budget="compactions"),
+        f.PromptQueued(at=at, prompt=derived(failed.id, f"d{nth}"), text=go_on, by=OURS, of=task.id, first=True),
+        f.PromptQueued(
+            at=at, prompt=derived(failed.id, f"c{nth}"), text=session.compact, by=OURS, of=task.id, first=True
+        ),
+    ]
+
+
+def _begin_anew(session: Session, failed: Prompt, task: Prompt, at: float) -> list[AnyFact]:
     """Give a conversation up that is too long for the model, for a new one that is told the history of it."""
-    assert session.token is not None
+    assert session.token is not None and session.attempt is not None
     name = derived(failed.id, f"n{len(session.attempts)}")
-    told = Prompt(name, compacted_prompt(task.text), at, by=OURS, of=task.id)
     why = "the conversation has become too long for the model"
-    ended = with_attempt(queued_first(session, told), lambda a: replace(a, given_up=why))
-    return replace(ended, token=None, lost=[*session.lost, session.token], message=why)
+    return [
+        f.PromptQueued(at=at, prompt=name, text=compacted_prompt(task.text), by=OURS, of=task.id, first=True),
+        f.GivenUp(at=at, attempt=session.attempt.number, why=why),
+        f.ConversationLeft(at=at, token=session.token, why=why),
+    ]
+
+
+def _next_retry(session: Session, task: str) -> str:
+    """The id of the next retry: numbered by those that there were, because the budget may have been refilled."""
+    taken = {one.id for one in session.prompts}
+    return next(name for number in range(len(taken) + 1) if (name := derived(task, f"r{number}")) not in taken)

@@ -2,56 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Literal
 
 from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
-from rekindle.core.session.marks import mark
+from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.outstanding import last_worked, untold_tools
 from rekindle.core.session.prompt_ids import derived
-from rekindle.core.session.state import (
-    OURS,
-    Attempt,
-    Prompt,
-    Session,
-    cut_of,
-    prompts_in,
-    queued_first,
-    task_of,
-    with_prompt,
-)
-
-#: So much stays of the last words of an attempt that is long over.
-_SAID_BEFORE: Final = 200
+from rekindle.core.session.state import OURS, Session, cut_of, prompts_in, task_of
 
 
-def settled(session: Session, fact: f.Opened) -> Session:
+def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
     """Decide, now that the agent's own record is known, what becomes of a prompt whose turn was cut.
 
     The record has it: the agent is told to go on (a prompt of our own, queued first). The record lacks it and nothing
     was said or started: it is sent again. Anything else cannot be decided from here, so a person is asked.
     """
-    turn = session.turn
+    turn = before.turn
     if turn is None or turn.state != "cut":
-        return session
-    cut, attempt = cut_of(session, turn), session.attempts[-1]
+        return []
+    cut, attempt = cut_of(before, turn), before.attempts[-1]
     known = fact.known if fact.known is not None else attempt.known or []
-    same = fact.how == "load" and turn.id in prompts_in(session, known)
-    if same or (attempt.history and (cut.said or cut.tools) and not session.queued):
-        task = task_of(session, turn)
-        every = [tool.words for tool in untold_tools(session, fact.attempt)]
+    same = fact.how == "load" and turn.id in prompts_in(before, known)
+    if same or (attempt.history and (cut.said or cut.tools) and not before.queued):
+        task = task_of(before, turn)
+        every = [tool.words for tool in untold_tools(before, fact.attempt)]
         text = continuation(task.text, replace(cut, tools=every), attempt.changed, same=same, said=attempt.said)
-        told = Prompt(derived(task.id, str(fact.attempt)), text, fact.at, by=OURS, of=task.id)
         outcome = "cut off; the agent was told to go on"
-        over = with_prompt(session, turn.id, state="failed", outcome=outcome, cut="known" if same else "lost")
-        return queued_first(let_go(over, turn.id), told)
+        cut_as: Literal["known", "lost"] = "known" if same else "lost"
+        return [
+            f.TurnSettled(at=fact.at, prompt=turn.id, to="failed", outcome=outcome, cut=cut_as),
+            f.PromptQueued(
+                at=fact.at, prompt=derived(task.id, str(fact.attempt)), text=text, by=OURS, of=task.id, first=True
+            ),
+        ]
     if not cut.said and not cut.tools:
-        return with_prompt(session, turn.id, state="queued")
+        return [f.TurnSettled(at=fact.at, prompt=turn.id, to="queued")]
     outcome = "cut off; the agent's record does not have it"
-    lost = let_go(with_prompt(session, turn.id, state="failed", outcome=outcome, cut="lost"), turn.id)
-    return replace(lost, message="the last prompt was cut off, and the agent does not remember it: say how to go on")
+    why = "the last prompt was cut off, and the agent does not remember it: say how to go on"
+    return [f.TurnSettled(at=fact.at, prompt=turn.id, to="failed", outcome=outcome, cut="lost", why=why)]
 
 
 def cut_attempts(session: Session) -> list[int]:
@@ -66,21 +57,3 @@ def cut_attempts(session: Session) -> list[int]:
     since = last_worked(session, session.attempts[-1].number + 1)
     same = (one for one in session.prompts if task.id in (one.id, one.of) and one.cut != "no")
     return sorted({one.attempt for one in same if one.attempt >= since})
-
-
-def let_go(session: Session, prompt: str) -> Session:
-    """Keep no more of a prompt of our own that is over than it takes to find it in a record: it may quote very much."""
-    one = next(one for one in session.prompts if one.id == prompt)
-    return with_prompt(session, prompt, text=mark(one.text)) if one.by == OURS else session
-
-
-def shortened(session: Session) -> list[Attempt]:
-    """The attempts so far. Of those before the last only a turn that is still cut needs all that was said in it."""
-    turn = session.turn
-    needed = {turn.attempt if turn is not None else 0, session.attempts[-1].number if session.attempts else 0}
-    return [
-        replace(one, cut=replace(one.cut, said=one.cut.said[-_SAID_BEFORE:]))
-        if one.cut is not None and one.number not in needed
-        else one
-        for one in session.attempts
-    ]

@@ -5,48 +5,39 @@ from __future__ import annotations
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.state import Session
+from rekindle.core.session.tables import ATTEMPTS, IGNORED_ATTEMPTS, IGNORED_PROMPTS, PromptState, Status
+
+_OF_AN_ATTEMPT = frozenset(fact for _, fact in ATTEMPTS)
+#: Facts that name a prompt and count only while it is in a certain state. A prompt that is queued or cancelled twice is
+#: booked once (`machine`).
+_OF_A_PROMPT = (f.PromptSent, f.TurnBegan, f.Spent, f.TurnFinished, f.TurnFailed, f.TurnSettled)
 
 
 def is_stale(session: Session, fact: AnyFact) -> bool:
     """Whether a fact changes nothing any more."""
+    if type(fact) in _OF_AN_ATTEMPT and (_status(session, fact), type(fact)) in IGNORED_ATTEMPTS:
+        return True
+    if isinstance(fact, _OF_A_PROMPT) and (progress(session, fact.prompt), type(fact)) in IGNORED_PROMPTS:
+        return True
     match fact:
-        case f.LaunchIntended():
-            newest = session.attempt
-            return newest is not None and (fact.attempt <= newest.number or newest.status != "gone")
-        case f.Launched():
-            return _status(session, fact.attempt) != "launching"
-        case f.LaunchFailed():
-            return _status(session, fact.attempt) != "launching"
         case f.Opened(how="load") | f.OpenRefused(how="load"):  # what was given up stays given up
-            return _status(session, fact.attempt) != "up" or session.attempts[-1].token in session.lost
-        case f.Opened() | f.OpenRefused():
-            return _status(session, fact.attempt) != "up"
-        case f.Named() | f.Compared() | f.Compacted():
-            return _status(session, fact.attempt) not in ("up", "ready")
-        case f.GivenUp():
-            return _status(session, fact.attempt) in (None, "gone")
-        case f.PromptSent():
-            return _status(session, fact.attempt) != "ready" or progress(session, fact.prompt) != "queued"
-        case f.TurnBegan():
-            return _status(session, fact.attempt) != "ready" or progress(session, fact.prompt) != "sent"
-        case f.Spent() | f.TurnFinished() | f.TurnFailed():
-            running = progress(session, fact.prompt) in ("sent", "began")
-            return _status(session, fact.attempt) != "ready" or not running
+            return session.attempts[-1].token in session.lost
         case f.PermissionAsked():
-            over = bool(fact.prompt) and progress(session, fact.prompt) not in ("sent", "began")
-            return over or _status(session, fact.attempt) in (None, "gone")
-        case f.Exited():
-            return _status(session, fact.attempt) in (None, "gone")
+            return bool(fact.prompt) and progress(session, fact.prompt) not in ("sent", "began")
+        case f.Due():
+            return session.timers.get(fact.timer) != fact.until
         case _:
             return False
 
 
-def _status(session: Session, attempt: int) -> str | None:
-    """The status of an attempt, if it is the newest one."""
-    newest = session.attempt
-    return newest.status if newest is not None and newest.number == attempt else None
+def _status(session: Session, fact: AnyFact) -> Status:
+    """The status of the attempt that a fact names, if it is the newest one. What begins one looks at the one before."""
+    newest, number = session.attempt, getattr(fact, "attempt", 0)
+    if isinstance(fact, f.LaunchIntended):
+        return "none" if newest is None else newest.status if number > newest.number else "launching"
+    return newest.status if newest is not None and newest.number == number else "none"
 
 
-def progress(session: Session, prompt: str) -> str | None:
-    """How far a prompt is; None: there is no such prompt."""
-    return next((one.state for one in session.prompts if one.id == prompt), None)
+def progress(session: Session, prompt: str) -> PromptState:
+    """How far a prompt is; `none`: there is no such prompt."""
+    return next((one.state for one in session.prompts if one.id == prompt), "none")

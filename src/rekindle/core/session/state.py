@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Cut, Limits, Receipt, Usage
 from rekindle.core.session.marks import mark
+from rekindle.core.session.rules import BUILT_IN, BudgetName, Rules
 
 
 class State(StrEnum):
@@ -42,8 +43,6 @@ class TaskState(StrEnum):
 
 ACTIVE = frozenset({State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT})
 TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
-#: So many automatic retries of a failed turn there are before one ends well.
-PATIENCE: Final = 12
 #: So many notices are kept.
 _NOTICES: Final = 20
 
@@ -89,6 +88,7 @@ class Attempt(msgspec.Struct, frozen=True):
     they have been used: a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
     `truncated`: so many bytes of its output may be lost.
     `compactions`: how often the agent has shortened its conversation in this attempt, and `compacted_before` before it.
+    `refused`: how it would not open the conversation, and why not.
     `blocked`: it could not be started because something is missing. `asked_by`: who asked for it; empty: nobody did, it
     was started by itself.
     """
@@ -120,6 +120,7 @@ class Attempt(msgspec.Struct, frozen=True):
     lacks: str = ""
     compactions: int = 0
     compacted_before: int = 0
+    refused: str = ""
     blocked: bool = False
     asked_by: str = ""
 
@@ -160,13 +161,12 @@ class Session(msgspec.Struct, frozen=True):
     cwd: str
     created_at: float
     title: str = ""
-    policy: str = "ask"
+    rules: Rules = BUILT_IN
     permission: str = "edits"
     feature: str | None = None
     task: str | None = None
     arguments: list[str] = []
     model: str | None = None
-    limits: Limits = Limits()
     one_shot: bool = False
     fork_of: str | None = None
     fork_at: str | None = None
@@ -190,9 +190,9 @@ class Session(msgspec.Struct, frozen=True):
     retry_at: float | None = None
     load_at: float | None = None
     held: bool = False
-    budget: int = 3
-    patience: int = PATIENCE
-    fresh_starts: int = 0
+    #: how much of each budget was spent since there was progress, and when what is due
+    spent: dict[str, int] = {}
+    timers: dict[str, float] = {}
     lost: list[str] = []
     compact: str | None = None
     usage: Usage = Usage()
@@ -204,6 +204,20 @@ class Session(msgspec.Struct, frozen=True):
     #: what its archive asked for, and whether nobody here has wanted it to go on yet
     imported: list[str] = []
     is_foreign: bool = False
+
+    @property
+    def policy(self) -> str:
+        """What happens when the agent dies."""
+        return self.rules.policy
+
+    @property
+    def limits(self) -> Limits:
+        """What the session may take."""
+        return self.rules.limits
+
+    def left(self, budget: BudgetName) -> int:
+        """How often something may still be done by itself before there is progress."""
+        return max(0, self.rules.budget(budget).times - self.spent.get(budget, 0))
 
     @property
     def attempt(self) -> Attempt | None:

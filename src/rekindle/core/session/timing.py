@@ -1,0 +1,79 @@
+"""The timers of a session: which of them run, and when they are due. Pure.
+
+Timers are facts, so that no clock starts over with the daemon. A timer runs as long as what it is for: it is dropped
+when that is over, and set anew when it begins again.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rekindle.core.session import facts as f
+from rekindle.core.session.decided import TimerName
+from rekindle.core.session.state import Session, State
+
+
+def is_idle(session: Session) -> bool:
+    """Whether a session's agent is up and at rest. Nobody knows that of one in a terminal: somebody may be using it."""
+    attempt = session.attempt
+    return (
+        attempt is not None
+        and attempt.status == "ready"
+        and session.state is State.WAITING_FOR_INPUT
+        and not session.queued
+        and session.turn is None
+        and session.stop_asked is None
+        and not session.terminal
+    )
+
+
+def is_in_turn(session: Session) -> bool:
+    """Whether a turn runs that may take too long. A question waits for a person for ever."""
+    attempt, turn = session.attempt, session.turn
+    if attempt is None or attempt.status != "ready" or attempt.given_up or turn is None or turn.state == "cut":
+        return False
+    return all(asked.answered for asked in session.permissions)
+
+
+def _is_opening(session: Session) -> bool:
+    attempt = session.attempt
+    return attempt is not None and attempt.status == "up" and not attempt.given_up
+
+
+_RUNS = {"idle": is_idle, "start": _is_opening, "turn": is_in_turn}
+
+
+def pruned(session: Session) -> Session:
+    """Without the timers of what is over."""
+    if not session.timers:
+        return session
+    left = {name: at for name, at in session.timers.items() if _RUNS[name](session)}
+    return session if len(left) == len(session.timers) else replace(session, timers=left)
+
+
+def missing_timers(session: Session, now: float) -> list[f.TimerSet]:
+    """The timers that have to be set."""
+    return [
+        f.TimerSet(at=now, timer=name, until=until)
+        for name, until in _wanted(session, now).items()
+        if name not in session.timers
+    ]
+
+
+def _wanted(session: Session, now: float) -> dict[TimerName, float]:
+    rules = session.rules
+    found: dict[TimerName, float] = {}
+    if is_idle(session):
+        found["idle"] = now + rules.idle_seconds
+    if _is_opening(session):
+        found["start"] = now + rules.start_seconds
+    if rules.limits.turn_seconds is not None and is_in_turn(session) and session.turn is not None:
+        found["turn"] = max(now, session.turn.sent_at + rules.limits.turn_seconds)
+    return found
+
+
+def next_due(session: Session) -> tuple[TimerName, float] | None:
+    """The timer that is due first; None: none runs."""
+    names: tuple[TimerName, ...] = ("idle", "start", "turn")
+    running = [(session.timers[name], name) for name in names if name in session.timers]
+    return (min(running)[1], min(running)[0]) if running else None
