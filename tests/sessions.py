@@ -8,6 +8,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.react import take
+from rekindle.core.session.rules import Rules
 from rekindle.core.session.state import Session
 
 
@@ -43,6 +44,7 @@ def a_life(session: str = "s1") -> list[AnyFact]:
     cut = f.Cut(said="I was", tools=["make"], swept=["cc"], delivered="yes")
     return [
         created(session, title="a title", feature="search", task="t1"),
+        f.RulesSet(at=1.0, rules=Rules(policy="ask"), source="built-in"),
         f.PromptQueued(at=2.0, prompt="p1", text="do it"),
         f.PromptQueued(at=2.0, prompt="p2", text="then that"),
         f.LaunchIntended(at=3.0, attempt=1, generation=1, how="new"),
@@ -64,6 +66,8 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.Adopted(at=13.5, generation=3),
         f.Opened(at=14.0, attempt=2, how="load", token="tok", known=["do it"]),
         f.Noticed(at=22.5, message="a note"),
+        f.TurnSettled(at=14.0, prompt="p1", to="failed", outcome="cut off", cut="known"),
+        f.PromptQueued(at=14.0, prompt="p1+2", text="go on", by="rekindle", of="p1", first=True),
         f.Relocated(at=22.55, repository="/new", cwd="/new", worktree=None),
         f.Imported(at=22.6, asked=["permission: all (reset: edits)"]),
         f.ReceiptWritten(
@@ -72,10 +76,21 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.Named(at=15.1, attempt=2, token="tok"),
         f.Compared(at=15.2, attempt=2, extends=True, known=["do it"], why="it goes on"),
         f.Compacted(at=15.3, attempt=2, why="auto"),
+        f.Stalled(at=15.4, attempt=2, seconds=241.0),
         f.GivenUp(at=15.4, attempt=2, why="it said nothing for 240 s"),
         f.PromptSent(at=16.0, attempt=2, prompt="p1+2", message=3, text="go on"),
         f.TurnFailed(at=17.0, attempt=2, prompt="p1+2", error="rate_limited", message="later", retry_at=99.5),
-        f.TurnFinished(at=18.0, attempt=2, prompt="p1+2", stop_reason="end_turn", usage=f.Usage(1, 2, 3, 0.5)),
+        f.PromptQueued(at=17.0, prompt="p1+r0", text="go on", by="rekindle", of="p1", after=99.5, first=True),
+        f.BudgetSpent(at=17.0, budget="retries"),
+        f.Postponed(at=17.0, until=99.5, why="later; it goes on by itself in 83 s"),
+        f.PromptSent(at=17.5, attempt=2, prompt="p1+r0", message=4, text="go on"),
+        f.TurnFinished(at=18.0, attempt=2, prompt="p1+r0", stop_reason="end_turn", usage=f.Usage(1, 2, 3, 0.5)),
+        f.Progressed(at=18.0, budgets=["retries"]),
+        f.LimitReached(at=18.0, over="it has cost $0.5, and may cost $0.4"),
+        f.TimerSet(at=18.0, timer="idle", until=618.0),
+        f.Due(at=618.0, timer="idle", until=618.0),
+        f.Held(at=618.0, why="a person decides"),
+        f.ConversationLeft(at=618.0, token="old", why="it was too long"),
         f.StopAsked(at=19.0, by="user", to="asleep"),
         f.Exited(at=20.0, attempt=2, how_ended="exit code 0", by_us=True),
         f.LaunchIntended(at=21.0, attempt=3, generation=3, how="load", token="tok"),

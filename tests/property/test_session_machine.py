@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import get_args
 
 from hypothesis import example, given
@@ -11,11 +12,27 @@ from msgspec.structs import replace
 from rekindle.core.effects import End, Launch, Open, Say
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Usage
+from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import plan, wants_agent
+from rekindle.core.session.react import take, taken
+from rekindle.core.session.rules import Budget, Rules
 from rekindle.core.session.standing import rests
 from rekindle.core.session.state import ACTIVE, TERMINAL, Session, State
 from rekindle.core.session.status import status, word
-from rekindle.core.session.tables import REFUSALS, TRANSITIONS
+from rekindle.core.session.tables import (
+    ATTEMPTS,
+    HOLDS,
+    IGNORED_ATTEMPTS,
+    IGNORED_PROMPTS,
+    PROMPT_STATES,
+    REFUSALS,
+    STATUSES,
+    TRANSITIONS,
+    Status,
+)
+from rekindle.core.session.tables import (
+    PROMPTS as PROMPT_TABLE,
+)
 from tests.sessions import told
 
 PROMPTS = ("p1", "p2")
@@ -31,70 +48,142 @@ _cuts = st.one_of(
     ),
 )
 _at = st.just(1.0)
-FACTS: st.SearchStrategy[f.AnyFact] = st.one_of(
-    st.builds(f.PromptQueued, at=_at, prompt=_prompts, text=st.sampled_from(["do a", "do b"])),
-    st.builds(f.ResumeAsked, at=_at, by=st.just("me")),
-    st.builds(f.LoadPutOff, at=_at, until=st.sampled_from([0.5, 60.0]), why=st.just("later")),
-    st.builds(
-        f.LaunchIntended,
-        at=_at,
-        attempt=_attempts,
-        generation=st.integers(0, 5),
-        how=st.sampled_from(["new", "load"]),
-        token=st.sampled_from([None, "t"]),
-    ),
-    st.builds(f.Launched, at=_at, attempt=_attempts, folder=st.just("x"), pid=st.just(7)),
-    st.builds(f.LaunchFailed, at=_at, attempt=_attempts, message=st.just("no"), blocked=st.booleans()),
-    st.builds(f.Adopted, at=_at, generation=st.integers(0, 9)),
-    st.builds(
-        f.Opened,
-        at=_at,
-        attempt=_attempts,
-        how=st.sampled_from(["new", "load"]),
-        token=st.just("t"),
-        known=st.one_of(st.none(), st.lists(st.sampled_from(["do a", "do b"]))),
-    ),
-    st.builds(
-        f.OpenRefused,
-        at=_at,
-        attempt=_attempts,
-        how=st.just("load"),
-        problem=st.sampled_from(get_args(f.Refusal)),
-        message=st.just("m"),
-    ),
-    st.builds(
-        f.PromptSent, at=_at, attempt=_attempts, prompt=_prompts, message=st.integers(1, 4), text=st.just("do a")
-    ),
-    st.builds(f.TurnBegan, at=_at, attempt=_attempts, prompt=_prompts),
-    st.builds(
-        f.Spent,
-        at=_at,
-        attempt=_attempts,
-        prompt=_prompts,
-        usage=st.builds(Usage, st.integers(0, 9), st.integers(0, 9)),
-    ),
-    st.builds(
-        f.TurnFinished,
-        at=_at,
-        attempt=_attempts,
-        prompt=_prompts,
-        stop_reason=st.just("end_turn"),
-        usage=st.sampled_from([None, Usage(5, 5)]),
-    ),
-    st.builds(
-        f.TurnFailed,
-        at=_at,
-        attempt=_attempts,
-        prompt=_prompts,
-        error=st.sampled_from(["other", "rate_limited", "context_overflow"]),
-        message=st.just("m"),
-    ),
-    st.builds(f.CancelAsked, at=_at, prompt=_prompts),
-    st.builds(
-        f.StopAsked, at=_at, by=st.just("me"), to=st.sampled_from(["asleep", "cancelled", "completed", "failed"])
-    ),
-    st.builds(f.Exited, at=_at, attempt=_attempts, how_ended=st.just("killed"), by_us=st.booleans(), cut=_cuts),
+_names = st.sampled_from(["a", "b"])
+_usages = st.builds(Usage, st.integers(0, 9), st.integers(0, 9))
+_receipts = st.builds(f.Receipt, kind=st.sampled_from(["same", "unproven"]), reason=st.just("r"))
+_known = st.one_of(st.none(), st.lists(st.sampled_from(["do a", "do b"])))
+_budgets = st.sampled_from(["restarts", "retries", "compactions", "renewals"])
+_timers = st.sampled_from(["idle", "start", "turn"])
+_rules = st.builds(
+    Rules,
+    policy=st.sampled_from(["ask", "continue", "never"]),
+    limits=st.sampled_from([f.Limits(), f.Limits(tokens=5), f.Limits(turn_seconds=3.0), f.Limits(stall_seconds=None)]),
+    restarts=st.sampled_from([Budget(3, (0.0, 2.0, 8.0)), Budget(0), Budget(1, (60.0,))]),
+    retries=st.sampled_from([Budget(12, (5.0, 10.0)), Budget(0), Budget(1)]),
+    compactions=st.sampled_from([Budget(0), Budget(1)]),
+    renewals=st.sampled_from([Budget(0), Budget(2)]),
 )
+#: One way to make each kind of fact, with what it is made of.
+MADE: dict[type[f.Fact], dict[str, st.SearchStrategy[object]]] = {
+    f.PromptQueued: {
+        "prompt": _prompts,
+        "text": st.sampled_from(["do a", "do b"]),
+        "first": st.booleans(),
+        "after": st.sampled_from([None, 3.0]),
+    },
+    f.ResumeAsked: {
+        "by": st.just("me"),
+        "limits": st.sampled_from([None, f.Limits(tokens=9)]),
+        "handover": st.sampled_from([None, f.Handover(agent="b")]),
+    },
+    f.LoadPutOff: {"until": st.sampled_from([0.5, 60.0]), "why": st.just("later")},
+    f.LaunchIntended: {
+        "attempt": _attempts,
+        "generation": st.integers(0, 5),
+        "how": st.sampled_from(["new", "load"]),
+        "token": st.sampled_from([None, "t"]),
+        "history": st.sampled_from(["", "what was said"]),
+    },
+    f.Launched: {"attempt": _attempts, "folder": st.just("x"), "pid": st.just(7)},
+    f.LaunchFailed: {"attempt": _attempts, "message": st.just("no"), "blocked": st.booleans()},
+    f.Adopted: {"generation": st.integers(0, 9)},
+    f.Opened: {
+        "attempt": _attempts,
+        "how": st.sampled_from(["new", "load"]),
+        "token": st.just("t"),
+        "known": _known,
+        "proof": st.sampled_from(["replay", "transcript"]),
+        "compact": st.sampled_from([None, "/compact"]),
+    },
+    f.Named: {"attempt": _attempts, "token": st.sampled_from(["t", "u"])},
+    f.Compared: {"attempt": _attempts, "extends": st.sampled_from([None, True, False]), "known": st.just(["do a"])},
+    f.OpenRefused: {
+        "attempt": _attempts,
+        "how": st.just("load"),
+        "problem": st.sampled_from(get_args(f.Refusal)),
+        "message": st.just("m"),
+    },
+    f.PromptSent: {"attempt": _attempts, "prompt": _prompts, "message": st.integers(1, 4), "text": st.just("do a")},
+    f.TurnBegan: {"attempt": _attempts, "prompt": _prompts},
+    f.Spent: {"attempt": _attempts, "prompt": _prompts, "usage": _usages},
+    f.TurnFinished: {
+        "attempt": _attempts,
+        "prompt": _prompts,
+        "stop_reason": st.just("end_turn"),
+        "usage": st.sampled_from([None, Usage(5, 5)]),
+    },
+    f.TurnFailed: {
+        "attempt": _attempts,
+        "prompt": _prompts,
+        "error": st.sampled_from(["other", "rate_limited", "context_overflow"]),
+        "message": st.just("m"),
+    },
+    f.GivenUp: {"attempt": _attempts, "why": st.just("silent")},
+    f.Compacted: {"attempt": _attempts, "why": st.just("auto"), "number": st.integers(0, 2)},
+    f.CancelAsked: {"prompt": _prompts},
+    f.PermissionAsked: {
+        "attempt": _attempts,
+        "request": _names,
+        "title": st.just("rm"),
+        "kind": st.just("execute"),
+        "options": st.just([("a", "Allow", "allow_once")]),
+        "prompt": st.sampled_from(["", *PROMPTS]),
+    },
+    f.PermissionAnswered: {"request": _names, "option": st.just("a"), "by": st.just("me")},
+    f.StopAsked: {"by": st.just("me"), "to": st.sampled_from(["asleep", "cancelled", "completed", "failed"])},
+    f.Exited: {"attempt": _attempts, "how_ended": st.just("killed"), "by_us": st.booleans(), "cut": _cuts},
+    f.ReceiptWritten: {"attempt": _attempts, "receipt": _receipts},
+    f.Noticed: {"message": _names},
+    f.Imported: {"asked": st.just(["permission: all"])},
+    f.Relocated: {"repository": st.just("/new"), "cwd": st.just("/new"), "worktree": st.none()},
+    f.RulesSet: {"rules": _rules, "source": st.just("a file")},
+    f.BudgetSpent: {"budget": _budgets},
+    f.Progressed: {"budgets": st.lists(_budgets, unique=True)},
+    f.Postponed: {"until": st.sampled_from([0.5, 60.0]), "why": _names},
+    f.TurnSettled: {"prompt": _prompts, "to": st.sampled_from(["queued", "failed"]), "cut": st.just("lost")},
+    f.ConversationLeft: {"token": st.sampled_from(["t", "u"]), "why": st.just("too long")},
+    f.Held: {"why": st.just("a person decides")},
+    f.LimitReached: {"over": st.just("it has cost too much")},
+    f.TimerSet: {"timer": _timers, "until": st.sampled_from([2.0, 9.0])},
+    f.Due: {"timer": _timers, "until": st.sampled_from([2.0, 4.0, 9.0, 61.0, 601.0])},
+    f.Stalled: {"attempt": _attempts, "seconds": st.sampled_from([1.0, 999.0])},
+}
+#: What a session is told from outside: by people, by agents and by the clock.
+TOLD: list[type[f.Fact]] = [
+    f.PromptQueued,
+    f.ResumeAsked,
+    f.LoadPutOff,
+    f.LaunchIntended,
+    f.Launched,
+    f.LaunchFailed,
+    f.Adopted,
+    f.Opened,
+    f.Named,
+    f.Compared,
+    f.OpenRefused,
+    f.PromptSent,
+    f.TurnBegan,
+    f.Spent,
+    f.TurnFinished,
+    f.TurnFailed,
+    f.Compacted,
+    f.CancelAsked,
+    f.PermissionAsked,
+    f.PermissionAnswered,
+    f.StopAsked,
+    f.Exited,
+    f.Noticed,
+    f.Due,
+    f.Stalled,
+]
+
+
+def _made(kinds: Iterable[type[f.Fact]]) -> st.SearchStrategy[f.AnyFact]:
+    return st.one_of(*(st.builds(kind, at=_at, **MADE[kind]) for kind in kinds))
+
+
+FACTS = _made(TOLD)
+EVERY_FACT = _made(MADE)
 
 
 def begun(policy: str = "ask") -> Session:
@@ -322,3 +411,98 @@ def test_the_task_follows_the_session(facts: list[f.AnyFact]) -> None:
         State.CANCELLED: "CANCELLED",
     }
     assert session.task_state == expected[session.state]
+
+
+def test_every_kind_of_fact_is_made() -> None:
+    assert {*MADE, f.Created} == set(get_args(f.AnyFact))
+
+
+@given(st.lists(EVERY_FACT, max_size=30))
+def test_whatever_is_told_no_prompt_is_lost_and_only_the_newest_attempt_may_live(facts: list[f.AnyFact]) -> None:
+    session = begun()
+    for fact in facts:
+        before, session = session, evolve(session, fact)
+        assert [one.id for one in before.prompts if one.by == "user"] == [
+            one.id for one in session.prompts if one.by == "user" and one.id in {old.id for old in before.prompts}
+        ]
+    assert all(attempt.status == "gone" for attempt in session.attempts[:-1])
+    assert session.state in State
+
+
+@given(st.lists(FACTS, max_size=30), _rules)
+def test_recorded_facts_are_complete_so_that_folding_them_needs_no_rules(facts: list[f.AnyFact], rules: Rules) -> None:
+    made = f.Created(at=0.0, session="s", agent="a", cwd="/", policy=rules.policy, limits=rules.limits)
+    session, kept = taken(None, [made, *facts], rules)
+    folded_again: Session | None = None
+    for fact in kept:
+        folded_again = evolve(folded_again, fact)
+    assert folded_again == session
+
+
+@given(st.lists(FACTS, max_size=30), _rules)
+def test_what_follows_is_finite_and_a_fact_that_changes_nothing_is_not_recorded(
+    facts: list[f.AnyFact], rules: Rules
+) -> None:
+    session, _ = take(None, f.Created(at=0.0, session="s", agent="a", cwd="/", policy=rules.policy), rules)
+    for fact in facts:
+        after, kept = take(session, fact, rules)
+        assert len(kept) <= 12
+        assert bool(kept) or after == session
+        session = after
+
+
+@given(st.lists(EVERY_FACT, max_size=30))
+def test_what_holds_a_session_is_set_and_cleared_by_the_facts_of_the_table_alone(facts: list[f.AnyFact]) -> None:
+    session = begun()
+    for fact in facts:
+        before, session = session, evolve(session, fact)
+        for name, (sets, clears) in HOLDS.items():
+            if getattr(before, name) != getattr(session, name):
+                assert isinstance(fact, (*sets, *clears)), (name, fact)
+
+
+def test_the_tables_say_of_every_pair_what_it_leads_to_or_that_it_is_ignored() -> None:
+    assert ATTEMPTS.keys() | IGNORED_ATTEMPTS == {(one, fact) for one in STATUSES for _, fact in ATTEMPTS}
+    assert PROMPT_TABLE.keys() | IGNORED_PROMPTS == {(one, fact) for one in PROMPT_STATES for _, fact in PROMPT_TABLE}
+
+
+@given(st.lists(EVERY_FACT, max_size=30))
+def test_attempts_and_prompts_move_as_the_tables_say(facts: list[f.AnyFact]) -> None:
+    session = begun()
+    for fact in facts:
+        before, session = session, evolve(session, fact)
+        was = {one.number: one.status for one in before.attempts}
+        for one in session.attempts:
+            old: Status = was.get(one.number, before.attempt.status if before.attempt is not None else "none")
+            if one.number not in was or was[one.number] != one.status:
+                assert ATTEMPTS.get((old, type(fact))) == one.status, (old, fact)
+        states = {one.id: one.state for one in before.prompts}
+        for prompt in session.prompts:
+            moved = states.get(prompt.id, "none") != prompt.state
+            if moved and not isinstance(fact, f.Exited | f.TurnSettled):
+                assert PROMPT_TABLE.get((states.get(prompt.id, "none"), type(fact))) == prompt.state, fact
+
+
+def test_a_retry_that_was_recorded_is_there_whatever_the_rules_of_later_days_say() -> None:
+    story: list[f.AnyFact] = [
+        f.Created(at=1, session="s", agent="a", cwd="/"),
+        f.PromptQueued(at=2, prompt="p", text="do a"),
+        f.LaunchIntended(at=3, attempt=1, generation=1, how="new"),
+        f.Launched(at=4, attempt=1, folder="x", pid=1),
+        f.Opened(at=5, attempt=1, how="new", token="t"),
+        f.PromptSent(at=6, attempt=1, prompt="p", message=1, text="do a"),
+        f.TurnFailed(at=7, attempt=1, prompt="p", error="rate_limited", message="later"),
+        f.PromptSent(at=20, attempt=1, prompt="p+r0", message=2, text="go on"),
+        f.TurnFinished(at=21, attempt=1, prompt="p+r0", stop_reason="end_turn", usage=Usage(5, 5)),
+    ]
+    session, kept = taken(None, story)
+    assert [(one.id, one.state) for one in session.prompts] == [("p", "failed"), ("p+r0", "done")]
+    without_retries = [
+        replace(one, rules=replace(one.rules, retries=Budget(0))) if isinstance(one, f.RulesSet) else one
+        for one in kept
+    ]
+    again: Session | None = None
+    for fact in without_retries:
+        again = evolve(again, fact)
+    assert again is not None
+    assert (again.prompts, again.usage) == (session.prompts, session.usage)

@@ -30,6 +30,7 @@ from rekindle.core.session.machine import evolve
 from rekindle.core.session.recovery import after_failure, is_compaction
 from rekindle.core.session.rules import BUILT_IN, BudgetName, Rules
 from rekindle.core.session.settling import after_opening
+from rekindle.core.session.staleness import is_stale
 from rekindle.core.session.starting import after_launch, after_refusal, pause
 from rekindle.core.session.state import OURS, Session
 from rekindle.core.session.timing import is_in_turn, missing_timers
@@ -58,7 +59,7 @@ def react(before: Session | None, fact: AnyFact, after: Session, rules: Rules) -
 def take(session: Session | None, fact: AnyFact, rules: Rules = BUILT_IN) -> tuple[Session, list[AnyFact]]:
     """Book a fact with all that follows from it. Returns the facts to record, in order; none if it changes nothing."""
     after = evolve(session, fact)
-    if session is not None and (after is session or after == session) and not isinstance(fact, f.Stalled):
+    if session is not None and after == session and (not isinstance(fact, f.Stalled) or is_stale(session, fact)):
         return session, []
     kept, waiting = [fact], react(session, fact, after, rules)
     # A timer is set when all else has followed: what it would be for may be over by then.
