@@ -89,7 +89,7 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.LimitReached(at=18.0, over="it has cost $0.5, and may cost $0.4"),
         f.TimerSet(at=18.0, timer="idle", until=618.0),
         f.Due(at=618.0, timer="idle", until=618.0),
-        f.Held(at=618.0, why="a person decides"),
+        f.HeldBack(at=618.0, why="a person decides"),
         f.ConversationLeft(at=618.0, token="old", why="it was too long"),
         f.StopAsked(at=19.0, by="user", to="asleep"),
         f.Exited(at=20.0, attempt=2, how_ended="exit code 0", by_us=True),

@@ -478,6 +478,8 @@ async def test_an_agent_does_not_outlive_its_keeper(stage: Stage) -> None:
     with pytest.raises(KeeperLost):
         await stage.keepers.send(SESSION, 1, "b", b"two\n")
     assert stage.keepers.heard(SESSION, 1) == b"one\n"
+    heard_at = stage.keepers.heard_at(SESSION, 1)
+    assert heard_at is None or heard_at > 0, "when it last wrote something, if anybody knows"
 
 
 @played

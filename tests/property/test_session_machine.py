@@ -142,7 +142,7 @@ MADE: dict[type[f.Fact], dict[str, st.SearchStrategy[object]]] = {
     f.Postponed: {"until": st.sampled_from([0.5, 60.0]), "why": _names},
     f.TurnSettled: {"prompt": _prompts, "to": st.sampled_from(["queued", "failed"]), "cut": st.just("lost")},
     f.ConversationLeft: {"token": st.sampled_from(["t", "u"]), "why": st.just("too long")},
-    f.Held: {"why": st.just("a person decides")},
+    f.HeldBack: {"why": st.just("a person decides")},
     f.LimitReached: {"over": st.just("it has cost too much")},
     f.TimerSet: {"timer": _timers, "until": st.sampled_from([2.0, 9.0])},
     f.Due: {"timer": _timers, "until": st.sampled_from([2.0, 4.0, 9.0, 61.0, 601.0])},

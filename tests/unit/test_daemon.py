@@ -39,7 +39,7 @@ def test_after_a_fault_of_its_own_the_daemon_begins_anew_and_serves(
             supervisor._background("s", fail())
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(daemon, "watch", watch)
+    monkeypatch.setattr(daemon, "keep_time", watch)
     monkeypatch.setattr("rekindle.daemon.time.sleep", lambda _: None)
     with caplog.at_level(logging.ERROR):
         assert daemon.serve(environment, on_demand=False) == 0
@@ -73,7 +73,7 @@ def test_a_beginning_that_fails_lets_go_of_what_it_has_taken_and_the_next_one_se
 
     monkeypatch.setattr(Supervisor, "start", fail_the_second_time)
     monkeypatch.setattr(VaultRecords, "close", note)
-    monkeypatch.setattr(daemon, "watch", watch)
+    monkeypatch.setattr(daemon, "keep_time", watch)
     monkeypatch.setattr("rekindle.daemon.time.sleep", lambda _: None)
     assert daemon.serve(environment, on_demand=False) == 0
     assert (len(begun), len(set(map(id, let_go)))) == (3, 3)

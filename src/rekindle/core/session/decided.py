@@ -62,7 +62,7 @@ class ConversationLeft(Fact, frozen=True, kw_only=True, tag="conversation_left")
     why: str
 
 
-class Held(Fact, frozen=True, kw_only=True, tag="held"):
+class HeldBack(Fact, frozen=True, kw_only=True, tag="held_back"):
     """Nothing goes on by itself before a person says so."""
 
     why: str

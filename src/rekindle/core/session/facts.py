@@ -18,7 +18,7 @@ from rekindle.core.session.decided import (
     Due as Due,
 )
 from rekindle.core.session.decided import (
-    Held as Held,
+    HeldBack as HeldBack,
 )
 from rekindle.core.session.decided import (
     LimitReached as LimitReached,
@@ -382,7 +382,7 @@ AnyFact = (
     | Postponed
     | TurnSettled
     | ConversationLeft
-    | Held
+    | HeldBack
     | LimitReached
     | TimerSet
     | Due

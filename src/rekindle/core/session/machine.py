@@ -127,7 +127,7 @@ def _decided(
     | f.Progressed
     | f.Postponed
     | f.ConversationLeft
-    | f.Held
+    | f.HeldBack
     | f.LimitReached
     | f.LoadPutOff
     | f.TimerSet
@@ -149,7 +149,7 @@ def _decided(
         case f.ConversationLeft():
             token = None if session.token == fact.token else session.token
             return replace(session, token=token, lost=[*session.lost, fact.token], message=fact.why)
-        case f.Held():
+        case f.HeldBack():
             return replace(session, held=True, message=fact.why)
         case f.LimitReached():
             return replace(session, over=fact.over, message=fact.over)

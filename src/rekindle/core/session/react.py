@@ -8,7 +8,7 @@ are recorded together, so that folding them later needs no rules. What has to be
 | the session begins, a person sets limits | `RulesSet` |
 | an agent is started that nobody asked for | `BudgetSpent` restarts |
 | an agent has opened the conversation | a cut turn goes on, is sent again, or a person is asked; the receipt |
-| an agent would not open it | `Held`, or the attempt is given up |
+| an agent would not open it | `HeldBack`, or the attempt is given up |
 | a turn failed | a retry later, shortening, a new conversation, or nothing |
 | a turn ended well, a person asks | `Progressed` |
 | an agent died, could not be started | `Postponed` until the next start |

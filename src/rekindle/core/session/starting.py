@@ -59,7 +59,7 @@ def after_refusal(before: Session, fact: f.OpenRefused, after: Session) -> list[
     if goes_on or nothing_ever_ran(before):
         return []  # a new conversation is told the history of this one, or there is none to tell
     told = "; the next prompt begins a new conversation, which is told the history of this one" if is_lost else ""
-    return [f.Held(at=fact.at, why=f"{fact.message}{told}")]
+    return [f.HeldBack(at=fact.at, why=f"{fact.message}{told}")]
 
 
 def after_launch(before: Session, fact: f.LaunchIntended) -> list[AnyFact]:

@@ -94,7 +94,7 @@ HOLDS: Final[dict[str, tuple[tuple[type[f.Fact], ...], tuple[type[f.Fact], ...]]
     "resume_asked": ((f.ResumeAsked,), (f.LaunchIntended, f.StopAsked)),
     "stop_asked": ((f.StopAsked,), (f.ResumeAsked, f.LaunchIntended, f.Exited, f.LaunchFailed)),
     "cancel_asked": ((f.CancelAsked,), (f.TurnFinished, f.TurnFailed)),
-    "held": ((f.Held,), (f.ResumeAsked, f.Opened, f.OpenRefused)),
+    "held": ((f.HeldBack,), (f.ResumeAsked, f.Opened, f.OpenRefused)),
     "over": ((f.LimitReached,), (f.ResumeAsked,)),
     "retry_at": ((f.Postponed, f.TurnFailed), (f.ResumeAsked, f.LaunchIntended, f.TurnFinished)),
     "load_at": ((f.LoadPutOff,), (f.ResumeAsked, f.LaunchIntended)),
