@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rekindle.core.effects import Launch, Open, Say
-from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import create
 from rekindle.core.session.plan import plan
+from rekindle.core.session.receipt import receipt
 from rekindle.core.session.state import Session
 from tests.sessions import told
 

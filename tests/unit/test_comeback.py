@@ -8,12 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from rekindle.agents.base.acknowledged import Lacking
-from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import PROMPT, AnyFact
 from rekindle.core.session.history import Turn, with_history
 from rekindle.core.session.plan import plan
+from rekindle.core.session.receipt import receipt
 from rekindle.core.session.recovery import compacted_prompt, retry_at, retry_prompt
 from rekindle.core.session.rules import BUILT_IN
 from rekindle.core.session.state import Session, State

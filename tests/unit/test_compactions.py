@@ -12,9 +12,9 @@ from rekindle.adapters.vault import agent_database
 from rekindle.agents.codex.transcript import new_place
 from rekindle.agents.opencode.record import OpenCodeRows
 from rekindle.agents.registry import AGENTS
-from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import evolve
+from rekindle.core.session.receipt import receipt
 from rekindle.ports.records import RecordsError
 from tests.sessions import created, folded
 

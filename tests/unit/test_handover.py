@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from rekindle.adapters.session_folder import handovers
-from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import next_attempt
+from rekindle.core.session.receipt import receipt
 from rekindle.core.session.state import Session
 from rekindle.core.session.status import status
 from rekindle.core.session.strategy import Evidence, candidates, choose

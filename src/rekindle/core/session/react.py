@@ -22,11 +22,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from rekindle.core.receipt import receipt
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Usage
 from rekindle.core.session.limits import reached
 from rekindle.core.session.machine import evolve
+from rekindle.core.session.receipt import receipt
 from rekindle.core.session.recovery import after_failure, is_compaction
 from rekindle.core.session.rules import BUILT_IN, BudgetName, Rules
 from rekindle.core.session.settling import after_opening
