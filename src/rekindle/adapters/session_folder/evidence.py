@@ -20,7 +20,7 @@ from rekindle.keeper.spec import Layout, Spec, read_spec
 
 
 @dataclass
-class Evidence:
+class AttemptEvidence:
     """What one incarnation folder has. `spec` None: only inferred from the attempt behind it."""
 
     number: int
@@ -41,7 +41,7 @@ def lives(folder: Path, number: int) -> bool:
         return False
 
 
-def read_attempts(folder: Path, report: list[str]) -> list[Evidence]:
+def read_attempts(folder: Path, report: list[str]) -> list[AttemptEvidence]:
     """All attempts whose files can be read; the others are reported."""
     found = []
     for number in SessionFolder(folder).attempts():
@@ -57,11 +57,11 @@ def read_attempts(folder: Path, report: list[str]) -> list[Evidence]:
         at = identity.started_at if identity is not None else at
         talk = read_account(place, number, kind, at) if identity is not None else Account()
         report += [f"Session {folder.name}, attempt {number}: {problem}." for problem in talk.problems]
-        found.append(Evidence(number, kind, place, spec, identity, record, talk, at))
+        found.append(AttemptEvidence(number, kind, place, spec, identity, record, talk, at))
     return found
 
 
-def read_orders(session: Session, attempts: list[Evidence], report: list[str]) -> None:
+def read_orders(session: Session, attempts: list[AttemptEvidence], report: list[str]) -> None:
     """Where we name the conversation, the command line tells which one it is before a word was said."""
     tokens = [one.token for one in session.attempts if one.token is not None]
     for one in attempts:
@@ -76,7 +76,7 @@ def read_orders(session: Session, attempts: list[Evidence], report: list[str]) -
         tokens += [token for token in (talk.asked, talk.token) if token is not None]
 
 
-def infer_tokens(session: Session, attempts: list[Evidence], report: list[str]) -> None:
+def infer_tokens(session: Session, attempts: list[AttemptEvidence], report: list[str]) -> None:
     """A token that was asked to be loaded had been opened before, even if the folder that showed it is gone."""
     opened = {one.token for one in session.attempts}
     newest = session.attempt.number if session.attempt is not None else 0
@@ -89,7 +89,7 @@ def infer_tokens(session: Session, attempts: list[Evidence], report: list[str]) 
                 before.talk.token = asked
             elif one.number > (before.number if before is not None else newest) + 1:
                 talk = Account(token=asked)
-                attempts.insert(index, Evidence(one.number - 1, one.kind, "", None, None, None, talk, one.at))
+                attempts.insert(index, AttemptEvidence(one.number - 1, one.kind, "", None, None, None, talk, one.at))
             else:
                 report.append(f"Session {session.id}: who opened the conversation {asked} cannot be told.")
         opened |= {one.talk.token, asked}

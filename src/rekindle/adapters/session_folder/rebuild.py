@@ -12,7 +12,7 @@ from functools import reduce
 from pathlib import Path
 
 from rekindle.adapters.session_folder import handovers
-from rekindle.adapters.session_folder.evidence import Evidence, infer_tokens, lives, read_attempts, read_orders
+from rekindle.adapters.session_folder.evidence import AttemptEvidence, infer_tokens, lives, read_attempts, read_orders
 from rekindle.adapters.session_folder.layout import SessionFolder
 from rekindle.adapters.session_folder.session_file import read_imported, read_session_file
 from rekindle.adapters.vault.preflight import last_check
@@ -108,7 +108,9 @@ def _fold(session: Session, found: list[AnyFact], facts: list[AnyFact]) -> Sessi
     return session
 
 
-def _facts(session: Session, folder: Path, one: Evidence, after: Evidence | None, report: list[str]) -> list[AnyFact]:
+def _facts(
+    session: Session, folder: Path, one: AttemptEvidence, after: AttemptEvidence | None, report: list[str]
+) -> list[AnyFact]:
     """What one attempt adds to the session."""
     number, at, talk = one.number, one.at, one.talk
     generation = one.spec.generation if one.spec is not None else 0
@@ -131,7 +133,7 @@ def _facts(session: Session, folder: Path, one: Evidence, after: Evidence | None
     return [*facts, *talk.facts, *_end(session.id, one, after, report)]
 
 
-def _recorded(folder: Path, one: Evidence) -> list[str] | None:
+def _recorded(folder: Path, one: AttemptEvidence) -> list[str] | None:
     """The prompts that the agent's own record had before the newest attempt, if it has not added to it since."""
     if one.talk.how != "load" or one.talk.asked is None or one.talk.prompts:
         return None
@@ -139,7 +141,7 @@ def _recorded(folder: Path, one: Evidence) -> list[str] | None:
     return list(found.prompts) if found is not None and found.state not in ("missing", "unsupported") else None
 
 
-def _opening(session: Session, one: Evidence, recorded: list[str] | None) -> list[AnyFact]:
+def _opening(session: Session, one: AttemptEvidence, recorded: list[str] | None) -> list[AnyFact]:
     """That the conversation was opened decides what becomes of a turn that was cut before.
 
     Where no file tells what the agent knew of that turn, it is left to the next attempt, which looks at the record.
@@ -165,7 +167,7 @@ def _opening(session: Session, one: Evidence, recorded: list[str] | None) -> lis
     return [opened]
 
 
-def _known(session: Session, one: Evidence) -> list[str] | None:
+def _known(session: Session, one: AttemptEvidence) -> list[str] | None:
     """What the agent showed of its record, or what our own next words prove that it showed."""
     if one.talk.opened != "load":
         return None
@@ -174,7 +176,7 @@ def _known(session: Session, one: Evidence) -> list[str] | None:
     return one.talk.known or [prompt.text for prompt in session.prompts if prompt.id in told] or None
 
 
-def _never_ran(one: Evidence, after: Evidence | None) -> list[AnyFact]:
+def _never_ran(one: AttemptEvidence, after: AttemptEvidence | None) -> list[AnyFact]:
     if one.exit is not None:
         return [f.LaunchFailed(at=one.exit.ended_at, attempt=one.number, message=one.exit.reason)]
     if after is not None:
@@ -182,7 +184,7 @@ def _never_ran(one: Evidence, after: Evidence | None) -> list[AnyFact]:
     return []  # on its way, or not: the launch is in doubt as after any crash, and is looked for
 
 
-def _end(session: str, one: Evidence, after: Evidence | None, report: list[str]) -> list[AnyFact]:
+def _end(session: str, one: AttemptEvidence, after: AttemptEvidence | None, report: list[str]) -> list[AnyFact]:
     assert one.spec is not None and one.identity is not None
     cut = _cut(one)
     if one.exit is not None:
@@ -222,7 +224,7 @@ def _end(session: str, one: Evidence, after: Evidence | None, report: list[str])
     return [_without_record(one, one.at, "its keeper was killed", cut)]
 
 
-def _without_record(one: Evidence, at: float, how_ended: str, cut: Cut | None) -> f.Exited:
+def _without_record(one: AttemptEvidence, at: float, how_ended: str, cut: Cut | None) -> f.Exited:
     return f.Exited(at=at, attempt=one.number, how_ended=how_ended, by_us=False, cut=cut)
 
 
@@ -231,7 +233,7 @@ def _how_ended(record: ExitRecord) -> str:
     return f"{how} ({record.ended_by.value}: {record.reason})" if record.reason else f"{how} ({record.ended_by.value})"
 
 
-def _cut(one: Evidence) -> Cut | None:
+def _cut(one: AttemptEvidence) -> Cut | None:
     """What was going on when the attempt ended; None if no turn was."""
     turn = one.talk.turn
     if turn is None:
