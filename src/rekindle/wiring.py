@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rekindle.adapters.workspace.glance import RepositoryGlance
     from rekindle.app.abandoning import Abandoning
     from rekindle.app.agent_overview import AgentOverview
+    from rekindle.app.answering import Answering
     from rekindle.app.archives import MovingSessions
     from rekindle.app.doctor import Doctor
     from rekindle.app.feature_lists import FeatureLists
@@ -259,6 +260,11 @@ class Wired(UseCases):
         from rekindle.app.session_resuming import SessionResuming
 
         return SessionResuming(self.sessions(), self._kept(), self.daemon())
+
+    def answering(self) -> Answering:
+        from rekindle.app.answering import Answering
+
+        return Answering(self.daemon())
 
     def serve(self, *, on_demand: bool) -> int:
         from rekindle.daemon import serve

@@ -14,13 +14,13 @@ from typing import Any
 
 import click
 
+from rekindle.app.answering import option_typed
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
 from rekindle.doors.cli.live import LiveView
-from rekindle.doors.cli.options import daemon
+from rekindle.doors.cli.options import daemon, who
 from rekindle.doors.cli.receipts import print_woken
 from rekindle.doors.cli.use_cases import use_cases
-from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import RekindleError
 
 _PAUSE = 0.1
@@ -34,7 +34,7 @@ class Attached:
         self._session = session
         self._conversation = use_cases().conversations().follow(session)
         self._view = LiveView()
-        self._asked = daemon()
+        self._asked = use_cases().answering()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._has_sent = False
@@ -77,7 +77,7 @@ class Attached:
     def _look(self, *, start: bool) -> None:
         """See what is asked now, and show it if it is not on the screen yet."""
         try:
-            found = self._asked.ask("questions", start=start, session=self._session)["questions"]
+            found = self._asked.open(start=start, session=self._session)
         except RekindleError:
             return  # nobody serves the session at the moment: it is asked again
         with self._lock:
@@ -95,13 +95,13 @@ class Attached:
     def _take(self, line: str) -> None:
         with self._lock:
             question, is_open, replaced = self._shown, self._is_open, self._replaced
-            option = questions.option_typed(question, line) if question is not None else None
+            option = option_typed(question, line) if question is not None else None
             if option is not None or not is_open:
                 self._shown, self._replaced = None, False
         client = daemon()
         try:
             if question is not None and option is not None:
-                self._answer(client, question, option, replaced=replaced)
+                self._answer(question, option, replaced=replaced)
             elif question is not None and is_open:
                 hint = f"answer question {question['id']} first, or use: rekindle send {self._session} TEXT"
                 click.echo(f"rekindle: not sent: the agent waits for an answer — {hint}", err=True)
@@ -115,10 +115,10 @@ class Attached:
         finally:
             client.close()
 
-    def _answer(self, client: Daemon, question: dict[str, Any], option: str, *, replaced: bool) -> None:
+    def _answer(self, question: dict[str, Any], option: str, *, replaced: bool) -> None:
         if replaced:
             told: str | None = "the question before this one was answered elsewhere, so your line was not used"
         else:
-            told = questions.answer(client, question["id"], option)
+            told = use_cases().answering().answer_in_time(question["id"], option, who())
         if told is not None:
             click.echo(f"rekindle: {printable(told)}", err=True)

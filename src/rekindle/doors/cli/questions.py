@@ -7,13 +7,9 @@ from typing import Any
 
 import click
 
+from rekindle.app.answering import option_typed
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.options import who
-from rekindle.ports.daemon import Daemon
-from rekindle.ports.errors import QuestionError, RekindleError, UsageError
-
-#: The daemon's word that an answer came too late for the question that it names.
-_TOO_LATE = ("answered_already", "question_expired", "no_such_question")
+from rekindle.ports.errors import QuestionError, UsageError
 
 
 def lines(question: dict[str, Any]) -> list[str]:
@@ -60,23 +56,3 @@ def ask(question: dict[str, Any], proposed: str | None = None) -> str:
     default = next((number for number in numbers if option_typed(question, number) == wanted), None)
     typed = click.prompt("Your choice", type=click.Choice(numbers), default=default, err=True)
     return str(question["options"][int(typed) - 1]["id"])
-
-
-def option_typed(question: dict[str, Any], typed: str) -> str | None:
-    """The option that a typed line means: its number, its id, or allow / deny. None: it is not an answer."""
-    options = question["options"]
-    if typed.isascii() and typed.isdigit():
-        return str(options[int(typed) - 1]["id"]) if 0 < int(typed) <= len(options) else None
-    kind = {"allow": "allow_once", "deny": "reject_once"}.get(typed)
-    return next((str(one["id"]) for one in options if (one["kind"] == kind if kind else one["id"] == typed)), None)
-
-
-def answer(client: Daemon, question: str, option: str) -> str | None:
-    """Give an answer to this question and no other. Returns why it came too late, if it did."""
-    try:
-        client.ask("answer", question=question, option=option, by=who())
-    except RekindleError as error:
-        if error.code not in _TOO_LATE:
-            raise
-        return error.message
-    return None

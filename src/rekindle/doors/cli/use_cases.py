@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rekindle.app.abandoning import Abandoning
     from rekindle.app.agent_overview import AgentOverview
+    from rekindle.app.answering import Answering
     from rekindle.app.archives import MovingSessions
     from rekindle.app.doctor import Doctor
     from rekindle.app.feature_lists import FeatureLists
@@ -133,6 +134,10 @@ class UseCases(ABC):
     @abstractmethod
     def session_resuming(self) -> SessionResuming:
         """Sessions that are brought back."""
+
+    @abstractmethod
+    def answering(self) -> Answering:
+        """What agents ask, and what they are told."""
 
     @abstractmethod
     def serve(self, *, on_demand: bool) -> int:

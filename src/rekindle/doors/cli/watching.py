@@ -55,7 +55,7 @@ def watch(
             told = follow_until(conversation, rested, view)
             if told["asks"] is None:
                 break
-            _put_question(client, told["asks"])
+            _put_question(told["asks"])
     except click.Abort:  # at a question: nobody is left to be asked anything
         print(f"\nStill running, and waiting for an answer: rekindle attach {session}", file=sys.stderr)
         return INTERRUPTED
@@ -75,11 +75,11 @@ def watch(
     return 0
 
 
-def _put_question(client: Daemon, question: dict[str, Any]) -> None:
+def _put_question(question: dict[str, Any]) -> None:
     """Let a person answer this question. Where somebody else was first that is said, and the next look tells more."""
     if not questions.can_ask():
         raise questions.unasked(question)
-    too_late = questions.answer(client, question["id"], questions.ask(question))
+    too_late = use_cases().answering().answer_in_time(question["id"], questions.ask(question), who())
     if too_late is not None:
         print(f"rekindle: {printable(too_late)}", file=sys.stderr)
 

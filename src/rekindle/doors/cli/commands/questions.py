@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 from click.shell_completion import CompletionItem
 
 from rekindle.core.session.asking import MARK
 from rekindle.doors.cli import questions
-from rekindle.doors.cli.options import daemon, json_option, print_json, who
-from rekindle.ports.daemon import Daemon
-from rekindle.ports.errors import NoSuchQuestion, RekindleError, UsageError
+from rekindle.doors.cli.options import json_option, print_json, who
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.errors import RekindleError
 
 
 @click.command()
 @json_option
 def inbox(as_json: bool) -> None:
     """List the open questions of all agents, oldest first."""
-    found = daemon().ask("questions")["questions"]
+    found = use_cases().answering().open()
     if as_json:
         print_json({"questions": found})
         return
@@ -31,13 +29,9 @@ def inbox(as_json: bool) -> None:
         print(f"  session {one['session']}{feature}; answer with: rekindle answer {one['id']} OPTION\n")
 
 
-def _open(start: bool = True) -> list[dict[str, Any]]:
-    return list(daemon().ask("questions", start=start)["questions"])
-
-
 def _complete_question(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     try:
-        found = _open(start=False)
+        found = use_cases().answering().open(start=False)
     except RekindleError:
         return []
     return [CompletionItem(one["id"], help=one["title"]) for one in found if one["id"].startswith(incomplete)]
@@ -45,7 +39,8 @@ def _complete_question(_ctx: click.Context, _param: click.Parameter, incomplete:
 
 def _complete_option(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     try:
-        found = [one for one in _open(start=False) if one["id"].startswith(ctx.params.get("question") or MARK)]
+        asked = use_cases().answering().open(start=False)
+        found = [one for one in asked if one["id"].startswith(ctx.params.get("question") or MARK)]
     except RekindleError:
         return []
     options = found[0]["options"] if len(found) == 1 else []
@@ -62,35 +57,13 @@ def answer(question: str, option: str | None, as_json: bool) -> None:
     QUESTION is a question's id, or the beginning of one (`rekindle inbox` lists them). With a session's id, or
     without OPTION, the question is shown on the terminal first; where there is none, the exit status is 3.
     """
-    client = daemon()
+    answering = use_cases().answering()
     if not question.startswith(MARK) or option is None:
-        asked = _named(client, question)
+        asked = answering.meant(question)
         if not questions.can_ask():
             raise questions.unasked(asked)
         question, option = asked["id"], questions.ask(asked, option)
     elif option.isascii() and option.isdigit():
-        question, option = _numbered(client, question, option)
-    told = client.ask("answer", question=question, option=option, by=who())
+        question, option = answering.numbered(question, option)
+    told = answering.answer(question, option, who())
     print_json(told) if as_json else print(f"{told['question']}: answered with {told['option']}.")
-
-
-def _numbered(client: Daemon, given: str, number: str) -> tuple[str, str]:
-    """A question's id, and the id of the option that it shows under a number. Ids that are numbers come first."""
-    found = [one for one in client.ask("questions")["questions"] if one["id"].startswith(given)]
-    if len(found) != 1 or any(one["id"].isdigit() for one in found[0]["options"]):
-        return given, number
-    return found[0]["id"], questions.option_typed(found[0], number) or number
-
-
-def _named(client: Daemon, given: str) -> dict[str, Any]:
-    """The open question that is meant by its id, or by the session that asks it: the oldest one."""
-    if given.startswith(MARK):
-        found = [one for one in client.ask("questions")["questions"] if one["id"].startswith(given)]
-        if len(found) != 1:
-            problem = f"can mean {len(found)} open questions" if found else "is not an open question"
-            raise NoSuchQuestion(f"{given!r} {problem}", "`rekindle inbox` lists them")
-        return dict(found[0])
-    asks = client.ask("show", session=given)["asks"]
-    if asks is None:
-        raise UsageError(f"session {given} has no open question", "`rekindle inbox` lists the open questions")
-    return dict(asks)

@@ -1,0 +1,72 @@
+"""Questions of agents as somebody at a terminal answers them: which one is meant, and by which option."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rekindle.core.session.asking import MARK
+from rekindle.ports.daemon import Daemon
+from rekindle.ports.errors import NoSuchQuestion, RekindleError, UsageError
+
+#: A question as the daemon shows it; see `rekindle.core.session.asking.shown`.
+Question = dict[str, Any]
+#: The daemon's word that an answer came too late for the question that it names.
+_TOO_LATE = ("answered_already", "question_expired", "no_such_question")
+
+
+class Answering:
+    """Asks the daemon."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+
+    def open(self, *, start: bool = True, session: str | None = None) -> list[Question]:
+        """What is asked now, oldest first. `start`: begin a daemon if there is none."""
+        values = {} if session is None else {"session": session}
+        return list(self._daemon.ask("questions", start=start, **values)["questions"])
+
+    def meant(self, given: str) -> Question:
+        """The open question that is meant by its id, or by the session that asks it: the oldest one."""
+        if given.startswith(MARK):
+            found = self._beginning(given)
+            if len(found) != 1:
+                problem = f"can mean {len(found)} open questions" if found else "is not an open question"
+                raise NoSuchQuestion(f"{given!r} {problem}", "`rekindle inbox` lists them")
+            return found[0]
+        asks = self._daemon.ask("show", session=given)["asks"]
+        if asks is None:
+            raise UsageError(f"session {given} has no open question", "`rekindle inbox` lists the open questions")
+        return dict(asks)
+
+    def numbered(self, given: str, number: str) -> tuple[str, str]:
+        """A question's id, and the id of the option that it shows under a number. Ids that are numbers come first."""
+        found = self._beginning(given)
+        if len(found) != 1 or any(one["id"].isdigit() for one in found[0]["options"]):
+            return given, number
+        return found[0]["id"], option_typed(found[0], number) or number
+
+    def answer(self, question: str, option: str, by: str) -> dict[str, Any]:
+        """Give an answer. Raises NoSuchQuestion, AnsweredAlready."""
+        return self._daemon.ask("answer", question=question, option=option, by=by)
+
+    def answer_in_time(self, question: str, option: str, by: str) -> str | None:
+        """Give an answer to this question and no other. Returns why it came too late, if it did."""
+        try:
+            self.answer(question, option, by)
+        except RekindleError as error:
+            if error.code not in _TOO_LATE:
+                raise
+            return error.message
+        return None
+
+    def _beginning(self, given: str) -> list[Question]:
+        return [one for one in self.open() if one["id"].startswith(given)]
+
+
+def option_typed(question: Question, typed: str) -> str | None:
+    """The option that a typed line means: its number, its id, or allow / deny. None: it is not an answer."""
+    options = question["options"]
+    if typed.isascii() and typed.isdigit():
+        return str(options[int(typed) - 1]["id"]) if 0 < int(typed) <= len(options) else None
+    kind = {"allow": "allow_once", "deny": "reject_once"}.get(typed)
+    return next((str(one["id"]) for one in options if (one["kind"] == kind if kind else one["id"] == typed)), None)
