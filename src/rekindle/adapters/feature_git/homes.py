@@ -94,6 +94,8 @@ def obstacle(place: FeaturePlace, path: str, branch: str, known: Sequence[Regist
             f"{branch} is checked out in {holder.path}",
             f"free it there (git -C {holder.path} switch --detach), then resume the feature",
         )
+    if place.is_linked_away(path):
+        return FeatureBlocked(f"there is a symbolic link on the way to {path}", "take the link away, then resume")
     here = registered_at(path, known)
     if here is not None and os.path.isdir(path):
         return None
@@ -102,8 +104,6 @@ def obstacle(place: FeaturePlace, path: str, branch: str, known: Sequence[Regist
             f"the worktree {path} is gone, but locked{f' ({here.locked})' if here.locked else ''}",
             f"unlock it (git worktree unlock {path}), then resume the feature",
         )
-    if os.path.realpath(path) != os.path.join(_top(place), os.path.relpath(path, _top(place))):
-        return FeatureBlocked(f"there is a symbolic link on the way to {path}", "take the link away, then resume")
     return in_the_way(path)
 
 

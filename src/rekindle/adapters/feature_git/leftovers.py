@@ -63,7 +63,7 @@ def untouched(place: FeaturePlace, tree: str, left: str) -> frozenset[bytes]:
     top = os.fsencode(tree)
     gone = {path for path, one in found.items() if not one.is_of_new and not os.path.lexists(os.path.join(top, path))}
     files = [path for path, one in found.items() if one.is_of_new and _is_file(os.path.join(top, path))]
-    hashed = place.at(tree).output("hash-object", "--stdin-paths", stdin=b"".join(path + b"\n" for path in files))
+    hashed = place.at(tree).output("hash-object", "--stdin-paths", stdin=b"".join(map(_quoted, files)))
     blobs = zip(files, hashed.decode().split(), strict=True)
     return frozenset(path for path, blob in blobs if found[path].new == blob) | gone
 
@@ -108,8 +108,14 @@ def _take_out(place: FeaturePlace, tree: str, paths: Collection[bytes]) -> None:
         git.output("checkout", "--quiet", "HEAD", *words, stdin=b"\0".join(back))
 
 
+def _quoted(path: bytes) -> bytes:
+    """A path as a line for git, which takes what begins with a quotation mark for a quoted one."""
+    escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + escaped + b'"\n'
+
+
 def _is_file(path: bytes) -> bool:
-    return os.path.isfile(path) and not os.path.islink(path) and b"\n" not in path
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 def _is_folder(path: bytes) -> bool:

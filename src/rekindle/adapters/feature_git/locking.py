@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+from rekindle import files
 from rekindle.adapters.git import locks as git_locks
 from rekindle.adapters.git.private_index import FOLDER
 from rekindle.core.git_locks import Lock, remedy
@@ -44,19 +45,15 @@ class Locks:
         for name, note in notes.items():
             if os.path.exists(note):
                 self._free(os.path.join(self.common, f"{name}.lock"), ours=True)
-        with contextlib.suppress(OSError):
-            for note in notes.values():
-                os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
-                with open(note, "wb"):
-                    pass
+        left = [note for note in notes.values() if _leave(note)]
         try:
             yield
         except GitKilled:
             raise  # a lock that it has left is ours: the notes stay
         except BaseException:
-            _forget(notes.values())
+            _forget(left)
             raise
-        _forget(notes.values())
+        _forget(left)
 
     def left(self, branches: Collection[str]) -> list[Lock]:
         """Locks of others in the way of some branches, after they were watched."""
@@ -98,6 +95,18 @@ class Locks:
         except OSError:
             return False
         return is_below(os.path.realpath(tree), os.path.realpath(self.trees))
+
+
+def _leave(note: str) -> bool:
+    """Leave an empty note; False if that is not possible. Nothing is opened or made through a link."""
+    folder = os.path.dirname(note)
+    try:
+        files.make_own(os.path.dirname(folder))
+        files.make_own(folder)
+        os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
+    except OSError:
+        return False
+    return True
 
 
 def _forget(notes: Collection[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Iterator, Mapping
 
 from rekindle.adapters.feature_git import leftovers, presence, strays
@@ -15,6 +16,7 @@ from rekindle.adapters.git.linked_worktrees import UNFINISHED, Registered, regis
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence, WorkBranch, WorkTree
 from rekindle.core.feature.progress import TaskProgress
+from rekindle.ports.errors import FeatureBlocked
 
 #: So many commits of a branch an agent that takes it over is told of.
 _SUBJECTS = 12
@@ -38,9 +40,9 @@ def observe(place: FeaturePlace, tasks: Mapping[str, TaskProgress], recorded: Ma
     git = place.git
     word = naming.branch_word(place.feature)
     branches = {name: one.branch for name, one in tasks.items()}
-    heads = _refs(
-        git, f"refs/heads/{place.branch}", f"refs/heads/work/{word}", *(f"refs/heads/{b}" for b in branches.values())
-    )
+    patterns = (f"refs/heads/{place.branch}", *(f"refs/heads/{branch}" for branch in branches.values()))
+    _refuse_other_names(git, patterns)
+    heads = _refs(git, f"refs/heads/work/{word}", *patterns)
     folders = (f"refs/rekindle/{kind}/{word}" for kind in ("base", "done", "left"))
     private = _refs(git, *folders, naming.merged_ref(place.feature))
     trees = registered(git)
@@ -89,9 +91,21 @@ def observe(place: FeaturePlace, tasks: Mapping[str, TaskProgress], recorded: Ma
 
 
 def _refs(git: Git, *patterns: str) -> dict[str, str]:
-    listed = git.output("for-each-ref", "--format=%(objectname) %(refname)", *patterns)
-    lines = (line.partition(" ") for line in listed.decode("utf-8", "surrogateescape").splitlines())
-    return {name: commit for commit, _, name in lines}
+    """The commits of refs. One that is only another name of a ref is none: it says nothing, and moves by itself."""
+    listed = git.output("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *patterns)
+    lines = (line.split(" ") for line in listed.decode("utf-8", "surrogateescape").splitlines())
+    return {name: commit for commit, name, other in lines if not other}
+
+
+def _refuse_other_names(git: Git, refs: Collection[str]) -> None:
+    """Commits on a branch that is only another name of a second one would move that: the user's own, perhaps."""
+    listed = git.output("for-each-ref", "--format=%(refname) %(symref)", *refs).decode("utf-8", "surrogateescape")
+    for ref, _, other in (line.partition(" ") for line in listed.splitlines()):
+        if other and ref in refs:
+            raise FeatureBlocked(
+                f"{ref.removeprefix('refs/heads/')} is only another name of {other}: work on it would change that",
+                f"take it away (git symbolic-ref --delete {shlex.quote(ref)}), then resume the feature",
+            )
 
 
 def _branch(

@@ -12,6 +12,7 @@ from rekindle.adapters.git import repository
 from rekindle.adapters.git.git import Git
 from rekindle.core.feature import naming
 from rekindle.core.git_complaints import reason
+from rekindle.files import is_below
 from rekindle.ports.errors import FeatureBlocked, GitFailed
 
 #: A branch must not outlive what it points to.
@@ -90,8 +91,17 @@ class FeaturePlace:
         word = naming.SHARED if self.shared_tree else naming.branch_word(branch.rpartition("/")[2])
         return os.path.join(self.trees, word)
 
+    def is_linked_away(self, path: str) -> bool:
+        """Whether a symbolic link leads from a path in the folder of the worktrees to somewhere else."""
+        top = os.path.dirname(self.trees)
+        real = os.path.realpath(top)
+        inside = next((os.path.relpath(path, one) for one in (top, real) if is_below(path, one)), None)
+        return inside is not None and os.path.realpath(path) != os.path.normpath(os.path.join(real, inside))
+
     def is_sound(self, tree: str) -> bool:
         """Whether a folder is a worktree of this repository still: an agent may have taken its `.git` away."""
+        if self.is_linked_away(tree):
+            return False
         found = repository.find(tree)
         if found is None or found.top != os.path.realpath(tree):
             return False
@@ -107,6 +117,11 @@ class FeaturePlace:
             GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.realpath(tree))
         )
 
+    def refuse_link(self, path: str) -> None:
+        """Raise FeatureBlocked where a link would lead us out of the folder of the worktrees."""
+        if self.is_linked_away(path):
+            raise FeatureBlocked(f"there is a symbolic link on the way to {path}", "take the link away, then resume")
+
     def tip(self, branch: str) -> str | None:
         """The commit that a branch is at."""
         return self.git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}")
@@ -119,7 +134,7 @@ class FeaturePlace:
         """Move a ref from `old` (None: it must not exist) to `new`, or fail without changing anything."""
         expected = old if old is not None else "0" * len(new)
         with self.locks.moving(ref):
-            done = self.git.run("update-ref", "-m", "rekindle", ref, new, expected)
+            done = self.git.run("update-ref", "--no-deref", "-m", "rekindle", ref, new, expected)
         if done.returncode == 0:
             return
         said = reason(done.stderr)
@@ -131,7 +146,7 @@ class FeaturePlace:
         """Move several refs in one transaction: all of them, or none where one is not where it must be."""
         orders = "".join(f"{one.order()}\n" for one in moves)
         with self.locks.moving(*(one.ref for one in moves)):
-            done = self.git.run("update-ref", "-m", "rekindle", "--stdin", stdin=orders.encode())
+            done = self.git.run("update-ref", "--no-deref", "-m", "rekindle", "--stdin", stdin=orders.encode())
         if done.returncode != 0:
             raise GitFailed(
                 f"git moved no ref: {reason(done.stderr)}", "look at it with `git log`, then resume the feature"
@@ -139,12 +154,12 @@ class FeaturePlace:
 
     def put_ref(self, ref: str, new: str) -> None:
         """Set a ref that is ours alone."""
-        self.git.output("update-ref", ref, new)
+        self.git.output("update-ref", "--no-deref", ref, new)
 
     def drop_ref(self, ref: str, old: str | None = None) -> None:
         """Delete a ref, only at `old` where that is given."""
         with self.locks.moving(ref, "packed-refs"):
-            self.git.output("update-ref", "-d", ref, *([old] if old is not None else []))
+            self.git.output("update-ref", "--no-deref", "-d", ref, *([old] if old is not None else []))
 
     def forget_settings(self, branch: str) -> None:
         """Drop what git's configuration says of a branch that is gone, if it says anything."""

@@ -13,7 +13,8 @@ from rekindle.core.feature.progress import TaskProgress
 
 TASK, EPOCH = "Rekindle-Task", "Rekindle-Epoch"
 _MOST_COMMITS = 2000
-_FORM = f"--format=%x1e%H%x1d%(trailers:key={TASK},valueonly,separator=%x1f)%x1d%(trailers:key={EPOCH},valueonly)"
+#: Only a NUL cannot be in a message.
+_FORM = f"--format=%H%x00%(trailers:key={TASK},valueonly)%x00%(trailers:key={EPOCH},valueonly)%x00"
 
 
 def merges(place: FeaturePlace, tip: str, base: str | None) -> dict[str, tuple[str, str]]:
@@ -25,12 +26,12 @@ def merges(place: FeaturePlace, tip: str, base: str | None) -> dict[str, tuple[s
 
 def _parsed(place: FeaturePlace, told: bytes) -> list[tuple[str, tuple[str, str]]]:
     found = []
-    for entry in told.decode("utf-8", "replace").split("\x1e")[1:]:
-        commit, tasks, epoch = entry.split("\x1d")[:3]
-        for value in tasks.split("\x1f"):
+    words = told.decode("utf-8", "replace").split("\0")
+    for commit, tasks, epoch in zip(words[::3], words[1::3], words[2::3], strict=False):
+        for value in tasks.split("\n"):
             feature, _, task = value.strip().partition("/")
             if feature == place.feature:
-                found.append((commit, (task, epoch.strip())))
+                found.append((commit.strip(), (task, epoch.strip())))
     return found
 
 
@@ -44,17 +45,20 @@ def done(
 ) -> dict[str, Done]:
     """What became of each merge that we know of, by its ref or by the journal. `there` are those in the branch.
 
-    A commit with our trailers that neither of them knows is somebody else's, whatever it says.
+    A commit with our trailers that neither of them knows is somebody else's, whatever it says. So is one without them
+    that only a ref names: refs come along with a repository.
     """
     found = {}
     for task, one in tasks.items():
-        commit = refs.get(naming.done_ref(place.feature, task)) or one.merge
-        if commit is None:
-            continue
-        if there.get(commit, ("", ""))[0] == task:
-            found[task] = Done(commit, there[commit][1])
-        else:
-            found[task] = _look_for(place, task, one.epoch, commit, tip or last, last)
+        for commit in filter(None, (refs.get(naming.done_ref(place.feature, task)), one.merge)):
+            if there.get(commit, ("", ""))[0] == task:
+                found[task] = Done(commit, there[commit][1])
+                break
+            said = one.epoch if commit == one.merge else ""
+            known = _look_for(place, task, said, commit, tip or last, last)
+            if known.epoch:
+                found[task] = known
+                break
     return found
 
 

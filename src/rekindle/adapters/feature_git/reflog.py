@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import re
 
+from rekindle import files
 from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.git import repository
 from rekindle.core.feature.strays import ReflogEntry, Stash
 
-_LINE = re.compile(rb"(?P<old>[0-9a-f]+) (?P<new>[0-9a-f]+) .*?(?P<at>\d+) [+-]\d{4}(?:\t(?P<action>.*))?\Z", re.DOTALL)
+_LINE = re.compile(
+    rb"(?P<old>[0-9a-f]{40,64}) (?P<new>[0-9a-f]{40,64}) .*?(?P<at>\d{1,18}) [+-]\d{4}(?:\t(?P<action>.*))?\Z",
+    re.DOTALL,
+)
 
 
 def of_tree(place: FeaturePlace, tree: str, branch: str) -> list[ReflogEntry]:
@@ -47,7 +51,7 @@ def stashes(place: FeaturePlace) -> list[Stash]:
 
 def _read(path: str) -> list[ReflogEntry]:
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(files.open_to_read(path), "rb") as file:
             lines = file.read().split(b"\n")
     except OSError:
         return []

@@ -252,7 +252,7 @@ def keep(place: FeaturePlace, task: str, strays: Iterable[Stray], path: str) -> 
         commit = one.commit or place.at(path).line("rev-parse", "HEAD")
         if commit is not None:
             lines.append(f"update {naming.stray_ref(place.feature, task, one.kind, commit)} {commit}\n")
-    place.git.output("update-ref", "--stdin", stdin="".join(lines).encode())
+    place.git.output("update-ref", "--no-deref", "--stdin", stdin="".join(lines).encode())
 
 
 def forget(place: FeaturePlace, task: str, taken: Collection[str], tip: str) -> None:

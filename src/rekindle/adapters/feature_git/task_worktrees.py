@@ -13,7 +13,7 @@ from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, FeaturePlace
 from rekindle.adapters.git import withheld, written_tree
 from rekindle.adapters.git.git import Git
-from rekindle.adapters.git.linked_worktrees import Registered, add_worktree, registered
+from rekindle.adapters.git.linked_worktrees import Registered, add_worktree, link_again, registered
 from rekindle.adapters.snapshots import restoring, taking
 from rekindle.core.feature import naming
 from rekindle.core.feature.strays import Stray
@@ -144,6 +144,7 @@ def cleared_of_unfinished(place: FeaturePlace, path: str) -> list[Registered]:
 
 def add_detached(place: FeaturePlace, path: str, commit: str, known: Registered | None) -> None:
     """Make a worktree of the feature's own at a commit. `known` is what git has registered there."""
+    place.refuse_link(path)
     blocked = in_the_way(path)
     if blocked is not None:
         raise blocked
@@ -164,7 +165,8 @@ def mend(place: FeaturePlace, path: str) -> None:
     names = place.git.output("ls-tree", "--name-only", "-z", head).split(b"\0")[:-1] if head is not None else []
     if names and not any(os.path.lexists(os.path.join(os.fsencode(path), name)) for name in names):
         raise FeatureBlocked(f"somebody has removed the files of {path}", "move it away, then resume the feature")
-    place.git.run("worktree", "repair")
+    place.refuse_link(path)
+    link_again(place.common, path)
     place.at(path)
 
 

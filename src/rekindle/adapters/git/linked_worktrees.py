@@ -7,7 +7,8 @@ import threading
 
 import msgspec
 
-from rekindle.adapters.git import repository, withheld
+from rekindle import files
+from rekindle.adapters.git import pointers, repository, withheld
 from rekindle.adapters.git.git import Git
 from rekindle.core.names import why_not
 from rekindle.core.session_worktree import branch_of, folder_of
@@ -55,6 +56,23 @@ def add_worktree(git: Git, path: str, *words: str) -> None:
 def _lay_out(git: Git, path: str) -> None:
     git.at(path).output("reset", "--quiet", "--hard", "--no-recurse-submodules")
     git.output("worktree", "unlock", path)
+
+
+def link_again(common: str, path: str) -> None:
+    """Have a worktree that has lost its `.git`, or has a broken one, point to its repository again, if that knows it.
+
+    git's own repair would do the same to every worktree that is registered, wherever that leads.
+    """
+    dot_git = os.path.join(path, ".git")
+    folder = os.path.join(os.path.realpath(common), "worktrees")
+    if os.path.islink(dot_git) or os.path.isdir(dot_git) or not os.path.isdir(folder):
+        return
+    for name in sorted(os.listdir(folder)):
+        entry = os.path.join(folder, name)
+        told = pointers.worktree_file(entry)
+        if told is not None and os.path.realpath(told) == os.path.realpath(dot_git):
+            files.replace(dot_git, b"gitdir: " + os.fsencode(entry) + b"\n")
+            return
 
 
 def make(cwd: str, name: str, folder: str | None = None) -> SessionWorktree:

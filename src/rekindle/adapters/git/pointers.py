@@ -30,6 +30,15 @@ def common_folder(git_dir: str) -> str | None:
         return None
 
 
+def worktree_file(entry: str) -> str | None:
+    """The `.git` file of the worktree that a folder in `worktrees` stands for; None if it names none."""
+    try:
+        told = os.fsdecode(_one_path(os.path.join(entry, "gitdir")))
+    except (OSError, ForeignRepository):
+        return None
+    return os.path.join(entry, told) if told else None
+
+
 def _one_path(path: str) -> bytes:
     with os.fdopen(files.open_to_read(path), "rb") as file:
         told = file.read(_LONGEST + 1).rstrip(b"\r\n")

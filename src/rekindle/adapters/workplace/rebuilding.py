@@ -11,7 +11,7 @@ import msgspec
 
 from rekindle.adapters.git import repository, withheld, written_tree
 from rekindle.adapters.git.git import Git
-from rekindle.adapters.git.linked_worktrees import Registered, registered
+from rekindle.adapters.git.linked_worktrees import Registered, link_again, registered
 from rekindle.adapters.snapshots.taking import known, namespace_of
 from rekindle.core.session_worktree import combine, listed
 from rekindle.ports.errors import GitFailed, WorktreeLost
@@ -81,6 +81,10 @@ def _git(wanted: Wanted) -> Git:
     raise _lost(wanted, "there is no repository that it could be built from")
 
 
+def _common(git: Git) -> str:
+    return os.fsdecode(git.output("rev-parse", "--path-format=absolute", "--git-common-dir").removesuffix(b"\n"))
+
+
 def _entry(wanted: Wanted, git: Git) -> Registered | None:
     """The worktree that the folder is in, as far as git knows one. Never the main one."""
     inside = os.path.realpath(wanted.worktree or wanted.cwd)
@@ -115,7 +119,7 @@ def _bring_back_folder(wanted: Wanted, top: str, git: Git, snapshot: Snapshot | 
 def _link_again(wanted: Wanted, git: Git, top: str, entry: Registered | None) -> list[str]:
     """Files are there, but not what makes a worktree of them."""
     if entry is not None:
-        git.run("worktree", "repair", top)
+        link_again(_common(git), top)
     if entry is None or not _is_linked(top):
         raise _lost(
             wanted,
@@ -129,7 +133,7 @@ def _register(wanted: Wanted, git: Git, top: str, entry: Registered | None, snap
     """An empty worktree in its place; says what it stands on."""
     if entry is not None:
         os.makedirs(top, exist_ok=True)
-        git.run("worktree", "repair", top)
+        link_again(_common(git), top)
         if _is_linked(top):
             return entry.branch or f"commit {(entry.head or '')[:10]}"
         raise _lost(wanted, "git could not link it again; run `git worktree prune`, and it is built from its branch")
