@@ -38,6 +38,26 @@ def test_a_prompt_stands_before_its_answer_where_the_end_of_the_turn_before_is_l
     ]
 
 
+def test_what_is_there_and_cannot_be_read_is_said_once_and_read_when_it_can_be(tmp_path: Path) -> None:
+    talk = ClaudeTalk()
+    talk.say("p1", "one", ["first"])
+    put_beginning(tmp_path / "s1", "claude")
+    attempt = tmp_path / "s1" / "1"
+    put_spools(attempt, [], b"")
+    put_exit(attempt)
+    (attempt / "out").unlink()
+    (attempt / "out").mkdir()
+    followed = open_conversation(str(tmp_path / "s1"))
+    [note] = followed.poll()
+    assert (note.kind, note.text) == ("note", "attempt 1: its output cannot be read: Is a directory")
+    assert followed.poll() == []
+    assert followed.ended == frozenset()
+    (attempt / "out").rmdir()
+    put_spools(attempt, talk.sent, b"".join(talk.lines))
+    assert [one.text for one in followed.poll() if one.kind in ("prompt", "said")] == ["one", "first"]
+    assert followed.ended == {1}
+
+
 class InTerminal:
     """A session of Claude Code in a terminal: keys in its spools, words in its own record."""
 

@@ -138,6 +138,7 @@ class _AttemptReader:
         self._number = number
         self._dialect = dialect
         self._spools = AttemptSpools(folder, dialect)
+        self._told: set[str] = set()
         self.ended = False
 
     def poll(self) -> list[ConversationEntry]:
@@ -145,7 +146,11 @@ class _AttemptReader:
             return []
         record = launch.read_exit(self._folder)
         found = [entry for one in self._spools.poll() for entry in conversation.entries(one, self._number)]
-        if record is not None:
+        found += [
+            conversation.unreadable(self._number, one) for one in self._spools.unreadable if one not in self._told
+        ]
+        self._told.update(self._spools.unreadable)
+        if record is not None and not self._spools.unreadable:
             self.ended = True
             if self._dialect.is_prompting:
                 how = f"killed by {record.signal}" if record.signal else f"exit {record.code}"

@@ -22,7 +22,8 @@ _BLOCK = 1 << 20
 class AttemptSpools:
     """Reads what is there, and on the next `poll` what has come since. Never raises for what is in the files.
 
-    `problems` says what could not be read the last time; `is_missing` that there is no output at all.
+    `problems` says what was wrong the last time, `unreadable` what of that somebody has to see to: a file that is not
+    there, or not whole, may just not be written yet.
     """
 
     def __init__(self, folder: str, dialect: Dialect) -> None:
@@ -31,7 +32,7 @@ class AttemptSpools:
         self._messages = 0
         self._messages_end = 0
         self.problems: list[str] = []
-        self.is_missing = False
+        self.unreadable: list[str] = []
 
     @property
     def is_partial(self) -> bool:
@@ -43,15 +44,14 @@ class AttemptSpools:
         again behind the end of the output; and what was in it before counts as sent when that output is read.
         """
         self.problems.clear()
+        self.unreadable.clear()
         self._read_messages()
         there = self._messages
         try:
             file = open_spool(self._folder, "out")
         except OSError as error:
-            self.is_missing = isinstance(error, FileNotFoundError)
-            self._tell(f"its output cannot be read: {error.strerror}")
+            self._failed("its output cannot be read", error)
         else:
-            self.is_missing = False
             with file:
                 size = os.fstat(file.fileno()).st_size
                 self._read_messages()
@@ -66,7 +66,7 @@ class AttemptSpools:
                 reader.good_upto, reader.last_n = self._messages_end, self._messages
                 self._exchange.sent(SpooledMessage(one.n, one.prompt, one.payload) for one in reader)
         except OSError as error:
-            self._tell(f"its input cannot be read: {error.strerror}")
+            self._failed("its input cannot be read", error)
             return
         self._messages_end, self._messages = reader.good_upto, reader.last_n
         if reader.torn is not None:
@@ -82,7 +82,13 @@ class AttemptSpools:
             while block := file.read(min(_BLOCK, size - self._exchange.offset)):
                 yield from self._exchange.heard(block)
         except OSError as error:
-            self._tell(f"its output can be read in part only: {error.strerror}")
+            self._failed("its output can be read in part only", error)
+
+    def _failed(self, what: str, error: OSError) -> None:
+        problem = f"{what}: {error.strerror}"
+        self._tell(problem)
+        if not isinstance(error, FileNotFoundError) and problem not in self.unreadable:
+            self.unreadable.append(problem)
 
     def _tell(self, problem: str) -> None:
         if problem not in self.problems:

@@ -52,6 +52,11 @@ def cut_off(attempt: int, how: str) -> ConversationEntry:
     return ConversationEntry("note", f"{_CUT_OFF} ({how})", attempt)
 
 
+def unreadable(attempt: int, problem: str) -> ConversationEntry:
+    """What stands where something of an attempt is there and cannot be read."""
+    return ConversationEntry("note", f"attempt {attempt}: {problem}", attempt)
+
+
 def with_record(shown: Sequence[ConversationEntry], turns: Iterable[Spoken]) -> list[ConversationEntry]:
     """The entries of an agent in a terminal, whose spools hold keys, with what its own record says was said.
 
