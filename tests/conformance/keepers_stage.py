@@ -233,7 +233,7 @@ class RealStage(Stage):
     """Guards, keepers and agents of their own, below `root`, which has a short name because of their sockets."""
 
     def __init__(self, root: Path, grace: float) -> None:
-        self._root = root
+        self.root = root
         self._grace = grace
         self._program = root / "agent"
         self._began: set[tuple[str, int]] = set()
@@ -242,7 +242,7 @@ class RealStage(Stage):
         self.keepers = self.another()
 
     def another(self) -> Keepers:
-        made = KeeperProcesses(str(self._root / "sessions"), str(self._root / "run"), grace=self._grace)
+        made = KeeperProcesses(str(self.root / "sessions"), str(self.root / "run"), grace=self._grace)
         self._daemons.append(made)
         return made
 
@@ -256,8 +256,8 @@ class RealStage(Stage):
     ) -> AttemptOrder:
         self._began.add((session, attempt))
         mark = {name: value for name, value in os.environ.items() if name == "REKINDLE_TEST_RUN"}
-        env = {"PATH": os.environ["PATH"], "HOME": str(self._root), **mark}
-        return AttemptOrder(session, attempt, generation, (str(self._program),), str(self._root), env, terminal)
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.root), **mark}
+        return AttemptOrder(session, attempt, generation, (str(self._program),), str(self.root), env, terminal)
 
     async def pause(self) -> None:
         await asyncio.sleep(0.005)
@@ -304,12 +304,12 @@ class RealStage(Stage):
         self._program.chmod(0o700)
 
     def fill_disk(self) -> None:
-        with (self._root / "ballast").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        with (self.root / "ballast").open("wb", buffering=0) as file, contextlib.suppress(OSError):
             while file.write(bytes(1 << 12)) == 1 << 12:
                 pass
 
     def free_disk(self) -> None:
-        (self._root / "ballast").unlink()
+        (self.root / "ballast").unlink()
 
     def clear_up(self) -> None:
         """End everything that was started here."""
@@ -317,12 +317,12 @@ class RealStage(Stage):
             for one in (who.guard, who.keeper, who.agent):
                 send_signal(one, signal.SIGKILL)
         for session in {session for session, _ in self._began}:
-            end_leftovers(stamp(str(self._root / "sessions"), session), grace=0.0)
-        if (self._root / "run" / "tmux").exists():
-            subprocess.run(["tmux", "-S", str(self._root / "run" / "tmux"), "kill-server"], capture_output=True)
+            end_leftovers(stamp(str(self.root / "sessions"), session), grace=0.0)
+        if (self.root / "run" / "tmux").exists():
+            subprocess.run(["tmux", "-S", str(self.root / "run" / "tmux"), "kill-server"], capture_output=True)
 
     def _folder(self, session: str, attempt: int) -> Path:
-        return self._root / "sessions" / session / str(attempt)
+        return self.root / "sessions" / session / str(attempt)
 
     def _identity(self, attempt: int) -> Identity:
         found = read_identity(str(self._folder(SESSION, attempt)))
