@@ -28,7 +28,7 @@ from rekindle.core.session.state import Session
 from rekindle.ports.errors import OwnedError, QuestionError, RekindleError
 from rekindle.ports.journal import Journal
 from rekindle.runtime.engine import Engine
-from rekindle.runtime.feature_runner import FeatureRunner
+from rekindle.runtime.feature.runner import FeatureRunner
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.conversations import FakeConversations

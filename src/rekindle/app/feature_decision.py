@@ -17,7 +17,7 @@ from rekindle.core.journal import event as ev
 from rekindle.core.journal.orders import DRIVER
 from rekindle.core.journal.run import SKIPPED
 from rekindle.ports.teams import AgentTeams
-from rekindle.runtime.feature_hands import Order
+from rekindle.runtime.feature.run import Order
 
 #: Writes an event of a run: its type, its data, and what makes it the same event when it is written again.
 Tell = Callable[[str, dict[str, Any], str], Awaitable[None]]

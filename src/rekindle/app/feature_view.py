@@ -10,7 +10,7 @@ from rekindle.core.feature.task_outcome import is_merged
 from rekindle.core.journal.run import FAILED, PENDING, SKIPPED
 from rekindle.core.session.facts import Receipt
 from rekindle.core.session.state import Session
-from rekindle.runtime.feature_runner import FeatureRunner
+from rekindle.runtime.feature.runner import FeatureRunner
 
 
 class TaskReceipt(Receipt, frozen=True):

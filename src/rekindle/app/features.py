@@ -37,8 +37,8 @@ from rekindle.ports.teams import AgentTeams
 from rekindle.ports.workplace import SessionPlaces
 from rekindle.ports.workspace import HeldFeature, Workspace
 from rekindle.runtime.ending import end_agent
-from rekindle.runtime.feature_hands import Order, Tools
-from rekindle.runtime.feature_runner import FeatureRunner
+from rekindle.runtime.feature.run import Order, Tools
+from rekindle.runtime.feature.runner import FeatureRunner
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 

@@ -27,7 +27,8 @@ from rekindle.core.session.plan import wants_agent
 from rekindle.core.session.state import TERMINAL, Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import StaleGeneration
-from rekindle.runtime.feature_hands import Hands, Order, Tools
+from rekindle.runtime.feature.hands import Hands
+from rekindle.runtime.feature.run import FeatureRun, Order, Tools
 
 log = logging.getLogger(__name__)
 _LOOK_AGAIN = 5.0
@@ -76,7 +77,8 @@ class FeatureRunner:
     _began: float = 0.0
 
     def __post_init__(self) -> None:
-        self._hands = Hands(self.order, self.tools)
+        self._run = FeatureRun(self.order, self.tools)
+        self._hands = Hands(self._run)
 
     def cancel(self) -> None:
         """End the run as a person wants it: agents are put to sleep, everything stays where it is."""
@@ -157,7 +159,7 @@ class FeatureRunner:
             progress=known,
             git=git,
             sessions=sessions,
-            memory=self._hands.memory,
+            memory=self._run.memory,
             mode=self.order.mode,
             jobs=self.order.jobs,
             marked=marked_wave(overlay(runs).checkpoint, self.order.plan),
@@ -175,7 +177,7 @@ class FeatureRunner:
             named = ", ".join(f"line {one.line} ({one.type})" for one in new[:_NAMED])
             more = f" and {len(new) - _NAMED} more" if len(new) > _NAMED else ""
             message = f"the journal has events that rekindle did not write and that meddle with its runs: {named}{more}"
-            await self._hands.warn(f"{message}; they are ignored", "journal", f"forged-{new[0].line}")
+            await self._run.warn(f"{message}; they are ignored", "journal", f"forged-{new[0].line}")
 
     async def _do(self, effect: e.Effect, now: Situation) -> None:
         try:
@@ -201,9 +203,9 @@ class FeatureRunner:
         if not effect.task:
             self._fatal = message
             return
-        self._hands.memory.problems[effect.task] = message
+        self._run.memory.problems[effect.task] = message
         try:
-            await self._hands.warn(message, f"task {effect.task}", f"trouble-{effect.task}-{type(effect).__name__}")
+            await self._run.warn(message, f"task {effect.task}", f"trouble-{effect.task}-{type(effect).__name__}")
         except (RekindleError, OSError) as second:
             self._fatal = str(second)
 
@@ -218,7 +220,7 @@ class FeatureRunner:
             if session.id in self._hands.rivals:
                 continue
             if session.is_up or (wants_agent(session) and session.state not in TERMINAL):
-                await self._hands.end(session.id, "cancelled" if session.queued else "asleep")
+                await self._run.end(session.id, "cancelled" if session.queued else "asleep")
         await self.tools.events.flush()
         for name in await self._still_active():
             gone = {"name": name, "result": "terminated"}

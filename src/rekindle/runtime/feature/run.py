@@ -1,0 +1,108 @@
+"""One run of a feature: what is to be run, the ports that it works through, and what everybody in it may do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rekindle.core.feature.evidence import RunMemory
+from rekindle.core.feature.plan import Plan
+from rekindle.core.feature.plan_file import Mode
+from rekindle.core.feature.situation import Situation
+from rekindle.core.feature.talks import signed
+from rekindle.core.journal import event as ev
+from rekindle.core.session import facts as f
+from rekindle.ports.conversations import Conversations
+from rekindle.ports.feature import CheckCommands, FeatureGit, RunEvents
+from rekindle.ports.workplace import SessionPlaces
+from rekindle.runtime.ending import end_agent
+from rekindle.runtime.supervisor import Supervisor
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be run, for whom, and as which run."""
+
+    repository: str
+    feature: str
+    sid: str
+    plan: Plan
+    mode: Mode
+    jobs: int
+    env: dict[str, str]
+    agent: str
+    permission: str = "edits"
+    base: str = ""
+    #: what the repository is known by, whatever its path
+    repository_id: str = ""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The ports that a run works through, and the agents that there are."""
+
+    git: FeatureGit
+    supervisor: Supervisor
+    events: RunEvents
+    places: SessionPlaces
+    commands: CheckCommands
+    conversations: Conversations
+    kinds: Collection[str]
+
+
+@dataclass
+class FeatureRun:
+    """A run under way. It remembers only what can be found out again."""
+
+    order: Order
+    tools: Tools
+    memory: RunMemory = field(default_factory=RunMemory)
+
+    @property
+    def branch(self) -> str:
+        """The feature's branch."""
+        return self.tools.git.branch
+
+    def clock(self) -> float:
+        """The time by the engine's clock."""
+        return self.tools.supervisor.engine.clock()
+
+    async def tree(self, task: str, now: Situation) -> str:
+        """Where a task's worktree is."""
+        return await asyncio.to_thread(self.tools.git.tree_of, task, now.progress[task].branch)
+
+    async def tell(self, type_: str, data: dict[str, Any], key: str) -> None:
+        """Write an event of the run; `key` makes it the same event when it is written again."""
+        await self.tools.events.append(type_, data, f"{self.order.sid}-{key}")
+
+    async def warn(self, message: str, context: str, key: str) -> None:
+        """Put a warning into the journal."""
+        await self.tell(ev.WARNING_LOGGED, {"message": message, "context": context}, f"warning-{key}")
+
+    async def record(self, session: str, *facts: f.AnyFact) -> None:
+        """Have facts happen to a session."""
+        await self.tools.supervisor.record(session, *facts)
+
+    async def end(self, session: str, to: Literal["asleep", "cancelled", "completed"]) -> None:
+        """End a session's agent, and wait until it is gone."""
+        await end_agent(self.tools.supervisor, session, by=signed(self.order.feature), to=to)
+
+    async def made_tree(self, task: str, path: str, branch: str) -> None:
+        """A task has a worktree now."""
+        data = {"path": path, "branch": branch, "taskId": task}
+        await self.tell("worktree.created", data, f"worktree-{task}")
+
+    async def judging(self, task: str, round_: int, reviewer: str, tip: str) -> None:
+        """A round of checks and review begins."""
+        data = {"taskId": task, "round": round_, "reviewer": reviewer}
+        await self.tell("qa.started", data, f"qa-{task}-{round_}-{tip[:12]}")
+
+    async def tell_copy(self, task: str, kept: str | None) -> None:
+        """Say that a reviewer changed files in its copy, if that is so."""
+        if kept is not None:
+            message = (
+                f"the reviewer of task {task} changed files in its copy: they are not part of the work (see {kept})"
+            )
+            await self.warn(message, f"task {task}", f"copy-{task}-{kept[-12:]}")
