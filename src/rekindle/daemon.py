@@ -146,9 +146,7 @@ async def _serve_with(
     keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
     conversations = FolderConversations(places.sessions)
     workplace = LocalWorkplace(places.sessions, places.sockets)
-    dialects = {name: kind.transcript for name, kind in AGENTS.items()}
-    databases = {name: kind.database for name, kind in AGENTS.items() if kind.database is not None}
-    records = VaultRecords(places.sessions, workplace.environment, dialects, databases)
+    records = VaultRecords.of(places.sessions, workplace.environment, AGENTS)
     parts.callback(records.close)
     rules = replace(BUILT_IN, idle_seconds=_idle_seconds(environment))
     supervisor = Supervisor(Engine(store, time.time, rules), keepers, workplace, AGENTS, records)

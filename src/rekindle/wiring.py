@@ -6,6 +6,7 @@ Everything is imported where it is used, so that no command pays for the others.
 from __future__ import annotations
 
 import os
+import time
 
 from rekindle.doors.cli.use_cases import UseCases
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from rekindle.ports.daemon import Daemon
     from rekindle.ports.journal_files import JournalFiles
     from rekindle.ports.kept_sessions import KeptSessions
+    from rekindle.runtime.comeback import Comeback
     from rekindle.settings import Settings
 
 
@@ -259,7 +261,17 @@ class Wired(UseCases):
     def session_resuming(self) -> SessionResuming:
         from rekindle.app.session_resuming import SessionResuming
 
-        return SessionResuming(self.sessions(), self._kept(), self.daemon())
+        return SessionResuming(self.sessions(), self._kept(), self.daemon(), self._comeback(), time.time)
+
+    def _comeback(self) -> Comeback:
+        from rekindle.adapters.session_folder.records import VaultRecords
+        from rekindle.adapters.workplace.workplace import LocalWorkplace
+        from rekindle.agents.registry import AGENTS
+        from rekindle.runtime.comeback import Comeback
+
+        places = self._places()
+        workplace = LocalWorkplace(places.sessions, places.sockets)
+        return Comeback(VaultRecords.of(places.sessions, workplace.environment, AGENTS), workplace, AGENTS)
 
     def answering(self) -> Answering:
         from rekindle.app.answering import Answering

@@ -16,7 +16,7 @@ from rekindle.agents.base.acknowledged import Spoken
 from rekindle.agents.base.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
-from rekindle.ports.records import Records
+from rekindle.ports.records import Checked, Records
 from tests.fakes.records import FakeRecords
 from tests.records import LineDialect
 from tests.sessions import created, folded
@@ -118,16 +118,31 @@ def session(**changes: Any) -> Session:
     return folded([created(**changes)])
 
 
+def checked(world: World, session: Session) -> Checked:
+    """What a check finds, which has to be what was foreseen."""
+    foreseen = run(world.records.foresee(session, TOKEN))
+    assert run(world.records.foresee(session, TOKEN)) == foreseen, "a look changes nothing"
+    found = run(world.records.check(session, TOKEN))
+    assert (foreseen.state, foreseen.prompts, foreseen.entries, foreseen.lacks, foreseen.compactions) == (
+        found.state,
+        found.prompts,
+        found.entries,
+        found.lacks,
+        found.compactions,
+    )
+    return found
+
+
 def test_a_record_that_is_well_stays_as_it_is(world: World) -> None:
     world.write(ONE)
-    found = run(world.records.check(SESSION, TOKEN))
+    found = checked(world, SESSION)
     assert (found.state, found.prompts, found.entries, found.kept) == ("intact", ("one",), 2, None)
     assert world.read() == ONE
     assert world.records.difference(SESSION, TOKEN) == ""
 
 
 def test_a_record_that_never_was_is_missing(world: World) -> None:
-    found = run(world.records.check(SESSION, TOKEN))
+    found = checked(world, SESSION)
     assert (found.state, found.prompts, found.entries) == ("missing", (), 0)
     assert found.notes
     assert world.read() is None
@@ -136,7 +151,7 @@ def test_a_record_that_never_was_is_missing(world: World) -> None:
 @pytest.mark.parametrize("bad", [b"u:tor", b"u:toru:two;", b"\0\0\0\0", b"u:torn"])
 def test_a_damaged_end_is_repaired_and_the_original_kept(world: World, bad: bytes) -> None:
     world.write(ONE + bad)
-    found = run(world.records.check(SESSION, TOKEN))
+    found = checked(world, SESSION)
     assert found.state == "repaired"
     assert found.notes
     assert found.kept is not None
@@ -152,7 +167,7 @@ def test_what_was_copied_before_is_put_back(world: World, left: bytes | None) ->
     world.write(ONE + TWO)
     run(world.records.copy(SESSION))
     world.write(left)
-    found = run(world.records.check(SESSION, TOKEN))
+    found = checked(world, SESSION)
     assert (found.state, found.prompts, found.entries) == ("restored", ("one", "two"), 4)
     assert world.read() == ONE + TWO
     assert (found.kept is None) == (left is None)
@@ -163,7 +178,7 @@ def test_a_hole_is_filled_and_what_came_after_it_stays(world: World) -> None:
     world.write(ONE + TWO)
     run(world.records.copy(SESSION))
     world.write(ONE[:7] + bytes(9) + TWO + b"u:three;\n")
-    found = run(world.records.check(SESSION, TOKEN))
+    found = checked(world, SESSION)
     assert found.state == "restored"
     assert world.read() == ONE + TWO + b"u:three;\n"
 
@@ -172,7 +187,7 @@ def test_a_conversation_that_went_another_way_is_left_alone(world: World) -> Non
     world.write(ONE + TWO)
     run(world.records.copy(SESSION))
     world.write(ONE + b"u:other;\n")
-    found = run(world.records.check(SESSION, TOKEN))
+    found = checked(world, SESSION)
     assert (found.state, found.prompts) == ("intact", ("one", "other"))
     assert any("another story" in note for note in found.notes)
     assert world.read() == ONE + b"u:other;\n"
@@ -180,9 +195,9 @@ def test_a_conversation_that_went_another_way_is_left_alone(world: World) -> Non
 
 def test_checking_twice_changes_nothing(world: World) -> None:
     world.write(ONE + b"u:tor")
-    assert run(world.records.check(SESSION, TOKEN)).state == "repaired"
+    assert checked(world, SESSION).state == "repaired"
     lies = world.read()
-    again = run(world.records.check(SESSION, TOKEN))
+    again = checked(world, SESSION)
     assert (again.state, world.read()) == ("intact", lies)
     assert world.records.checked(SESSION, TOKEN) == again
     assert world.records.checked(SESSION, "other") is None
@@ -190,7 +205,7 @@ def test_checking_twice_changes_nothing(world: World) -> None:
 
 def test_a_record_that_goes_on_is_the_same_conversation(world: World) -> None:
     world.write(ONE)
-    before = run(world.records.check(SESSION, TOKEN))
+    before = checked(world, SESSION)
     assert run(world.records.compare(SESSION, TOKEN, before)).extends is None
     world.write(ONE + TWO)
     found = run(world.records.compare(SESSION, TOKEN, before))
@@ -199,7 +214,7 @@ def test_a_record_that_goes_on_is_the_same_conversation(world: World) -> None:
 
 def test_a_record_that_begins_anew_is_not(world: World) -> None:
     world.write(ONE)
-    before = run(world.records.check(SESSION, TOKEN))
+    before = checked(world, SESSION)
     world.write(TWO)
     assert run(world.records.compare(SESSION, TOKEN, before)).extends is False
     world.write(None)
@@ -207,7 +222,7 @@ def test_a_record_that_begins_anew_is_not(world: World) -> None:
 
 
 def test_of_a_record_that_was_missing_nothing_can_be_said(world: World) -> None:
-    before = run(world.records.check(SESSION, TOKEN))
+    before = checked(world, SESSION)
     world.write(ONE)
     assert run(world.records.compare(SESSION, TOKEN, before)).extends is None
 
@@ -242,18 +257,18 @@ def test_what_the_agent_told_and_its_record_does_not_have_is_lacking(world: Worl
 def test_a_check_says_what_a_resume_would_go_on_without(world: World) -> None:
     world.tell(1, ONE + TWO)
     world.write(ONE)
-    found = run(world.records.check(AGAIN, TOKEN))
+    found = checked(world, AGAIN)
     assert (found.state, found.prompts) == ("intact", ("one",))
     assert "1 of 2 earlier prompts" in found.lacks
     world.write(ONE + TWO)
-    assert run(world.records.check(AGAIN, TOKEN)).lacks == ""
+    assert checked(world, AGAIN).lacks == ""
 
 
 def test_a_comparison_asks_for_what_was_told_before_the_resume(world: World) -> None:
     world.tell(1, ONE + TWO)
     world.tell(2, b"u:three;\n")
     world.write(ONE)
-    before = run(world.records.check(AGAIN, TOKEN))
+    before = checked(world, AGAIN)
     world.write(ONE + b"u:three;\n")
     found = run(world.records.compare(AGAIN, TOKEN, before))
     assert (found.extends, found.prompts) == (True, ("one", "three"))

@@ -43,6 +43,12 @@ class FakeRecords:
             if token is not None:
                 self._copy(token)
 
+    async def foresee(self, session: Session, token: str) -> Checked:
+        there = FakeRecords(self.dialect)
+        there.lying, there.told = dict(self.lying), self.told
+        there.copied = {name: list(found) for name, found in self.copied.items()}
+        return await there.check(session, token)
+
     async def check(self, session: Session, token: str) -> Checked:
         if self.dialect is None:
             return Checked("unsupported", notes=("nobody understands this record",))

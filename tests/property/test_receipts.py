@@ -124,10 +124,12 @@ class Story:
         self.tell(f.ResumeAsked(at=1, by="me"))
         for one in plan(self.session, 1e9):
             if isinstance(one, Launch):
-                known = list(self.record) if one.how == "load" else None
+                token = self.session.token if self.session.is_loadable else None
+                known = list(self.record) if token is not None else None
+                how: f.How = "new" if token is None else "load"
                 self.tell(
                     f.LaunchIntended(
-                        at=1, attempt=one.attempt, generation=one.attempt, how=one.how, token=one.token, known=known
+                        at=1, attempt=one.attempt, generation=one.attempt, how=how, token=token, known=known
                     )
                 )
                 self.tell(f.Launched(at=1, attempt=one.attempt, folder="x", pid=7))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rekindle.agents.base.acknowledged import Lacking
@@ -394,3 +396,48 @@ def test_a_loss_is_told_also_where_nobody_can_say_what_was_lost(shown: list[str]
     else:
         assert told.kind == "unproven"
         assert "out of their order" in told.reason
+
+
+_RECORDS = st.sampled_from([None, b"", b"u:one;\n", b"u:one;\na:1;\nu:two;\n", b"u:one;\nu:tw", b"garbage"])
+
+
+@given(
+    lying=_RECORDS,
+    copied=_RECORDS,
+    older=_RECORDS,
+    limits=st.sampled_from([{}, {"resumes": 0}, {"age_seconds": 5.0}, {"resumes": 9}]),
+    more=st.sampled_from(["", "lost", "handed over", "not native", "twice"]),
+    understood=st.booleans(),
+)
+def test_what_is_foretold_is_what_happens_and_foretelling_changes_nothing(
+    lying: bytes | None,
+    copied: bytes | None,
+    older: bytes | None,
+    limits: dict[str, float],
+    more: str,
+    understood: bool,
+) -> None:
+    facts = worked(**limits)
+    if more == "twice":
+        facts += [*back("new"), f.Exited(at=20, attempt=2, how_ended="killed", by_us=False)]
+    elif more == "lost":
+        facts += [f.ConversationLeft(at=20, token=TOKEN, why="it was too long")]
+    elif more:
+        handover = f.Handover(agent="other") if more == "handed over" else None
+        facts += [f.ResumeAsked(at=20, by="me", handover=handover, native=more != "not native")]
+    session = folded(facts)
+    token = session.token or TOKEN
+    records = FakeRecords(LineDialect() if understood else None)
+    records.lying = {name: data for name, data in ((token, lying), ("older", older)) if data is not None}
+    records.copied = {token: [copied]} if copied is not None else {}
+    before = (dict(records.lying), {name: list(found) for name, found in records.copied.items()})
+    comeback = Comeback(records, FakeWorkplace(), {})
+    foretold = asyncio.run(comeback.foretold(session, 30.0))
+    assert (records.lying, records.copied) == before
+    happens = asyncio.run(comeback.prepare(session, len(session.attempts) + 1, 30.0))
+    assert (foretold.how, foretold.token, foretold.why, list(foretold.notes)) == (
+        happens.how,
+        happens.token,
+        happens.why,
+        happens.notes,
+    )

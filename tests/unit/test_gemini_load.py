@@ -110,7 +110,7 @@ def test_whoever_asks_again_does_not_wait_for_a_time_that_an_older_clock_has_set
     asked = folded(
         [*lived(10.0, 20.0), f.LoadPutOff(at=20.0, until=4000.0, why="later"), f.ResumeAsked(at=30.0, by="user")]
     )
-    assert plan(asked, 30.0) == [Launch("s1", 2, "load", "tok")]
+    assert plan(asked, 30.0) == [Launch("s1", 2)]
 
 
 def test_a_load_that_is_put_off_waits_although_a_person_asked_and_one_that_is_told_does_not() -> None:
@@ -119,9 +119,9 @@ def test_a_load_that_is_put_off_waits_although_a_person_asked_and_one_that_is_to
     assert (session.message, session.notices) == ("in a minute", ["in a minute"])
     assert plan(session, 59.0) == [Wait("s1", 60.0)]
     assert (waits_until(session, 59.0), waits_until(session, 60.0)) == (60.0, None)
-    assert plan(session, 60.0) == [Launch("s1", 2, "load", "tok")]
+    assert plan(session, 60.0) == [Launch("s1", 2)]
     told = folded([*put_off, f.ResumeAsked(at=21.0, by="user", native=False)])
-    assert plan(told, 22.0) == [Launch("s1", 2, "new", None)]
+    assert plan(told, 22.0) == [Launch("s1", 2)]
 
 
 def test_the_supervisor_does_not_start_the_agent_before_its_minute_and_does_then() -> None:

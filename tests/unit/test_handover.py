@@ -40,7 +40,7 @@ def test_the_new_agent_begins_a_conversation_of_its_own_and_keeps_nothing_of_the
     session = handed_over()
     assert (session.agent, session.model, session.arguments) == ("other", "m2", ["--x"])
     assert candidates(session) == []
-    assert next_attempt(session).how == "new"
+    assert next_attempt(session) == 2
     choice = choose(session, [], 12)
     assert choice.how == "new"
     assert choice.why == "scripted has handed over to other"

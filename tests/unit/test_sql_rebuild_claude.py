@@ -143,7 +143,7 @@ def test_a_turn_that_was_cut_is_known_with_its_words_and_its_open_tool(bench: Be
     cut = session.attempts[0].cut
     assert cut is not None
     assert (cut.said, cut.tools, cut.delivered) == ("It takes a while.", ["echo $$ > shell; sleep 600"], "yes")
-    assert plan(session, time.time() + 60) == [Launch("s", 2, "load", TOKEN)]
+    assert plan(session, time.time() + 60) == [Launch("s", 2)]
 
 
 def test_a_turn_that_a_limit_has_ended_goes_on_when_the_limit_is_over(bench: Bench) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from rekindle.app.requests import ResumeRequest
 from rekindle.app.session_list import SessionList
-from rekindle.core.effects import Launch
 from rekindle.core.session.outstanding import outstanding
 from rekindle.core.session.plan import is_cut, next_attempt
 from rekindle.core.session.state import Session
+from rekindle.core.session.status import presumed_dead
+from rekindle.core.session.strategy import Choice
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import UsageError
 from rekindle.ports.kept_sessions import KeptSessions
+from rekindle.runtime.comeback import Comeback
 
 Told = dict[str, Any]
 _CUT = ("interrupted", "dead", "queued")
@@ -33,10 +36,14 @@ class Explained(msgspec.Struct, frozen=True):
 class SessionResuming:
     """Starts a daemon only where something is to be done."""
 
-    def __init__(self, sessions: SessionList, kept: KeptSessions, daemon: Daemon) -> None:
+    def __init__(
+        self, sessions: SessionList, kept: KeptSessions, daemon: Daemon, comeback: Comeback, clock: Callable[[], float]
+    ) -> None:
         self._sessions = sessions
         self._kept = kept
         self._daemon = daemon
+        self._comeback = comeback
+        self._clock = clock
 
     def interrupted(self) -> list[Told]:
         """Sessions without their agent. Looked up without starting a daemon: that would bring some of them back."""
@@ -58,9 +65,9 @@ class SessionResuming:
         found = msgspec.convert(told["session"], Session)
         attempt = found.attempt
         alive = attempt is not None and self._kept.has_keeper(found.id, attempt.number)
-        coming = next_attempt(found)
-        decision, reasons = _decision(found, coming, alive=alive)
-        return Explained(found.id, list(_evidence(found, told["status"], coming, alive=alive)), decision, reasons)
+        choice = asyncio.run(self._comeback.foretold(presumed_dead(found), self._clock()))
+        decision, reasons = _decision(found, choice, alive=alive)
+        return Explained(found.id, list(_evidence(found, told["status"], choice, alive=alive)), decision, reasons)
 
     def explain_each(self) -> list[Explained]:
         """The same for every session without its agent."""
@@ -75,33 +82,35 @@ class SessionResuming:
         return self._daemon.ask("resume_all", by=by, kill=kill, apart=apart)
 
 
-def _evidence(session: Session, status: str, coming: Launch, *, alive: bool) -> Iterator[str]:
+def _evidence(session: Session, status: str, choice: Choice, *, alive: bool) -> Iterator[str]:
     yield f"state {session.state}, {status}"
     yield from (f"its archive: {line}" for line in session.imported)
     attempt = session.attempt
     if attempt is not None:
         ended = f", {attempt.how_ended}" if attempt.how_ended else ""
         yield f"attempt {attempt.number}: {attempt.status}{ended}; its keeper {'lives' if alive else 'is gone'}"
-    unused = " (the agent cannot load it, or is not trusted to)" if session.token and coming.how == "new" else ""
+    unused = " (it is not loaded)" if session.token and choice.how == "new" else ""
     yield f"resume token: {session.token or 'none'}{unused}"
     for one in session.prompts:
         if one.state not in ("done", "cancelled"):
             yield f"prompt {one.id}: {one.outcome if one.state == 'failed' and one.outcome else one.state}"
-    yield from outstanding(session, coming.attempt).lines(coming.attempt)
+    yield from (f"its record: {note}" for note in choice.notes)
+    number = next_attempt(session)
+    yield from outstanding(session, number).lines(number)
 
 
-def _decision(session: Session, coming: Launch, *, alive: bool) -> tuple[str, list[str]]:
+def _decision(session: Session, choice: Choice, *, alive: bool) -> tuple[str, list[str]]:
     turn = session.turn
     reasons: list[str] = []
     if session.is_up and alive:
         decision = "nothing"
         reasons.append("its agent is alive")
-    elif coming.how == "load":
-        decision = f"start attempt {coming.attempt} and load the conversation"
+    elif choice.how == "load":
+        decision = f"start attempt {next_attempt(session)} and load the conversation"
         reasons.append("there is a token, and the agent can load")
     else:
-        decision = f"start attempt {coming.attempt} with a new conversation"
-        reasons.append("there is no usable token")
+        decision = f"start attempt {next_attempt(session)} with a new conversation"
+        reasons.append(choice.why or "there is no usable token")
     if turn is not None and turn.state == "cut":
         reasons.append(
             "a turn was cut: the agent is told to continue if its record has the prompt, else the prompt is sent again"

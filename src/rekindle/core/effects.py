@@ -9,12 +9,13 @@ from rekindle.core.session.facts import How
 
 @dataclass(frozen=True)
 class Launch:
-    """Start an agent process in a keeper. *Probeable*: its folder and lock are derived from session and attempt."""
+    """Start an agent process in a keeper. *Probeable*: its folder and lock are derived from session and attempt.
+
+    What it goes on with is chosen when it is started (`strategy.choose`), and nowhere else.
+    """
 
     session: str
     attempt: int
-    how: How
-    token: str | None
 
     @property
     def id(self) -> str:

@@ -74,6 +74,10 @@ class Records(Protocol):
         """
         ...
 
+    async def foresee(self, session: Session, token: str) -> Checked:
+        """What `check` would find if it were asked now. Changes nothing, and starts nothing."""
+        ...
+
     def checked(self, session: Session, token: str) -> Checked | None:
         """What the last `check` found, also after a restart of the daemon."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -17,8 +18,14 @@ from rekindle.core.session.settling import cut_attempts
 from rekindle.core.session.state import Session, nothing_ever_ran
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.records import Records
+from rekindle.ports.records import Checked, Records
 from rekindle.ports.workplace import Workplace
+
+
+class Look(Protocol):
+    """A look at the agent's own record of one conversation."""
+
+    async def __call__(self, session: Session, token: str, *, first: bool) -> Evidence: ...
 
 
 class Comeback:
@@ -31,7 +38,7 @@ class Comeback:
 
     async def prepare(self, session: Session, attempt: int, now: float) -> f.LaunchIntended:
         """The attempt that is to be started next. Asking again finds the same, as long as the world is the same."""
-        choice = choose(session, await self._gathered(session), now)
+        choice = await self._chosen(session, self._look, now)
         token = choice.token
         kind = self._kinds.get(session.agent)
         if choice.how == "new" and kind is not None and kind.mint is not None:
@@ -85,25 +92,35 @@ class Comeback:
             return f"the agent's record lacks {found.words}, or has them in other words"
         return f"the agent's record has {found.foreign} prompts of another conversation" if found.foreign else ""
 
-    async def _gathered(self, session: Session) -> list[Evidence]:
-        """Records are looked at until one is there: an older one is neither read nor mended for nothing."""
+    async def foretold(self, session: Session, now: float) -> Choice:
+        """What `prepare` would choose if it were asked now. Changes nothing."""
+        return await self._chosen(session, self._foresee, now)
+
+    async def _chosen(self, session: Session, look: Look, now: float) -> Choice:
+        """The one choice of how a session comes back. Records are looked at until one is there.
+
+        An older one is neither read nor mended for nothing.
+        """
         evidence: list[Evidence] = []
         for token in candidates(session):
-            evidence.append(await self._look(session, token, copy=not evidence))
+            evidence.append(await look(session, token, first=not evidence))
             if evidence[-1].state != "missing":
                 break
-        return evidence
+        return choose(session, evidence, now)
 
-    async def _look(self, session: Session, token: str, *, copy: bool) -> Evidence:
+    async def _look(self, session: Session, token: str, *, first: bool) -> Evidence:
         try:
-            if copy:
+            if first:
                 await self._records.copy(session)
-            found = await self._records.check(session, token)
+            return _evidence(token, await self._records.check(session, token))
         except RekindleError as error:
-            return Evidence(token, "unsupported", None, (f"the agent's own record was not checked: {error.message}",))
-        if found.state == "unsupported":
-            return Evidence(token, "unsupported", compactions=found.compactions)
-        return Evidence(token, found.state, found.prompts, found.notes, found.compactions, found.lacks)
+            return _unchecked(token, error)
+
+    async def _foresee(self, session: Session, token: str, *, first: bool) -> Evidence:
+        try:
+            return _evidence(token, await self._records.foresee(session, token))
+        except RekindleError as error:
+            return _unchecked(token, error)
 
     async def _said(self, session: Session) -> list[str]:
         """What the agent said in each turn that is to go on. Where that was not kept, its last words are."""
@@ -117,3 +134,13 @@ class Comeback:
             return ""
         turns = await self._workplace.history(session)
         return with_history(turns, PROMPT) if turns else ""
+
+
+def _evidence(token: str, found: Checked) -> Evidence:
+    if found.state == "unsupported":
+        return Evidence(token, "unsupported", compactions=found.compactions)
+    return Evidence(token, found.state, found.prompts, found.notes, found.compactions, found.lacks)
+
+
+def _unchecked(token: str, error: RekindleError) -> Evidence:
+    return Evidence(token, "unsupported", None, (f"the agent's own record was not checked: {error.message}",))

@@ -111,8 +111,13 @@ class Launcher:
         now, attempt = self._engine.clock(), effect.attempt
         is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         # Told again where it was told; else the attempt fails before it was more than wanted.
+        token = session.token if session.is_loadable else None
         wanted = f.LaunchIntended(
-            at=now, attempt=attempt, generation=session.generation + 1, how=effect.how, token=effect.token
+            at=now,
+            attempt=attempt,
+            generation=session.generation + 1,
+            how="new" if token is None else "load",
+            token=token,
         )
         failed = f.LaunchFailed(
             at=now,
@@ -140,7 +145,7 @@ class Launcher:
         session = self._engine.session(effect.session)
         kind, now = self.kind(session), self._engine.clock()
         until = load_not_before(session, kind.load_span, now)
-        if effect.how != "load" or until <= now:
+        if not session.is_loadable or until <= now:
             return False
         why = (
             f"{kind.title} would destroy a conversation that it loads in the minute in which it opened it:"

@@ -18,7 +18,7 @@ from rekindle.adapters.vault import kept, preflight, record_files
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
 from rekindle.adapters.vault.vault import Vault, transcript
 from rekindle.agents.base.acknowledged import Lacking, Spoken
-from rekindle.agents.base.kind import DatabaseDialect
+from rekindle.agents.base.kind import AgentKind, DatabaseDialect
 from rekindle.agents.base.transcript import Record, TranscriptDialect
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
@@ -56,6 +56,15 @@ class VaultRecords:
         self._followed: dict[str, str] = {}  # path -> session
         self._paths: dict[str, str] = {}  # session -> path
         self._told: set[tuple[str, str]] = set()
+
+    @classmethod
+    def of(
+        cls, sessions: str, environment: Callable[[Session], Mapping[str, str]], kinds: Mapping[str, AgentKind]
+    ) -> VaultRecords:
+        """The records of all these agents."""
+        dialects = {name: kind.transcript for name, kind in kinds.items()}
+        databases = {name: kind.database for name, kind in kinds.items() if kind.database is not None}
+        return cls(sessions, environment, dialects, databases)
 
     async def run(self) -> None:
         """Follow what is to be followed, for ever."""
@@ -111,6 +120,18 @@ class VaultRecords:
                 return preflight.check(vault, dialect, path, token, self._clock, expected)
 
         return await asyncio.to_thread(check)
+
+    async def foresee(self, session: Session, token: str) -> Checked:
+        """What the pre-flight would find."""
+        found = self._places.understood(session, token, thorough=True)
+        if found is None:
+            return await self.check(session, token)  # nothing is done about a record that nobody understands
+
+        def foresee() -> Checked:
+            expected = self._acknowledged(session, token, found[0])
+            return preflight.foresee(self.folder(session.id), *found, expected)
+
+        return await asyncio.to_thread(foresee)
 
     def checked(self, session: Session, token: str) -> Checked | None:
         """What the last check found."""

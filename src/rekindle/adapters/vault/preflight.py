@@ -13,7 +13,7 @@ from rekindle import files
 from rekindle.adapters.vault import kept
 from rekindle.adapters.vault.vault import Vault, copies, transcript
 from rekindle.agents.base.acknowledged import Spoken, lacking
-from rekindle.agents.base.preflight import decide
+from rekindle.agents.base.preflight import RecordDecision, decide
 from rekindle.agents.base.transcript import TranscriptDialect, extends
 from rekindle.ports.records import Checked, RecordComparison, RecordsError
 
@@ -47,24 +47,43 @@ def check(
             _put(path, lies)
             vault.copy(source, thorough=True)
             vault.sync()
-        record = decision.record
-        found = Checked(
-            state=decision.state,
-            prompts=_texts(record.prompts),
-            entries=len(record.entries),
-            notes=(*aside, *decision.notes),
-            kept=original,
-            size=len(lies),
-            digest=hashlib.sha256(lies).hexdigest(),
-            compactions=record.compactions,
-            lacks=decision.lacks,
-        )
+        found = _told(decision, lies, aside, original)
         _remember(vault.folder, token, found)
     except OSError as error:
         raise RecordsError(
             f"{path}: the agent's record could not be checked ({error.strerror})", "check room and permissions"
         ) from error
     return found
+
+
+def foresee(folder: str, dialect: TranscriptDialect, path: str, expected: tuple[Spoken, ...] = ()) -> Checked:
+    """See `rekindle.ports.records.Records.foresee`. `folder` is the vault's."""
+    path = os.path.realpath(path)
+    try:
+        kept_before = list(copies(folder, transcript(path).name))
+        current = None if is_blocked(path) and kept_before else _current(path)
+    except OSError as error:
+        raise RecordsError(
+            f"{path}: the agent's record could not be read ({error.strerror})", "check its permissions"
+        ) from error
+    now = [current] if current is not None else []
+    decision = decide(dialect, current, [*now, *kept_before], expected)
+    return _told(decision, decision.data if decision.data is not None else current or b"")
+
+
+def _told(decision: RecordDecision, lies: bytes, aside: tuple[str, ...] = (), original: str | None = None) -> Checked:
+    record = decision.record
+    return Checked(
+        state=decision.state,
+        prompts=_texts(record.prompts),
+        entries=len(record.entries),
+        notes=(*aside, *decision.notes),
+        kept=original,
+        size=len(lies),
+        digest=hashlib.sha256(lies).hexdigest(),
+        compactions=record.compactions,
+        lacks=decision.lacks,
+    )
 
 
 def put_aside(folder: str, paths: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ def plan(session: Session, now: float) -> list[Effect]:
     if attempt is None or attempt.status == "gone":
         return _bring_up(session, now)
     if attempt.status == "launching":
-        return [Launch(session.id, attempt.number, attempt.how, attempt.token)]
+        return [Launch(session.id, attempt.number)]
     if session.stop_asked is not None:
         return [End(session.id, attempt.number, session.stop_asked)]
     if attempt.given_up:
@@ -59,12 +59,9 @@ def _has_lost_turn(session: Session) -> bool:
     return turn is not None and turn.state == "cut" and session.token is None
 
 
-def next_attempt(session: Session) -> Launch:
-    """The attempt that would be started now."""
-    number = (session.attempt.number if session.attempt is not None else 0) + 1
-    if session.is_loadable:
-        return Launch(session.id, number, "load", session.token)
-    return Launch(session.id, number, "new", None)
+def next_attempt(session: Session) -> int:
+    """The number of the attempt that would be started now."""
+    return (session.attempt.number if session.attempt is not None else 0) + 1
 
 
 def _bring_up(session: Session, now: float) -> list[Effect]:
@@ -75,7 +72,7 @@ def _bring_up(session: Session, now: float) -> list[Effect]:
     until = max(session.retry_at or 0.0, _not_before(session))
     if until > now and session.resume_asked is None:
         return [Wait(session.id, until)]
-    return [next_attempt(session)]
+    return [Launch(session.id, next_attempt(session))]
 
 
 def _open(session: Session, attempt: Attempt) -> list[Effect]:
