@@ -172,3 +172,62 @@ def test_a_reflog_that_nobody_could_have_written_is_skipped(repo: Repo, what: st
     else:
         log.write_text(f"{'0' * 40} {'1' * 40} t <t> {'9' * 5000} +0000\tx\n")
     assert A in repo.seen(feature, "a").branches
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        ("i18n.logOutputEncoding", "UTF-16"),
+        ("trailer.separators", "="),
+        ("commit.cleanup", "strip"),
+    ],
+)
+def test_a_merge_of_ours_is_known_whatever_the_repository_makes_of_messages(
+    repo: Repo, setting: tuple[str, str]
+) -> None:
+    repo.git("config", "core.commentChar", "R")
+    repo.git("config", *setting)
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    made = repo.merged(feature, "a")
+    task = TaskProgress("e1", A)
+    assert feature.observe({"a": task}).done["a"].commit == made
+    assert merge_of("a", task, feature.observe({"a": task})) == "ours"
+
+
+@pytest.mark.parametrize("setting", [("core.logAllRefUpdates", "false"), ("i18n.logOutputEncoding", "UTF-16")])
+def test_work_beside_its_branch_is_found_whatever_the_repository_logs(repo: Repo, setting: tuple[str, str]) -> None:
+    repo.git("config", *setting)
+    feature = repo.begun("a")
+    repo.worked(feature, "a")
+    tree = feature.tree_of("a", A)
+    repo.git("switch", "-q", "-c", "other", cwd=tree)
+    Path(tree, "more.txt").write_text("more\n")
+    repo.git("add", "-A", cwd=tree)
+    repo.git("commit", "-q", "-m", "more", cwd=tree)
+    repo.git("switch", "-q", A, cwd=tree)
+    assert [one.subject for one in repo.seen(feature, "a").strays["a"]] == ["more"]
+
+
+@pytest.mark.parametrize("what", ["commit", "blob"])
+def test_a_ref_that_no_check_has_left_is_not_in_the_way(repo: Repo, what: str) -> None:
+    tree = repo.git("rev-parse", "HEAD^{tree}")
+    odd = {"commit": ("commit-tree", tree, "-m", "x"), "blob": ("hash-object", "-w", "readme.txt")}[what]
+    feature = repo.begun("a")
+    repo.git("update-ref", left_ref(FEATURE, "a"), repo.git(*odd))
+    Path(feature.tree_of("a", A), "a.txt").write_text("work\n")
+    assert repo.seen(feature, "a").trees[feature.tree_of("a", A)].uncommitted
+
+
+def test_a_new_branch_has_no_files_that_checks_have_left(repo: Repo) -> None:
+    feature = repo.feature()
+    feature.make_feature("")
+    (repo.root / "a.txt").write_text("work\n")
+    repo.git("add", "a.txt")
+    repo.git(
+        "update-ref", left_ref(FEATURE, "a"), repo.git("commit-tree", repo.git("write-tree"), "-p", "main", "-m", "x")
+    )
+    repo.git("reset", "-q")
+    feature.prepare("a", A, "s")
+    Path(feature.tree_of("a", A), "a.txt").write_text("work\n")
+    assert repo.seen(feature, "a").trees[feature.tree_of("a", A)].uncommitted

@@ -58,7 +58,12 @@ def of(place: FeaturePlace, task: str, tree: str) -> frozenset[bytes]:
 
 
 def untouched(place: FeaturePlace, tree: str, left: str) -> frozenset[bytes]:
-    """The paths of a worktree that checks changed and that are just as they left them."""
+    """The paths of a worktree that checks changed and that are just as they left them.
+
+    A ref that leads to no commit of ours has come along with the repository: no check has left anything.
+    """
+    if place.git.line("rev-parse", "--quiet", "--verify", f"{left}^1^{{commit}}") is None:
+        return frozenset()
     found = changes(place.git, f"{left}^", left)
     top = os.fsencode(tree)
     gone = {path for path, one in found.items() if not one.is_of_new and not os.path.lexists(os.path.join(top, path))}

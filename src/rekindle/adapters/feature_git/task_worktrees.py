@@ -112,6 +112,7 @@ def _make_branch(place: FeaturePlace, task: str, branch: str, path: str, start: 
         place.set_ref(f"refs/heads/{branch}", was, None)
         return None
     place.put_ref(naming.base_ref(place.feature, task), start)
+    place.drop_ref(naming.left_ref(place.feature, task))
     place.set_ref(f"refs/heads/{branch}", start, None)
     return start
 

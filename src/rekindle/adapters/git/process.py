@@ -47,6 +47,11 @@ SETTINGS: tuple[Setting, ...] = (
     ("core.fsync", "reference,-loose-object"),  # new objects are synced together: see `make_durable`
     ("advice.addEmbeddedRepo", "false"),
     ("i18n.commitEncoding", "UTF-8"),
+    ("i18n.logOutputEncoding", "UTF-8"),
+    ("commit.cleanup", "whitespace"),  # what is taken for a comment may be a trailer of ours
+    ("core.commentChar", "#"),
+    ("trailer.separators", ":"),
+    ("core.logAllRefUpdates", "true"),  # git goes on with a log that is there, whatever it is told later
 )
 _ENVIRONMENT = {
     "LC_ALL": "C",
