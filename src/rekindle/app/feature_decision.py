@@ -17,13 +17,13 @@ from rekindle.core.journal import event as ev
 from rekindle.core.journal.orders import DRIVER
 from rekindle.core.journal.run import SKIPPED
 from rekindle.ports.teams import AgentTeams
-from rekindle.runtime.feature.run import Order
+from rekindle.runtime.feature.run import RunOrder
 
 #: Writes an event of a run: its type, its data, and what makes it the same event when it is written again.
 Tell = Callable[[str, dict[str, Any], str], Awaitable[None]]
 
 
-def start_of(order: Order, branch: str, command: str, **more: str | None) -> dict[str, Any]:
+def start_of(order: RunOrder, branch: str, command: str, **more: str | None) -> dict[str, Any]:
     """The data of `session.start`. `branch` is the feature's."""
     about = {"feature": order.feature, "branch": branch, "mode": order.mode, "driver": DRIVER}
     return {"command": command, **more, **about}
@@ -37,14 +37,14 @@ def given_up(found: FoundFeature, chosen: Answer) -> tuple[str, ...]:
 
 
 async def carry_out(
-    order: Order,
+    order: RunOrder,
     found: FoundFeature,
     chosen: Answer,
     instructions: str,
     tell: Tell,
     strays: Answers,
     removed: Sequence[str] = (),
-) -> tuple[Order, list[str]]:
+) -> tuple[RunOrder, list[str]]:
     """Carry out what was decided, git first: a decision that is written down has been carried out.
 
     `removed` are locks that were removed after a yes.
@@ -76,7 +76,9 @@ async def carry_out(
     return order, warnings
 
 
-async def _skip(order: Order, known: dict[str, TaskProgress], found: Outlook, tell: Tell) -> tuple[Order, list[str]]:
+async def _skip(
+    order: RunOrder, known: dict[str, TaskProgress], found: Outlook, tell: Tell
+) -> tuple[RunOrder, list[str]]:
     done = [row.name for row in found.tasks if row.action == "done"]
     out = [*found.affected, *(name for name, one in known.items() if one.status == SKIPPED)]
     result = skip(order.plan, out, done)
@@ -107,7 +109,7 @@ def _unfinished(known: dict[str, TaskProgress]) -> list[str]:
     return [name for name, one in known.items() if not one.merged and one.status != SKIPPED]
 
 
-def ensure_team(teams: AgentTeams, order: Order, known: dict[str, TaskProgress], name: str) -> str:
+def ensure_team(teams: AgentTeams, order: RunOrder, known: dict[str, TaskProgress], name: str) -> str:
     """The team file of a feature, reused or written anew; says which."""
     home = order.env.get("HOME")
     if not home:

@@ -63,7 +63,7 @@ def view(runner: FeatureRunner, *, is_over: bool, now: float) -> RunView:
     end = runner.end
     return RunView(
         feature=order.feature,
-        branch=runner.tools.git.branch,
+        branch=runner.ports.git.branch,
         sid=order.sid,
         mode=order.mode,
         over=is_over,

@@ -37,7 +37,7 @@ from rekindle.ports.teams import AgentTeams
 from rekindle.ports.workplace import SessionPlaces
 from rekindle.ports.workspace import HeldFeature, Workspace
 from rekindle.runtime.ending import end_agent
-from rekindle.runtime.feature.run import Order, Tools
+from rekindle.runtime.feature.run import RunOrder, RunPorts
 from rekindle.runtime.feature.runner import FeatureRunner
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
@@ -81,7 +81,7 @@ class FeaturePorts:
 class _Events:
     """The events of one run, written through the daemon's journals. See `rekindle.ports.feature.RunEvents`."""
 
-    order: Order
+    order: RunOrder
     journals: JournalWriters
     outbox: Outbox
 
@@ -239,7 +239,7 @@ class Features:
         refuse_open_run(here, feature, lock_is_ours=lock_is_ours)
         refuse_leftovers(feature, await asyncio.to_thread(git.observe, {}))
 
-    async def _end_agents(self, order: Order, tasks: Collection[str]) -> None:
+    async def _end_agents(self, order: RunOrder, tasks: Collection[str]) -> None:
         """Agents may have outlived the daemon: those of tasks that start over or are left out are not needed again."""
         supervisor = self._ports.supervisor
         for session in supervisor.engine.sessions():
@@ -266,13 +266,13 @@ class Features:
         mode: Mode,
         default_jobs: int,
         base: str = "",
-    ) -> Order:
+    ) -> RunOrder:
         jobs = asked.jobs or default_jobs
         if jobs < 1:
             raise UsageError(f"{jobs} jobs at once are none", "give at least 1")
         agent = self._ports.default_agent
         root = here.repository.root
-        return Order(root, feature, sid, plan, mode, jobs, asked.env, agent, asked.permission, base, repository_id)
+        return RunOrder(root, feature, sid, plan, mode, jobs, asked.env, agent, asked.permission, base, repository_id)
 
     def _hold(self, here: Workspace, feature: str, sid: str) -> HeldFeature:
         held = here.hold(feature, sid)
@@ -280,13 +280,13 @@ class Features:
             raise OwnedError(f"another process holds {feature}", "`rekindle` shows which")
         return held
 
-    def _events(self, order: Order) -> _Events:
+    def _events(self, order: RunOrder) -> _Events:
         return _Events(order, self._ports.journals, self._ports.outbox)
 
-    def _drive(self, order: Order, git: ResumableGit, here: Workspace, held: HeldFeature) -> None:
+    def _drive(self, order: RunOrder, git: ResumableGit, here: Workspace, held: HeldFeature) -> None:
         """Begin to drive a run, which from then on holds the feature. What raises here has not begun it."""
         ports = self._ports
-        tools = Tools(
+        tools = RunPorts(
             git,
             ports.supervisor,
             self._events(order),

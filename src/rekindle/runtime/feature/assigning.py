@@ -38,7 +38,7 @@ class Assigning:
             case e.Rest():
                 await run.end(effect.session, "asleep")
             case e.Report():
-                asking = open_questions(run.tools.supervisor.engine.session(effect.session))
+                asking = open_questions(run.ports.supervisor.engine.session(effect.session))
                 name = next((one.id for one in asking if one.title == effect.question), effect.session)
                 how = f"answer with `rekindle answer {name} OPTION`, or see `rekindle inbox`"
                 message = f"the agent of task {effect.task} asks for permission: {effect.question} ({how})"
@@ -59,7 +59,7 @@ class Assigning:
         await self._run.tell(ev.TASK_STARTED, {**start, "files": list(planned.files)}, f"started-{task}")
 
     async def _say(self, effect: e.Assign, now: Situation) -> None:
-        engine = self._run.tools.supervisor.engine
+        engine = self._run.ports.supervisor.engine
         if effect.role == "work":
             await self._begun(effect.task, now)
         if effect.role == "review":
@@ -71,7 +71,7 @@ class Assigning:
             created = f.Created(
                 at=engine.clock(),
                 session=effect.session,
-                agent=effect.agent if effect.agent in self._run.tools.kinds else self._run.order.agent,
+                agent=effect.agent if effect.agent in self._run.ports.kinds else self._run.order.agent,
                 cwd=tree,
                 repository=self._run.order.repository,
                 repository_id=self._run.order.repository_id,
@@ -84,7 +84,7 @@ class Assigning:
                 feature=self._run.order.feature,
                 task=effect.task,
             )
-            await asyncio.to_thread(self._run.tools.places.prepare, created, self._run.order.env)
+            await asyncio.to_thread(self._run.ports.places.prepare, created, self._run.order.env)
             engine.create(created)
         facts: list[f.AnyFact] = [f.PromptQueued(at=engine.clock(), prompt=effect.prompt, text=effect.text)]
         if known and not engine.session(effect.session).is_up:
@@ -93,7 +93,7 @@ class Assigning:
 
     async def _place_of(self, effect: e.Assign, now: Situation) -> str:
         """Where an agent works: in its task's worktree, in a copy of what it reviews, or where merges are made."""
-        git = self._run.tools.git
+        git = self._run.ports.git
         match effect.role:
             case "work":
                 return await self._run.tree(effect.task, now)

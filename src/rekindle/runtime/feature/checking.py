@@ -31,7 +31,7 @@ class Checking:
 
     async def do(self, effect: Check, now: Situation) -> None:
         """Carry out one effect that checks."""
-        git, memory = self._run.tools.git, self._run.memory
+        git, memory = self._run.ports.git, self._run.memory
         match effect:
             case e.RunChecks():
                 await self._run_checks(effect, now)
@@ -42,7 +42,7 @@ class Checking:
                 kept = await asyncio.to_thread(git.make_copy, effect.task, effect.tip)
                 await self._run.tell_copy(effect.task, kept)
             case e.ReadVerdict():
-                entries = await asyncio.to_thread(self._run.tools.conversations.read, effect.session)
+                entries = await asyncio.to_thread(self._run.ports.conversations.read, effect.session)
                 memory.verdicts[effect.task, effect.round, effect.tip] = prompts.verdict(conversation.said(entries))
                 await self._run.tell_copy(effect.task, await asyncio.to_thread(git.drop_copy, effect.task))
             case e.Judge():
@@ -51,7 +51,7 @@ class Checking:
                 await self._check_wave(effect)
 
     async def _check_wave(self, effect: e.CheckWave) -> None:
-        git = self._run.tools.git
+        git = self._run.ports.git
         tree = await asyncio.to_thread(git.integration)
         key = f"wave-{effect.wave}-{effect.tip[:12]}"
         found = await self._commands(effect.commands, tree, key, {"wave": effect.wave})
@@ -63,7 +63,7 @@ class Checking:
 
     async def _run_checks(self, effect: e.RunChecks, now: Situation) -> None:
         """Run a task's commands in its worktree. What they leave there is not work, and is told apart from it."""
-        git, task = self._run.tools.git, effect.task
+        git, task = self._run.ports.git, effect.task
         await self._run.judging(task, effect.round, "checks", effect.tip)
         branch = now.progress[task].branch
         self._run.memory.checking.add(task)
@@ -108,7 +108,7 @@ class Checking:
 
     async def _command(self, command: str, tree: str, key: str, about: dict[str, Any]) -> list[str]:
         """Run one command, and write down how it ended; returns what it found."""
-        done = await self._run.tools.commands.run(shlex.split(command), tree, self._run.order.env, _CHECK_SECONDS)
+        done = await self._run.ports.commands.run(shlex.split(command), tree, self._run.order.env, _CHECK_SECONDS)
         result = "pass" if done.passed else "fail"
         data = {"command": command, "result": result, "output_summary": done.output[-_SUMMARY:], **about}
         await self._run.tell("check.ran", data, f"check-{key}")

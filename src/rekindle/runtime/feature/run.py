@@ -22,7 +22,7 @@ from rekindle.runtime.supervisor import Supervisor
 
 
 @dataclass(frozen=True)
-class Order:
+class RunOrder:
     """What is to be run, for whom, and as which run."""
 
     repository: str
@@ -40,7 +40,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Tools:
+class RunPorts:
     """The ports that a run works through, and the agents that there are."""
 
     git: FeatureGit
@@ -56,26 +56,26 @@ class Tools:
 class FeatureRun:
     """A run under way. It remembers only what can be found out again."""
 
-    order: Order
-    tools: Tools
+    order: RunOrder
+    ports: RunPorts
     memory: RunMemory = field(default_factory=RunMemory)
 
     @property
     def branch(self) -> str:
         """The feature's branch."""
-        return self.tools.git.branch
+        return self.ports.git.branch
 
     def clock(self) -> float:
         """The time by the engine's clock."""
-        return self.tools.supervisor.engine.clock()
+        return self.ports.supervisor.engine.clock()
 
     async def tree(self, task: str, now: Situation) -> str:
         """Where a task's worktree is."""
-        return await asyncio.to_thread(self.tools.git.tree_of, task, now.progress[task].branch)
+        return await asyncio.to_thread(self.ports.git.tree_of, task, now.progress[task].branch)
 
     async def tell(self, type_: str, data: dict[str, Any], key: str) -> None:
         """Write an event of the run; `key` makes it the same event when it is written again."""
-        await self.tools.events.append(type_, data, f"{self.order.sid}-{key}")
+        await self.ports.events.append(type_, data, f"{self.order.sid}-{key}")
 
     async def warn(self, message: str, context: str, key: str) -> None:
         """Put a warning into the journal."""
@@ -83,11 +83,11 @@ class FeatureRun:
 
     async def record(self, session: str, *facts: f.AnyFact) -> None:
         """Have facts happen to a session."""
-        await self.tools.supervisor.record(session, *facts)
+        await self.ports.supervisor.record(session, *facts)
 
     async def end(self, session: str, to: Literal["asleep", "cancelled", "completed"]) -> None:
         """End a session's agent, and wait until it is gone."""
-        await end_agent(self.tools.supervisor, session, by=signed(self.order.feature), to=to)
+        await end_agent(self.ports.supervisor, session, by=signed(self.order.feature), to=to)
 
     async def made_tree(self, task: str, path: str, branch: str) -> None:
         """A task has a worktree now."""

@@ -27,8 +27,8 @@ from rekindle.core.session.plan import wants_agent
 from rekindle.core.session.state import TERMINAL, Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import StaleGeneration
-from rekindle.runtime.feature.hands import Hands
-from rekindle.runtime.feature.run import FeatureRun, Order, Tools
+from rekindle.runtime.feature.performing import EffectPerformer
+from rekindle.runtime.feature.run import FeatureRun, RunOrder, RunPorts
 
 log = logging.getLogger(__name__)
 _LOOK_AGAIN = 5.0
@@ -40,7 +40,7 @@ Reason = Literal["completed", "user_cancelled", "error"]
 
 
 @dataclass(frozen=True)
-class End:
+class RunEnd:
     """How a run ended."""
 
     reason: Reason
@@ -62,10 +62,10 @@ def marked_wave(checkpoint: Checkpoint | None, plan: Plan) -> int | None:
 class FeatureRunner:
     """One run of one feature. `read` gives the journal as it is now, and may block."""
 
-    order: Order
-    tools: Tools
+    order: RunOrder
+    ports: RunPorts
     read: Callable[[], JournalState]
-    end: End | None = None
+    end: RunEnd | None = None
     situation: Situation | None = None
     _busy: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _patient: set[str] = field(default_factory=set)
@@ -77,17 +77,17 @@ class FeatureRunner:
     _began: float = 0.0
 
     def __post_init__(self) -> None:
-        self._run = FeatureRun(self.order, self.tools)
-        self._hands = Hands(self._run)
+        self._run = FeatureRun(self.order, self.ports)
+        self._performer = EffectPerformer(self._run)
 
     def cancel(self) -> None:
         """End the run as a person wants it: agents are put to sleep, everything stays where it is."""
         self._cancelled = True
         self._changed.set()
 
-    async def drive(self) -> End:
+    async def drive(self) -> RunEnd:
         """Run to the end. A journal or a store that is gone ends it too, and then it counts as interrupted."""
-        engine = self.tools.supervisor.engine
+        engine = self.ports.supervisor.engine
         self._began = engine.clock()
         engine.listeners.append(self._heard)
         try:
@@ -100,20 +100,20 @@ class FeatureRunner:
         self.end = found
         return found
 
-    async def _drive(self) -> End:
+    async def _drive(self) -> RunEnd:
         while True:
             self._changed.clear()
             if self._cancelled or self._fatal:
                 await self._settle_down()
-                return End("user_cancelled") if self._cancelled else End("error", self._fatal)
+                return RunEnd("user_cancelled") if self._cancelled else RunEnd("error", self._fatal)
             busy = frozenset(self._busy)  # an effect that ends while we look may or may not be seen: it counts as busy
             now = await self._look()
             if now is None:
                 continue
             for effect in due(now, busy):
                 if isinstance(effect, e.Finish):
-                    await self._hands.do(effect, now)
-                    return End(effect.reason, effect.message)
+                    await self._performer.do(effect, now)
+                    return RunEnd(effect.reason, effect.message)
                 self._busy[effect.task] = asyncio.ensure_future(self._do(effect, now))
                 if isinstance(effect, e.RunChecks | e.CheckWave | e.WaitUntil):
                     self._patient.add(effect.task)
@@ -144,14 +144,14 @@ class FeatureRunner:
 
     async def _observe(self) -> Situation:
         """Sessions first: what an agent has finished is in git by then, and never the other way round."""
-        engine = self.tools.supervisor.engine
+        engine = self.ports.supervisor.engine
         sessions = {session.id: session for session in self._sessions()}
         journal = await asyncio.to_thread(self.read)
         await self._name_forged(journal)
         chain = lineages(journal).of(self.order.sid)
         runs = [journal.sids[sid] for sid in chain if sid in journal.sids]
         known = progress(self.order.feature, self.order.plan, runs)
-        git = await asyncio.to_thread(self.tools.git.observe, known, recorded_trees(runs))
+        git = await asyncio.to_thread(self.ports.git.observe, known, recorded_trees(runs))
         self.situation = Situation(
             repository=self.order.repository_id or self.order.repository,
             feature=self.order.feature,
@@ -163,7 +163,7 @@ class FeatureRunner:
             mode=self.order.mode,
             jobs=self.order.jobs,
             marked=marked_wave(overlay(runs).checkpoint, self.order.plan),
-            shared_tree=self.tools.git.shared_tree,
+            shared_tree=self.ports.git.shared_tree,
             now=engine.clock(),
             root=runs[0].sid if runs else "",
         )
@@ -181,7 +181,7 @@ class FeatureRunner:
 
     async def _do(self, effect: e.Effect, now: Situation) -> None:
         try:
-            await self._hands.do(effect, now)
+            await self._performer.do(effect, now)
         except StaleGeneration:
             self._fatal = "another daemon has taken over"
         except Exception as error:
@@ -209,22 +209,22 @@ class FeatureRunner:
         except (RekindleError, OSError) as second:
             self._fatal = str(second)
 
-    async def _close(self, end: End) -> None:
+    async def _close(self, end: RunEnd) -> None:
         """End the run: agents asleep, all that they did written down, and only then the end itself.
 
         Raises where that cannot be written: the run stays open, and can be resumed.
         """
-        engine = self.tools.supervisor.engine
+        engine = self.ports.supervisor.engine
         done = self.situation.progress if self.situation is not None else {}
         for session in self._sessions():
-            if session.id in self._hands.rivals:
+            if session.id in self._performer.rivals:
                 continue
             if session.is_up or (wants_agent(session) and session.state not in TERMINAL):
                 await self._run.end(session.id, "cancelled" if session.queued else "asleep")
-        await self.tools.events.flush()
+        await self.ports.events.flush()
         for name in await self._still_active():
             gone = {"name": name, "result": "terminated"}
-            await self.tools.events.append(ev.AGENT_COMPLETED, gone, f"{self.order.sid}-gone-{name}")
+            await self.ports.events.append(ev.AGENT_COMPLETED, gone, f"{self.order.sid}-gone-{name}")
         data: dict[str, Any] = {
             "reason": end.reason,
             "duration_s": max(0, round(engine.clock() - self._began)),
@@ -232,7 +232,7 @@ class FeatureRunner:
         }
         if end.message:
             data["message"] = end.message
-        await self.tools.events.append(ev.SESSION_END, data, f"{self.order.sid}-end")
+        await self.ports.events.append(ev.SESSION_END, data, f"{self.order.sid}-end")
 
     async def _still_active(self) -> list[str]:
         """Agents of earlier runs whose end nobody wrote down: another orchestrator's, or those of a lost store."""
@@ -242,7 +242,7 @@ class FeatureRunner:
 
     def _sessions(self) -> list[Session]:
         """All sessions of the feature as they are now, also those that were begun since the last look."""
-        return [session for session in self.tools.supervisor.engine.sessions() if self._is_ours(session)]
+        return [session for session in self.ports.supervisor.engine.sessions() if self._is_ours(session)]
 
     def _is_ours(self, session: Session) -> bool:
         return session.feature == self.order.feature and session.repository == self.order.repository

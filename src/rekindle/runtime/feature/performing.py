@@ -27,8 +27,8 @@ Data = dict[str, Any]
 GitChange = e.MakeFeature | e.Prepare | e.Restore | e.Commit | e.Merge
 
 
-class Hands:
-    """One run's hands."""
+class EffectPerformer:
+    """Performs the effects of one run."""
 
     def __init__(self, run: FeatureRun) -> None:
         self._run = run
@@ -42,7 +42,7 @@ class Hands:
         try:
             await self._carry_out(effect, now)
         finally:
-            for told in self._run.tools.git.notices():
+            for told in self._run.ports.git.notices():
                 await self._run.warn(told, "git", f"notice-{hashlib.sha256(told.encode()).hexdigest()[:12]}")
 
     async def _carry_out(self, effect: e.Effect, now: Situation) -> None:
@@ -80,20 +80,20 @@ class Hands:
         run = self._run
         match effect:
             case e.MakeFeature():
-                start = await asyncio.to_thread(run.tools.git.make_feature, run.order.base)
+                start = await asyncio.to_thread(run.ports.git.make_feature, run.order.base)
                 data = {"name": run.branch, "parent": run.order.base or "HEAD", "commit": start}
                 await run.tell("branch.created", data, "feature-branch")
             case e.Prepare():
                 await self._prepare(effect)
             case e.Restore():
-                await asyncio.to_thread(run.tools.git.restore, effect.task, effect.branch, effect.tip)
+                await asyncio.to_thread(run.ports.git.restore, effect.task, effect.branch, effect.tip)
                 await run.warn(effect.why, f"task {effect.task}", f"gone-{effect.task}-{effect.tip[:12]}")
                 run.memory.restored.add(effect.task)
                 run.memory.settled.discard(effect.task)
             case e.Commit():
                 summary = run.order.plan.task(effect.task).summary or effect.task
                 message = f"{summary}\n\nWork on task {effect.task} of {run.order.feature}, round {effect.round}."
-                left_out = await asyncio.to_thread(run.tools.git.commit, effect.task, effect.branch, message)
+                left_out = await asyncio.to_thread(run.ports.git.commit, effect.task, effect.branch, message)
                 for number, told in enumerate(left_out):
                     await run.warn(told, f"task {effect.task}", f"left-out-{effect.task}-{effect.round}-{number}")
                 before = run.memory.committed.get((effect.task, effect.round), ())
@@ -102,7 +102,7 @@ class Hands:
                 await self._merge(effect, now)
 
     async def _prepare(self, effect: e.Prepare) -> None:
-        git = self._run.tools.git
+        git = self._run.ports.git
         made = await asyncio.to_thread(git.prepare, effect.task, effect.branch, effect.session, effect.wave)
         if made.made_branch is not None:
             data = {"name": effect.branch, "parent": self._run.branch, "taskId": effect.task}
@@ -118,7 +118,7 @@ class Hands:
     async def _merge(self, effect: e.Merge, now: Situation) -> None:
         planned = self._run.order.plan.task(effect.task)
         message = f"Merge task {effect.task}: {planned.summary}" if planned.summary else f"Merge task {effect.task}"
-        merge = self._run.tools.git.merge
+        merge = self._run.ports.git.merge
         done = await asyncio.to_thread(merge, effect.task, effect.branch, effect.tip, effect.epoch, message)
         if done.commit is None:
             files = ", ".join(done.conflicts)
@@ -134,7 +134,7 @@ class Hands:
 
     async def _settle(self, effect: e.Settle, now: Situation) -> None:
         known, planned = now.progress[effect.task], self._run.order.plan.task(effect.task)
-        git = self._run.tools.git
+        git = self._run.ports.git
         if not known.merged:
             data = {"name": effect.branch, "target": self._run.branch, "conflicts": False, "taskId": effect.task}
             await self._run.tell("branch.merged", data, f"merged-{effect.task}")
@@ -168,7 +168,7 @@ class Hands:
             await self._run.warn(effect.problem, f"task {effect.task}", f"blocked-{effect.task}")
 
     async def _ask_about_strays(self, effect: e.AskStrays) -> None:
-        await asyncio.to_thread(self._run.tools.git.keep_strays, effect.task, effect.branch, effect.strays)
+        await asyncio.to_thread(self._run.ports.git.keep_strays, effect.task, effect.branch, effect.strays)
         asked = strays.question(self._run.order.feature, effect.task, effect.branch, effect.strays)
         await self._run.warn(asked, f"task {effect.task}", f"strays-{effect.task}")
         self._run.memory.problems[effect.task] = asked
@@ -185,4 +185,4 @@ class Hands:
 
     async def _finish(self, effect: e.Finish) -> None:
         if effect.reason == "completed":
-            await asyncio.to_thread(self._run.tools.git.clear_integration)
+            await asyncio.to_thread(self._run.ports.git.clear_integration)
