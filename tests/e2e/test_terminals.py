@@ -74,6 +74,9 @@ def test_prompts_are_typed_the_screen_is_captured_and_the_turn_ends_with_silence
     assert shown["terminal"] is True
     assert shown["session"]["prompts"][0]["outcome"] == "silence"
     assert machine.json("capture", session)["screen"].count("you said <hello there>") == 1
+    machine.until_status(session, "waiting")
+    logs = [(one["kind"], one["text"]) for one in machine.json("logs", session)["entries"]]
+    assert logs[:2] == [("prompt", "hello there"), ("said", "you said <hello there>")], "from the agent's own record"
 
 
 def test_the_keeper_lives_in_a_pane_of_our_own_server(machine: Machine) -> None:

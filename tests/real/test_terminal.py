@@ -74,6 +74,9 @@ def test_prompts_typed_into_claude_reach_its_model_and_its_record_one_by_one(sta
     kept = stage.transcript(session).read_text()
     assert called("apples") in kept and "Pears are green." in kept
     assert [one["state"] for one in stage.machine.show(session)["session"]["prompts"]] == ["done", "done"]
+    logs = [(one["kind"], one["text"]) for one in stage.machine.json("logs", session)["entries"]]
+    assert [kind for kind, _ in logs] == ["prompt", "said", "prompt", "said"]
+    assert [text for kind, text in logs if kind == "said"] == ["Apples are red.", "Pears are green."]
 
 
 def test_a_long_prompt_of_many_lines_arrives_as_it_is(stage: ClaudeStage) -> None:
