@@ -262,6 +262,41 @@ def test_a_feature_that_was_rewritten_is_understood_from_git(shop: Shop, how: st
     assert merged == ["a", "b", *lost, "c"]
 
 
+def merge_without(shop: Shop, how: str) -> str:
+    """Somebody leaves a task's work out of the feature, in a commit that has the task's among its parents."""
+    other, name = shop.machine.home / "other", f"feature/{FEATURE}"
+    shop.git("worktree", "add", "-q", "--detach", str(other), name)
+    if how == "amended":
+        shop.git("rm", "-q", "b.txt", cwd=other)
+        shop.git("commit", "-q", "--amend", "--no-edit", cwd=other)
+    else:
+        shop.git("merge", "-q", "--no-ff", "-s", "ours", "-m", "mine", branch("b"), cwd=other)
+    made = shop.git("rev-parse", "HEAD", cwd=other)
+    shop.git("update-ref", f"refs/heads/{name}", made)
+    return made
+
+
+@pytest.mark.parametrize("how", ["amended", "merged without it"])
+def test_work_that_is_in_the_history_and_not_in_the_files_is_not_called_merged(shop: Shop, how: str) -> None:
+    """A merge of ours that somebody amended, and a merge with the strategy `ours`."""
+    waits = WAIT if how != "amended" else "say done"
+    work = task("b", "write b.txt b", "run git add -A", f"{COMMIT} mine", waits, needs=["a"])
+    running = shop.start("run", "--plan", shop.plan(task("a"), work, task("c", WAIT, "write c.txt c", needs=["b"])))
+    until(lambda: spawned(shop)["c" if how == "amended" else "b"] and "mine" in commits(shop), "work on b")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    made = merge_without(shop, how)
+    let_go(shop)
+    done = shop.machine.run("resume", FEATURE)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "is in the history of feature/shop, but what it changed in b.txt is not there" in done.stdout
+    assert shop.machine.run("resume", FEATURE).returncode == 3, "somebody has to say what is to become of it"
+    assert "c.txt" not in files(shop), "what needs it is not begun without it"
+    assert shop.git("rev-parse", f"feature/{FEATURE}") == made
+    shop.machine.ok("resume", FEATURE, "--choose", "A")
+    assert {"a.txt", "b.txt", "c.txt"} <= set(files(shop))
+
+
 def test_a_task_is_said_once_in_a_conversation(shop: Shop) -> None:
     """The agent could not start at first. Its second start begins the conversation, and one telling is enough."""
     effects = shop.machine.home / "effects"

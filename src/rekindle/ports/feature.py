@@ -25,10 +25,14 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Merged:
-    """How a merge ended. `commit` is None while there are conflicts."""
+    """How a merge ended. `commit` is None while there are conflicts.
+
+    It is None, too, where somebody else's merge has the work in its history and not in its files: those are `left_out`.
+    """
 
     commit: str | None
     conflicts: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

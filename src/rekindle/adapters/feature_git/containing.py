@@ -34,6 +34,10 @@ class Change(msgspec.Struct, frozen=True):
         """Whether the path is there after."""
         return self.mode != _ABSENT
 
+    def undoes(self, other: Change) -> bool:
+        """Whether the path is after this as it was before another change."""
+        return (self.mode, self.new) == (other.old_mode, other.old)
+
 
 def has_stash(folder: str, stash: str, parents: tuple[str, ...], rival: str) -> bool:
     """Whether a commit has all that an entry of the stash has: its changes, and its untracked files."""

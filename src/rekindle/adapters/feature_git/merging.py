@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rekindle.adapters.feature_git.containing import changes
 from rekindle.adapters.feature_git.integration import checked_out, open_integration
 from rekindle.adapters.feature_git.place import FeaturePlace, Move
 from rekindle.adapters.feature_git.presence import EPOCH, TASK
@@ -19,7 +20,8 @@ from rekindle.ports.feature import Merged
 def merge(place: FeaturePlace, task: str, branch: str, tip: str, epoch: str, message: str, *, tries: int = 3) -> Merged:
     """Merge a commit of a task's branch into the feature's branch, or finish a merge whose conflicts are resolved.
 
-    A commit that somebody else has brought into the feature gets a merge commit of ours too, which changes no file.
+    A commit that somebody else has brought into the feature gets a merge commit of ours too, which changes no file. It
+    does not stand for work that their merge has left out.
     """
     target = _free_target(place)
     text = f"{message}\n\n{TASK}: {place.feature}/{task}\n{EPOCH}: {epoch}\n"
@@ -27,7 +29,10 @@ def merge(place: FeaturePlace, task: str, branch: str, tip: str, epoch: str, mes
         return Merged(ours)
     found = _Made()
     if place.is_ancestor(tip, target):
-        _refuse_nothing(place, task, branch, tip)
+        base = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature, task))
+        _refuse_nothing(place, branch, tip, base)
+        if base is not None and (left_out := _left_out(place.git, base, tip, target)):
+            return Merged(None, left_out=left_out)
         made = place.commit_tree(f"{target}^{{tree}}", (target, tip), text)
     else:
         found = _made(place, branch, tip, target, text)
@@ -73,10 +78,28 @@ def _publish(place: FeaturePlace, task: str, made: str, target: str) -> None:
     )
 
 
-def _refuse_nothing(place: FeaturePlace, task: str, branch: str, tip: str) -> None:
-    base = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature, task))
+def _refuse_nothing(place: FeaturePlace, branch: str, tip: str, base: str | None) -> None:
     if base is not None and place.is_ancestor(tip, base):
         raise GitFailed(f"{branch} has nothing that {place.branch} lacks", "look at both with `git log`")
+
+
+def _left_out(git: Git, base: str, tip: str, target: str) -> tuple[str, ...]:
+    """The files that work changed, and that the merge which brought it in has as they were before, and so has the tip.
+
+    What a later commit has taken out again is that commit's business: it says so in the history.
+    """
+    since = git.output("rev-list", "--ancestry-path", f"{tip}..{target}").split()
+    line = git.output("rev-list", "--first-parent", f"{tip}..{target}").split()
+    brought = next((commit.decode() for commit in reversed(line) if commit in since), None)
+    if brought is None or git.line("rev-parse", f"{brought}^1") == tip:
+        return ()
+    wanted = changes(git, base, tip)
+    in_both = [changes(git, tip, commit) for commit in (brought, target)]
+    return tuple(
+        path.decode("utf-8", "replace")
+        for path, change in wanted.items()
+        if all(path in found and found[path].undoes(change) for found in in_both)
+    )
 
 
 @dataclass(frozen=True)

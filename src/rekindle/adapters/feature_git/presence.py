@@ -107,7 +107,10 @@ def restore(place: FeaturePlace, task: str, branch: str, tip: str) -> None:
     target = place.tip(place.branch)
     if place.git.line("rev-parse", "--quiet", "--verify", ref) is None and target is not None:
         began = place.git.line("merge-base", tip, target)
-        if began == tip:  # it is in the feature already: it began where that did
+        if began == tip:  # it is in the feature already: it began before our merge, or where the feature did
+            before = f"{naming.done_ref(place.feature, task)}^1"
+            began = place.git.line("merge-base", tip, before)
+        if began in (None, tip):
             began = place.git.line("merge-base", tip, naming.base_ref(place.feature))
         if began is not None:
             place.put_ref(ref, began)

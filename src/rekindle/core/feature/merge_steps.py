@@ -11,6 +11,18 @@ from rekindle.core.feature.evidence import WorkBranch
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.talks import further_try, merge_prompt
 
+#: So many files a sentence names.
+_NAMED = 5
+
+
+def left_out(merge_: e.Merge, target: str, files: tuple[str, ...]) -> str:
+    """What a person is told of work that is in the history of the feature's branch, and not in its files."""
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    return (
+        f"{merge_.tip[:10]} of {merge_.branch} is in the history of {target}, but what it changed in "
+        f"{', '.join(files[:_NAMED])}{more} is not there: somebody merged without it, or took it out of the merge"
+    )
+
 
 def merge(
     now: Situation, name: str, branch: WorkBranch, *, may_merge: bool, may_start: bool

@@ -64,6 +64,8 @@ def outlook(
         if decision.case == "B"
         else decision.restart_tasks
     )
+    taken_out = {issue.task for issue in issues if issue.task in known} - {*meant}
+    meant = (*meant, *(name for name in known if name in taken_out and merge_of(name, known[name], git) == "gone"))
     concerned = tuple(name for name in meant if name not in merged) if decision.case != "A" else ()
     lost = tuple(name for name, one in known.items() if name not in merged | kept and _is_lost(name, one, git))
     trees = _trees(known, merged, git)

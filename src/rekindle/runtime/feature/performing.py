@@ -11,7 +11,7 @@ import hashlib
 from typing import Any
 
 from rekindle.core.feature import effects as e
-from rekindle.core.feature import strays
+from rekindle.core.feature import merge_steps, strays
 from rekindle.core.feature.rivals import refusal, rival
 from rekindle.core.feature.situation import Situation
 from rekindle.core.journal import event as ev
@@ -120,6 +120,10 @@ class EffectPerformer:
         message = f"Merge task {effect.task}: {planned.summary}" if planned.summary else f"Merge task {effect.task}"
         merge = self._run.ports.git.merge
         done = await asyncio.to_thread(merge, effect.task, effect.branch, effect.tip, effect.epoch, message)
+        if done.left_out:
+            problem = merge_steps.left_out(effect, self._run.branch, done.left_out)
+            await self._block(e.Block(effect.task, problem, is_blocker=True), now)
+            return
         if done.commit is None:
             files = ", ".join(done.conflicts)
             await self._run.warn(
