@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from dataclasses import replace
 from typing import Any
@@ -95,6 +96,7 @@ def failed(shop: Shop, *tasks: str) -> None:
     assert done.returncode == 1, done.stdout
     assert shop.events("session.end")[-1]["data"]["reason"] == "error"
     assert len(shop.events("qa.failed")) == 2
+    assert f"{FEATURE}: error: task b failed: test -e " in done.stdout, "the end says why"
     asked = shop.machine.run("resume", FEATURE)
     assert asked.returncode == 3
     assert "[task.failed] task b: quality assurance failed 2 rounds" in asked.stdout
@@ -108,6 +110,7 @@ def test_a_failed_task_asks_and_is_started_over_with_its_old_tip_kept(shop: Shop
     old = shop.git("rev-parse", f"work/{FEATURE}/b")
     told = shop.machine.ok("resume", FEATURE, "--choose", "A")
     assert "is kept as refs/rekindle/kept" in told
+    assert "  task b: start over (" in told
     assert old in shop.git("for-each-ref", "refs/rekindle/kept")
     assert shop.count("task.started") == {"a": 1, "b": 2}
     [decided] = shop.events("resume.decided")
@@ -120,6 +123,8 @@ def test_a_failed_task_can_be_skipped_and_who_needs_it_is_named(shop: Shop) -> N
     failed(shop, task("a"), BAD, task("c", needs=["b"]), task("d", after=["b"]))
     told = shop.machine.ok("resume", FEATURE, "--choose", "B")
     assert "task c cannot run any more: it needs b, which is skipped" in told
+    assert "  task b: skip (" in told and "task b: work on the issues" not in told
+    assert "2 of 4 tasks merged" in told and "skipped: b, c." in told
     assert [event["data"]["taskId"] for event in shop.events("task.skipped")] == ["b", "c"]
     assert "d no longer waits for b" in shop.events("plan.updated")[0]["data"]["reason"]
     assert [subject for subject, _ in shop.history()] == ["Merge task a: Task a", "Merge task d: Task d"]
@@ -132,6 +137,34 @@ def test_a_failed_task_can_be_given_instructions(shop: Shop) -> None:
     shop.machine.ok("resume", FEATURE, "--choose", "C", "--instructions", "write mended.txt yes")
     assert shop.git("show", f"feature/{FEATURE}:mended.txt") == "yes"
     assert shop.count("task.started") == {"b": 2}
+
+
+def test_what_is_left_of_a_completed_feature_is_cleared_away_with_the_command_of_the_refusal(shop: Shop) -> None:
+    failed(shop, task("a"), BAD)
+    plan = shop.plan(task("a"))
+    refused = shop.machine.run("run", "--plan", plan)
+    assert (refused.returncode, f"rekindle resume {FEATURE}; or" in refused.stderr) == (2, True)
+    shop.machine.ok("resume", FEATURE, "--choose", "B")
+    assert "is completed" in shop.machine.run("resume", FEATURE).stderr
+    refused = shop.machine.run("run", "--plan", plan)
+    assert (refused.returncode, "rekindle resume" in refused.stderr) == (2, False)
+    for command in refused.stderr.strip().rpartition("remove it: ")[2].split(" && "):
+        shop.git(*shlex.split(command)[1:])
+    assert shop.git("branch", "--list", f"work/{FEATURE}/*") == ""
+
+
+def test_a_wave_that_does_not_pass_promises_no_task_to_skip_and_goes_on_once_it_is_mended(shop: Shop) -> None:
+    done = shop.machine.run("run", "--plan", shop.plan(task("a"), head='lint = ["test -e mended.txt"]'))
+    assert done.returncode == 1 and "wave 1 does not pass" in done.stdout
+    asked = shop.machine.run("resume", FEATURE)
+    assert asked.returncode == 3 and "there is no task to skip" in asked.stdout and "as skipped" not in asked.stdout
+    tree = shop.machine.home / "mending"
+    shop.git("worktree", "add", "-q", str(tree), f"feature/{FEATURE}")
+    (tree / "mended.txt").write_text("")
+    shop.git("add", "-A", cwd=tree)
+    shop.git("commit", "-q", "-m", "mended", cwd=tree)
+    shop.git("worktree", "remove", str(tree))
+    assert "completed, 1 of 1 tasks merged" in shop.machine.ok("resume", FEATURE, "--choose", "A")
 
 
 def early(shop: Shop) -> None:

@@ -21,6 +21,7 @@ def test_a_stale_lock_on_a_branch_is_named_and_removed_after_a_yes(shop: Shop) -
     asked = shop.machine.run("resume", FEATURE)
     assert asked.returncode == 3 and str(lock) in asked.stderr and "days old" in asked.stderr
     assert f"rekindle resume {FEATURE} --remove-locks" in asked.stderr
+    assert "no input needed" not in asked.stdout
     assert str(lock) in shop.machine.ok("resume", FEATURE, "--explain")
     with subprocess.Popen(["git", "cat-file", "--batch"], cwd=shop.root, stdin=subprocess.PIPE) as living:
         held = shop.machine.run("resume", FEATURE, "--remove-locks")

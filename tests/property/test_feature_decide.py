@@ -104,7 +104,7 @@ def one(checks: tuple[str, ...] = (), reviewer: str = "") -> Plan:
 def test_a_task_that_never_passes_fails_after_the_rounds_of_the_mode() -> None:
     for mode, rounds in (("strict", 3), ("standard", 2)):
         world = World(one(("check",)), mode=mode, issues=lambda _task, _round: ("bad",))  # type: ignore[arg-type]
-        assert play(world) == e.Finish("error", "task a failed")
+        assert play(world) == e.Finish("error", "task a failed: bad")
         assert world.known["a"].qa == Qa("failed", rounds, ["bad"], f"work/shop/a@{rounds}")
         assert len(world.said) == rounds
 

@@ -42,7 +42,7 @@ class Abandoning:
         if holder is not None and holder.verdict == "alive":
             raise OwnedError(
                 f"run {holder.sid} of {feature} is held by pid {holder.pid}",
-                "end that process first, then abandon the run",
+                f"stop it first: rekindle stop {quoted(feature)} (or end that process, if it is not rekindle's daemon)",
             )
         if holder is not None and not asked.force:
             raise OwnedError(

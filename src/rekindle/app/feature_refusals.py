@@ -31,13 +31,27 @@ def refuse_open_run(here: Workspace, feature: str, *, lock_is_ours: bool) -> Non
         )
 
 
-def refuse_leftovers(feature: str, seen: GitEvidence) -> None:
+def refuse_leftovers(here: Workspace, feature: str, seen: GitEvidence) -> None:
     """What an earlier run has left is nobody's to build upon unasked."""
     if seen.branches:
-        left = next(iter(seen.branches))
-        hint = f"resume the feature, or look at the branch and remove it: git branch -D {left}"
-        raise UsageError(f"{left} is left from earlier work on {feature}", hint)
+        left, found = next(iter(seen.branches.items()))
+        ours = next((tree.path for tree in seen.trees.values() if tree.branch == left), None)
+        first = f"git worktree remove {shlex.quote(ours)} && " if ours is not None else ""
+        if ours is None and found.elsewhere is not None:
+            first = f"git -C {shlex.quote(found.elsewhere)} switch --detach && "
+        remove = f"if you do not need it, remove it: {first}git branch -D {shlex.quote(left)}"
+        again = (
+            f"go on with the feature: rekindle resume {shlex.quote(feature)}; or, " if _resumable(here, feature) else ""
+        )
+        raise UsageError(f"{left} is left from earlier work on {feature}", f"{again}{remove}")
     refuse_checked_out(seen.target, seen.elsewhere)
+
+
+def _resumable(here: Workspace, feature: str) -> bool:
+    if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
+        return False
+    run = here.analysis(feature, lock_is_ours=True)[0].run
+    return run is not None and run.end_reason != "completed"
 
 
 def refuse_checked_out(branch: str, where: str | None) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from rekindle.agents.registry import AGENTS
 from rekindle.core.feature.naming import session_id
 from rekindle.core.feature.orders import orders
-from rekindle.core.feature.outlook import Outlook, outlook
+from rekindle.core.feature.outlook import Outlook, after_answer, outlook
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import from_event
 from rekindle.core.feature.plan_file import MODES, Mode
@@ -20,6 +20,7 @@ from rekindle.core.feature.stray_questions import listed
 from rekindle.core.feature.strays import Stray
 from rekindle.core.git_locks import Lock, remedy
 from rekindle.core.journal.analysis import Analysis
+from rekindle.core.terminal_text import quoted
 from rekindle.ports.errors import NoOpenRun, OwnedError, QuestionError, UsageError
 from rekindle.ports.feature import ResumableGit
 from rekindle.ports.identity import RepositoryIdentities
@@ -63,10 +64,14 @@ def look(here: Workspace, feature: str, known_as: str, *, lock_is_ours: bool = F
     analysis, owner = here.analysis(feature, lock_is_ours=lock_is_ours)
     if owner is not None:
         where = f"by pid {owner.pid}" if owner.verdict == "alive" else "on another host, which alone can tell"
-        raise OwnedError(f"run {owner.sid} of {feature} is held {where}", "it needs no resume while it is")
+        watch = f"it needs no resume while it is; watch it: rekindle follow {quoted(feature)}"
+        raise OwnedError(f"run {owner.sid} of {feature} is held {where}", watch)
     run = analysis.run
-    if run is None or (run.ended and run.end_reason == "completed"):
-        raise NoOpenRun(f"{feature} has nothing to resume", "begin it with `rekindle run --plan FILE`")
+    if run is None:
+        raise NoOpenRun(f"{feature} has nothing to resume: no run of it began", "begin it: rekindle run --plan FILE")
+    if run.ended and run.end_reason == "completed":
+        hint = f"see what was done: rekindle analyze {quoted(feature)}"
+        raise NoOpenRun(f"{feature} has nothing to resume: its run {run.sid} is completed", hint)
     try:
         plan = from_event(analysis.state.plan) if analysis.state.plan is not None else None
     except BadPlan as error:
@@ -150,11 +155,12 @@ def check_yes(feature: str, unapproved: str, yes: str) -> None:
     """Raises QuestionError unless somebody said yes to exactly these orders."""
     if len(yes) >= SHORTEST_YES and unapproved.startswith(yes):
         return
+    again = f"rekindle resume {quoted(feature)}"
     changed = "; what you said yes to is not what it says now" if yes else ""
     raise QuestionError(
         f"the journal of {feature} was not written by your rekindle on this machine{changed}: "
         "may its commands and prompts be run?",
-        f"see them: rekindle resume {feature} --explain; say yes: rekindle resume {feature} --trust {unapproved[:12]}",
+        f"see them: {again} --explain; say yes: {again} --trust {unapproved[:12]}",
         code="not_approved",
     )
 
@@ -213,11 +219,11 @@ class ResumedFeature(FoundView, frozen=True, kw_only=True):
     choice: str
 
 
-def told(found: FoundFeature) -> FoundView:
-    """What was found, in plain values."""
+def told(found: FoundFeature, chosen: Answer = "auto") -> FoundView:
+    """What was found, in plain values; the tasks as they stand after an answer, where one was given."""
     decision, state = found.outlook.decision, found.analysis.state
     checkpoint = state.checkpoint
-    rows = {name: [asdict(row) for row in getattr(found.outlook, name)] for name in ("tasks", "branches", "worktrees")}
+    rows = {name: [asdict(row) for row in getattr(found.outlook, name)] for name in ("branches", "worktrees")}
     issues = [
         {name: getattr(issue, name) for name in ("sid", "seq", "type", "task", "message", "place", "attempts")}
         for issue in found.outlook.issues
@@ -237,6 +243,7 @@ def told(found: FoundFeature) -> FoundView:
         active_agents=[_agent(name, found) for name in state.active_agents],
         warnings=list(found.outlook.warnings),
         strays=listed(found.progress, found.strays, found.settled),
+        tasks=[asdict(row) for row in after_answer(found.outlook, chosen)],
         **rows,
     )
 
@@ -251,8 +258,9 @@ def _agent(name: str, found: FoundFeature) -> str:
     return name
 
 
-def answer(found: Outlook, choice: Choice | None, instructions: str, *, new_plan: bool) -> Answer:
+def answer(feature: str, found: Outlook, choice: Choice | None, instructions: str, *, new_plan: bool) -> Answer:
     """What is done. Raises QuestionError where somebody has to say so first."""
+    again = f"rekindle resume {quoted(feature)} --choose"
     case = found.decision.case
     if case == "A":
         return "C" if instructions.strip() else "auto"
@@ -260,15 +268,15 @@ def answer(found: Outlook, choice: Choice | None, instructions: str, *, new_plan
         choice = "C"
     if choice is None:
         options = "; ".join(f"{one.key}: {one.title}, {one.effect}" for one in found.decision.options)
-        raise QuestionError(
-            f"how should it continue? {options}", "answer with --choose A, B or C (C with --instructions)"
-        )
+        plan = " --plan FILE" if case == "C" else ""
+        hint = f"answer with one of: {again} A; {again} B{plan}; {again} C --instructions TEXT"
+        raise QuestionError(f"how should it continue? {options}", hint)
     if choice == "C" and not instructions.strip():
-        raise QuestionError("your own instructions are needed", "give them with --instructions TEXT")
+        raise QuestionError("your own instructions are needed", f"give them: {again} C --instructions TEXT")
     if case == "C" and choice == "A":
         return "restart A"
     if case == "C" and choice == "B":
         if not new_plan:
-            raise UsageError("a restart with a new plan needs that plan", "give it with --plan FILE")
+            raise UsageError("a restart with a new plan needs that plan", f"give it: {again} B --plan FILE")
         return "restart B"
     return choice

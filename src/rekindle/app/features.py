@@ -174,7 +174,7 @@ class Features:
             refuse_outdated(found, asked.seen)
             ensure_approved(here, found, asked.trust)
             given = _parsed(asked.plan, asked.name).plan if asked.plan is not None else None
-            chosen = answer(found.outlook, asked.choice, asked.instructions, new_plan=given is not None)
+            chosen = answer(feature, found.outlook, asked.choice, asked.instructions, new_plan=given is not None)
             strays = Answers(asked.take, asked.leave)
             refuse_unanswered(found, chosen, strays)
             self._refuse_at_work(here, feature, (*asked.take, *asked.leave))
@@ -195,7 +195,7 @@ class Features:
         except BaseException:
             held.release()
             raise
-        about = {**msgspec.structs.asdict(told(found)), "warnings": [*found.outlook.warnings, *warnings]}
+        about = {**msgspec.structs.asdict(told(found, chosen)), "warnings": [*found.outlook.warnings, *warnings]}
         return ResumedFeature(**about, resumes=found.analysis.sid, sid=sid, team=stands, choice=chosen)
 
     async def state(self, *, cwd: str, feature: str) -> RunView:
@@ -237,7 +237,7 @@ class Features:
         """A feature is begun once: first without its lock, so that a refusal leaves nothing behind, then under it."""
         self._refuse_live(here, feature)
         refuse_open_run(here, feature, lock_is_ours=lock_is_ours)
-        refuse_leftovers(feature, await asyncio.to_thread(git.observe, {}))
+        refuse_leftovers(here, feature, await asyncio.to_thread(git.observe, {}))
 
     async def _end_agents(self, order: RunOrder, tasks: Collection[str]) -> None:
         """Agents may have outlived the daemon: those of tasks that start over or are left out are not needed again."""

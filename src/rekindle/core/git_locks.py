@@ -88,4 +88,4 @@ def _age(seconds: float) -> str:
 
 def remedy(feature: str) -> str:
     """What a person types who wants the locks of the dead removed."""
-    return f"have it removed: rekindle resume {shlex.quote(feature)} --remove-locks"
+    return f"to have them removed: rekindle resume {shlex.quote(feature)} --remove-locks"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from rekindle.core.feature.plan import BadPlan, skip
@@ -57,6 +60,17 @@ def test_ten_thousand_tasks_are_read_in_time(needs: str) -> None:
     assert [len(wave) for wave in found.waves] == ([1] * 10_000 if needs else [10_000])
 
 
+def test_the_plans_of_the_documentation_can_be_run() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "features.md").read_text()
+    blocks = "\n".join(line[4:] if line.startswith("    ") else "#" if line else "" for line in text.splitlines())
+    plans = [block for block in re.split(r"^#$", blocks, flags=re.MULTILINE) if block.strip().startswith("feature = ")]
+    assert len(plans) == 2
+    assert [parse(plan.encode(), "features.md").plan.waves for plan in plans] == [
+        (("greet",), ("answer",)),
+        (("cart", "docs"), ("payment",)),
+    ]
+
+
 def test_an_order_follows_from_waves() -> None:
     text = 'feature="f"\nwaves=[["a","b"],["c"]]\n' + "".join(f'[[task]]\nid="{one}"\nprompt="x"\n' for one in "abc")
     assert parse(text.encode(), "p").plan.blocked_by("c") == ("a", "b")
@@ -84,7 +98,7 @@ def test_a_plan_of_others_is_read_with_what_it_leaves_out() -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("feature = ", "plan.toml: is no TOML"),
+        ("feature = ", "plan.toml: is not TOML"),
         ('feature="f"\ntask=[]', "no tasks"),
         (
             'feature="f"\n[[task]]\nid="a"\nprompt="x"\n\n[[task]]\nid="b"\nprompt="x"\nneeds=["c"]',

@@ -24,10 +24,11 @@ def merging(place: FeaturePlace, target: str | None) -> Merging | None:
     if head is None or (other is None and head == target):
         return None
     if other is None:
-        return None if is_ours(place, head) else _committed(git, head, target)
+        return None if is_ours(place, head) else _committed(git, head, target, place.integration)
     if head != target or _is_only_begun(git):
         return None
-    return Merging(other, tuple(name for name, resolved in unmerged(git) if not resolved))
+    conflicts = tuple(name for name, resolved in unmerged(git) if not resolved)
+    return Merging(other, conflicts, path=place.integration)
 
 
 def is_ours(place: FeaturePlace, commit: str) -> bool:
@@ -47,14 +48,14 @@ def _is_only_begun(git: Git) -> bool:
     return git.run("diff", "--cached", "--quiet", "HEAD").returncode == 0
 
 
-def _committed(git: Git, head: str, target: str) -> Merging | None:
+def _committed(git: Git, head: str, target: str, path: str) -> Merging | None:
     """A merge that was committed, perhaps with more commits behind it. Conflict markers in it are no resolution."""
     told = git.output("rev-list", "--first-parent", "--parents", head, f"^{target}").decode().splitlines()
     chain = [line.split() for line in reversed(told)]
     if not chain or chain[0][1:2] != [target]:
         return None
     tip = next((parents[1] for _, *parents in chain if len(parents) == 2), None)
-    return Merging(tip, _marked(git, head, target, tip), head) if tip is not None else None
+    return Merging(tip, _marked(git, head, target, tip), head, path) if tip is not None else None
 
 
 def _marked(git: Git, head: str, target: str, tip: str) -> tuple[str, ...]:

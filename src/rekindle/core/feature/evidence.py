@@ -54,11 +54,12 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Merging(msgspec.Struct, frozen=True):
-    """A merge that is under way in the integration worktree. `commit`: somebody has committed it there."""
+    """A merge that is under way in the integration worktree, `path`. `commit`: somebody has committed it there."""
 
     branch_tip: str
     conflicts: tuple[str, ...] = ()
     commit: str | None = None
+    path: str = ""
 
 
 class GitEvidence(msgspec.Struct, frozen=True):

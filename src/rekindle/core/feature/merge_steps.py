@@ -46,5 +46,6 @@ def merge(
         return step  # files without conflicts are no result yet while it works on them
     if not conflicts:
         return merging
-    files = ", ".join(conflicts)
-    return e.Block(name, f"its merge conflicts, and no agent could resolve it: {files}", is_blocker=True)
+    files, where = ", ".join(conflicts), under_way.path if under_way is not None else ""
+    remedy = f"; resolve it in {where}, or answer at a resume" if where else ""
+    return e.Block(name, f"its merge conflicts, and no agent could resolve it: {files}{remedy}", is_blocker=True)

@@ -12,7 +12,7 @@ from rekindle.core.feature.evidence import GitEvidence, WorkTree
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.task_outcome import has_passed, is_merged, is_said_finished, merge_of
-from rekindle.core.journal.analysis import Analysis, Decision, affected, decide
+from rekindle.core.journal.analysis import Analysis, Decision, affected, decide, options_with_issues
 from rekindle.core.journal.event import BLOCKER_REPORTED
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, PENDING, SKIPPED, Issue
 from rekindle.core.reconcile import branches, tasks, worktrees
@@ -67,6 +67,8 @@ def outlook(
     taken_out = {issue.task for issue in issues if issue.task in known} - {*meant}
     meant = (*meant, *(name for name in known if name in taken_out and merge_of(name, known[name], git) == "gone"))
     concerned = tuple(name for name in meant if name not in merged) if decision.case != "A" else ()
+    if decision.case == "B":
+        decision = replace(decision, options=options_with_issues(concerned, decision.next_step))
     lost = tuple(name for name, one in known.items() if name not in merged | kept and _is_lost(name, one, git))
     trees = _trees(known, merged, git)
     return Outlook(
@@ -79,6 +81,25 @@ def outlook(
         tuple(_warnings(plan, known, merged, git, named)),
         concerned,
     )
+
+
+def after_answer(found: Outlook, answer: str) -> tuple[Row, ...]:
+    """The rows of the tasks once a person has answered. `answer` is the option, with `restart` where all start over."""
+    rows = []
+    for row in found.tasks:
+        if answer == "restart A":
+            rows.append(Row(row.name, "start over", "so it was chosen; its old branch is kept"))
+        elif answer == "restart B":
+            rows.append(Row(row.name, "give up", "the new plan takes its place; its old branch is kept"))
+        elif answer == "A" and row.name in found.affected:
+            rows.append(Row(row.name, "start over", "so it was chosen; its old branch is kept"))
+        elif answer == "B" and row.name in found.affected:
+            rows.append(Row(row.name, "skip", "so it was chosen; its branch is kept"))
+        elif answer == "C" and row.action not in ("done", "skipped", "not begun"):
+            rows.append(Row(row.name, "go on with your words", row.why))
+        else:
+            rows.append(row)
+    return tuple(rows)
 
 
 _BEGUN = (IN_PROGRESS, COMPLETE, FAILED)

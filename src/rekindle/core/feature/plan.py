@@ -99,7 +99,7 @@ def _check_known(name: str, others: Iterable[str], known: set[str]) -> None:
     for other in (name, *others):
         if other not in known:
             where = f"task {name!r} waits for" if other != name else "dependencies are given for"
-            raise BadPlan(f"{where} {other!r}, which is no task of the plan", _there(known), name)
+            raise BadPlan(f"{where} {other!r}, which is not a task of the plan", _there(known), name)
 
 
 def _there(names: Collection[str]) -> str:
@@ -154,7 +154,7 @@ def _check_waves(waves: Waves, names: Sequence[str], edges: Mapping[str, Sequenc
     if twice is not None:
         raise BadPlan(f"task {twice!r} is in two waves", "list it once", twice)
     if unknown := sorted(set(listed) - set(names)):
-        raise BadPlan(f"a wave lists {unknown[0]!r}, which is no task of the plan", _there(names))
+        raise BadPlan(f"a wave lists {unknown[0]!r}, which is not a task of the plan", _there(names))
     if missing := sorted(set(names) - set(listed)):
         raise BadPlan(f"task {missing[0]!r} is in no wave", "list it in one, or leave the waves out", missing[0])
     number = {name: index for index, wave in enumerate(waves, start=1) for name in wave}
@@ -163,7 +163,7 @@ def _check_waves(waves: Waves, names: Sequence[str], edges: Mapping[str, Sequenc
             if number[other] >= number[name]:
                 raise BadPlan(
                     f"task {name!r} of wave {number[name]} waits for {other!r} of wave {number[other]}",
-                    "what it waits for belongs into an earlier wave",
+                    "put what it waits for into an earlier wave",
                     name,
                 )
 

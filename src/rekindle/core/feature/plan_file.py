@@ -68,7 +68,7 @@ def parse(content: bytes, name: str) -> PlanFile:
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadPlan(f"{name}: is no TOML ({error})", "mend it; docs/features.md shows a plan") from error
+        raise BadPlan(f"{name}: is not TOML ({error})", "mend it; docs/features.md shows a plan") from error
     if "tasks" in table and "task" not in table:
         table["task"] = table.pop("tasks")
     lines = PlanText(name, text)
@@ -136,7 +136,7 @@ def _check_task(task: _Task, number: int, lines: PlanText) -> None:
         )
     if not task.prompt.strip() and not task.summary.strip():
         place = lines.place(number)
-        raise BadPlan(f"{place}: task {task.id!r} has neither prompt nor summary", "say what its agent shall do")
+        raise BadPlan(f"{place}: task {task.id!r} has neither prompt nor summary", "say what its agent should do")
     _check_commands(task.checks, lines.place(number, "checks"))
     for file in task.files:
         if not file or file.startswith("/") or ".." in file.split("/"):

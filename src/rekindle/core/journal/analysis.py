@@ -90,7 +90,7 @@ def decide(state: LineageState, *, interrupted: bool) -> Decision:
         return Decision("C", None, restart, _options_without_checkpoint())
     next_step = state.checkpoint.plan_step
     if state.issues:
-        return Decision("B", next_step, restart, _options_with_issues(affected(state, restart), next_step))
+        return Decision("B", next_step, restart, options_with_issues(affected(state, restart), next_step))
     return Decision("A", next_step, restart)
 
 
@@ -102,7 +102,16 @@ def affected(state: LineageState, restart: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in restart if name in named or status_of(state.tasks[name]) == FAILED)
 
 
-def _options_with_issues(affected: tuple[str, ...], next_step: Any) -> tuple[DecisionOption, ...]:
+def options_with_issues(affected: tuple[str, ...], next_step: Any) -> tuple[DecisionOption, ...]:
+    """What there is to choose from. Where no task is affected there is none to start over, to skip or to talk to."""
+    if not affected:
+        return (
+            DecisionOption("A", "Fix and restart", "no task starts over; what failed is tried again: mend it first"),
+            DecisionOption("B", "Continue past it", "there is no task to skip; what failed is tried again"),
+            DecisionOption(
+                "C", "Own instructions", "your words go to the tasks that are not finished, if there are any"
+            ),
+        )
     tasks = tasks_phrase(affected)
     onward = f"go on at {next_step}" if next_step else "go on with the next planned step"
     return (

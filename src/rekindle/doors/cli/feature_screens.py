@@ -10,6 +10,11 @@ from rekindle.core.terminal_text import printable, quoted
 Told = dict[str, Any]
 
 _NOTHING_ASKED = "  no input needed"
+_TEAM = {
+    "reused": "it lists the agents, and is used as it is",
+    "lacks agents": "it does not list all agents; a resume writes it anew and keeps the old one",
+    "missing": "there is none; a resume writes one",
+}
 
 
 def onward(told: Told) -> Iterator[str]:
@@ -17,9 +22,9 @@ def onward(told: Told) -> Iterator[str]:
     checkpoint = told["checkpoint"] or {}
     yield f'Resume of feature "{printable(told["feature"])}":'
     yield f'  checkpoint "{printable(str(checkpoint.get("label")))}" found'
-    yield "  no errors, blockers or failures after it"
+    yield "  no open errors, blockers or failures after it"
     yield f"  next step: {printable(str(told['next_step'] or 'the next planned one'))}"
-    if not any(row["state"] == "asked" for row in told["strays"]):
+    if not told["locks"] and not any(row["state"] == "asked" for row in told["strays"]):
         yield _NOTHING_ASKED
 
 
@@ -114,6 +119,7 @@ def _stray(row: Told) -> str:
 
 def explanation(told: Told) -> Iterator[str]:
     """All that a resume would do: `--explain`."""
+    again = f"rekindle resume {quoted(told['feature'])}"
     yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: case {told["case"]}'
     yield f"  its work comes together on {printable(told['branch'])}"
     if told["case"] == "A":
@@ -123,6 +129,7 @@ def explanation(told: Told) -> Iterator[str]:
             yield f"  {_issue(issue)}"
         for option in told["options"]:
             yield f"  {option['key']}. {option['title']}: {printable(option['effect'])}"
+        yield f"  a resume asks which: {again} --choose A, B or C"
     for title, key in (("Tasks", "tasks"), ("Branches", "branches"), ("Worktrees", "worktrees")):
         if told[key]:
             yield f"{title}:"
@@ -130,23 +137,30 @@ def explanation(told: Told) -> Iterator[str]:
             for row in told[key]:
                 yield f"  {printable(row['name']):<{width}}  {row['action']}: {row['why']}"
     yield from strays(told)
-    if any(row["state"] == "asked" for row in told["strays"]):
-        yield f"  a resume asks about it: rekindle resume {quoted(told['feature'])} --take TASK, or --leave TASK"
-    yield "What it would run and say:"
+    asked = dict.fromkeys(row["task"] for row in told["strays"] if row["state"] == "asked")
+    for name in map(quoted, asked):
+        yield f"  a resume asks about it: {again} --take {name}, or --leave {name}"
+    yield "What it would run and say, as far as the mode asks for it and a task still needs it:"
     yield from _orders(told["orders"])
     if told["unapproved"] is not None:
         yield "Its journal was not written by your rekindle on this machine: a resume asks first. To say yes:"
         yield f"  rekindle resume {quoted(told['feature'])} --trust {told['unapproved'][:12]}"
     for lock in told["locks"]:
         yield f"A lock is in the way: {printable(lock)}"
-    yield f"Team: {told['team']}"
+    if told["locks"]:
+        yield f"  a resume asks; to have the locks of killed gits removed: {again} --remove-locks"
+    yield f"Team file: {_TEAM[told['team']]}"
     for warning in told["warnings"]:
         yield f"Warning: {printable(warning)}"
 
 
 def decided(told: Told) -> Iterator[str]:
     """What a resume has done before agents start."""
-    yield f"Run {told['sid']} goes on with run {printable(str(told['resumes']))} (team: {told['team']})."
+    before = printable(str(told["resumes"]))
+    what = (
+        f"starts over what run {before} began" if told["choice"].startswith("restart") else f"goes on with run {before}"
+    )
+    yield f"Run {told['sid']} {what} (team file: {told['team']})."
     for title, key in (("task", "tasks"), ("branch", "branches"), ("worktree", "worktrees")):
         for row in told[key]:
             if row["action"] not in ("nothing", "not begun", "done", "go on"):
@@ -173,7 +187,10 @@ def ended(told: Told) -> Iterator[str]:
     name = printable(told["feature"])
     merged = sum(task["state"] == "merged" for task in told["tasks"])
     if told["reason"] == "completed":
-        yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into {printable(told['branch'])}."
+        skipped = [printable(task["id"]) for task in told["tasks"] if task["state"] == "skipped"]
+        without = f"; skipped: {', '.join(skipped)}" if skipped else ""
+        into = printable(told["branch"])
+        yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into {into}{without}."
         return
     yield f"{name}: {told['reason']}" + (f": {printable(told['message'])}" if told["message"] else "")
     if told["reason"] == "error":

@@ -70,10 +70,11 @@ def run_plan(
         )
     )
     if detach:
-        print_json(begun) if as_json else print(f"{begun['feature']}: run {begun['sid']} is under way.")
+        print_json(begun) if as_json else print(_under_way(begun["feature"], begun["sid"]))
         return 0
     if not as_json:
-        about = f"{begun['tasks']} tasks in {begun['waves']} waves"
+        tasks, waves = (f"{begun[what]} {what if begun[what] != 1 else what[:-1]}" for what in ("tasks", "waves"))
+        about = f"{tasks} in {waves}"
         print(f"Feature {printable(begun['feature'])}, run {begun['sid']}: {about}.", file=sys.stderr)
     return watch(resuming, folder, begun["feature"], as_json=as_json)
 
@@ -125,10 +126,16 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
     )
     if not as_json:
         _print(feature_screens.decided(begun))
+        if choice in ("A", "B") and begun["choice"] == "auto":
+            print(f"  --choose {choice} was not used: nothing was asked, so no task starts over or is skipped")
     if asked.detach:
-        print_json(begun) if as_json else print(f"{feature}: run {begun['sid']} is under way.")
+        print_json(begun) if as_json else print(_under_way(feature, begun["sid"]))
         return 0
     return watch(resuming, cwd, feature, as_json=as_json)
+
+
+def _under_way(feature: str, sid: str) -> str:
+    return f"{printable(feature)}: run {sid} is under way; watch it: rekindle follow {quoted(feature)}"
 
 
 def _yes_to_orders(told: dict[str, Any], asked: Resume, *, as_json: bool) -> str:

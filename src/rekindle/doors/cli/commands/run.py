@@ -103,9 +103,9 @@ def _text(prompt: str | None, worktree: str | None) -> str:
         taken = f": {worktree!r} was taken for the name of the worktree" if worktree else ""
         raise UsageError(
             f"there is no prompt{taken}",
-            "say what it shall do (or give a plan); write --worktree=NAME, or --worktree at the end",
+            "say what the agent should do, or give --plan FILE; write --worktree=NAME, or --worktree at the end",
         )
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
-        raise UsageError("the prompt is empty", "say what the agent shall do")
+        raise UsageError("the prompt is empty", "say what the agent should do")
     return text
