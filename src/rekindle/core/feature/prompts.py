@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from rekindle.core.feature.plan import Task
 
 PASS, FAIL = "VERDICT: PASS", "VERDICT: FAIL"
+_VERDICT = "VERDICT:"
+#: What people who write Markdown put around a line.
+_MARKS = "*_`#> "
 
 
 def work(feature: str, task: Task, branch: str, instructions: str) -> str:
@@ -59,12 +62,15 @@ def review(task: Task, branch: str, tip: str, target: str) -> str:
 
 
 def verdict(said: str) -> tuple[str, ...]:
-    """The issues that a reviewer has found; none if it passed. A reviewer without a verdict has not passed anything."""
+    """The issues that a reviewer has found; none if it passed. A reviewer without a verdict has not passed anything.
+
+    Its last verdict counts, in bold or with more words behind it too; only one that says nothing but PASS passes.
+    """
     lines = [line.strip() for line in said.splitlines()]
-    last = next((number for number in range(len(lines) - 1, -1, -1) if lines[number] in (PASS, FAIL)), None)
-    if last is None:
+    verdicts = [plain for line in lines if (plain := line.strip(_MARKS)).upper().startswith(_VERDICT)]
+    if not verdicts:
         return ("the reviewer gave no verdict",)
-    if lines[last] == PASS:
+    if verdicts[-1] == PASS:
         return ()
     listed = tuple(line.removeprefix("- ") for line in lines if line.startswith("- "))
     return listed or ("the reviewer refused it without saying why",)
