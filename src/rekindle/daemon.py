@@ -14,9 +14,11 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -47,7 +49,6 @@ from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
 from rekindle.places import Places
 from rekindle.ports.errors import OwnedError
-from rekindle.ports.journal import Journal
 from rekindle.ports.store import StoreError
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
@@ -132,19 +133,52 @@ async def _serve_with(
     *,
     on_demand: bool,
 ) -> bool:
-    missing = not os.path.exists(places.store)
-    opened = open_store(Path(places.store), now=datetime.now(UTC))
-    store = opened.store
-    parts.callback(store.close)
-    if opened.notice or (missing and os.listdir(places.sessions)):
-        log.warning("%s", opened.notice or "the store is gone; sessions are rebuilt from their folders")
-        rebuilt = rebuild(Path(places.sessions), known=store.named(""))
-        put_back(store, rebuilt)
-        rebuild_done(Path(places.store))
-        for sentence in rebuilt.report:
-            log.warning("%s", sentence)
+    house = _put_together(parts, places, environment)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, house.server.stopping.set)
+    await house.supervisor.start()
+    await house.server.open()
+    _say_ready()
+    ready.set()
+    log.info("serving %s as pid %d", places.state, os.getpid())
+    chores = [
+        *house.chores(),
+        _stay_reachable(house.server, places, lock),
+        *([_leave_when_idle(house.server, house.supervisor, house.features)] if on_demand else []),
+    ]
+    return await _until_over(house, [asyncio.ensure_future(chore) for chore in chores])
+
+
+@dataclass(frozen=True)
+class _House:
+    """The parts of a daemon that have to be attended to while it serves."""
+
+    store: SqlStore
+    records: VaultRecords
+    supervisor: Supervisor
+    time_machine: TimeMachine
+    outbox: Outbox
+    features: Features
+    server: Server
+
+    def chores(self) -> list[Coroutine[Any, Any, None]]:
+        """What is done beside answering, for as long as the daemon serves."""
+        return [
+            self.outbox.deliver(),
+            self.time_machine.look_around(),
+            self.time_machine.let_go(),
+            self.records.run(),
+            keep_time(self.supervisor),
+            listen(self.supervisor),
+            _stay_in_place(self.store),
+        ]
+
+
+def _put_together(parts: contextlib.AsyncExitStack, places: Places, environment: Mapping[str, str]) -> _House:
+    """The composition root of the daemon. Whatever is opened here is closed with `parts`."""
+    store = _open_store(parts, places)
     keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
-    conversations = FolderConversations(places.sessions)
     workplace = LocalWorkplace(places.sessions, places.sockets)
     records = VaultRecords.of(places.sessions, workplace.environment, AGENTS)
     parts.callback(records.close)
@@ -153,23 +187,13 @@ async def _serve_with(
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
     parts.push_async_callback(time_machine.close)
     parts.push_async_callback(supervisor.close)
-    service = Service(
-        supervisor,
-        store,
-        AGENTS,
-        places=workplace,
-        stopped_keeper=keepers.stopped,
-    )
-
-    def open_journal(cwd: str, feature: str) -> Journal:
-        return open_workspace(environment, cwd).writable(feature)
-
-    journals = JournalWriters(open_journal)
-    parts.callback(journals.close)
+    service = Service(supervisor, store, AGENTS, places=workplace, stopped_keeper=keepers.stopped)
 
     def open_here(cwd: str) -> GitWorkspace:
         return open_workspace(environment, cwd)
 
+    journals = JournalWriters(lambda cwd, feature: open_here(cwd).writable(feature))
+    parts.callback(journals.close)
     relocations = Relocations(supervisor, open_here, repository.find, identity, relocating, workplace)
     terminals = SessionTerminals(places.terminals, places.sessions)
     beginnings = Beginnings(service, supervisor, workplace, linked_worktrees, terminals, AGENTS, relocations.known_as)
@@ -183,7 +207,7 @@ async def _serve_with(
             relocations.arrive,
             workplace,
             commands,
-            conversations,
+            FolderConversations(places.sessions),
             team,
             AGENTS,
             DEFAULT,
@@ -193,28 +217,27 @@ async def _serve_with(
     offered = operations(service, beginnings, Questions(supervisor), journals, features, relocations)
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, server.stopping.set)
-    await supervisor.start()
-    await server.open()
-    _say_ready()
-    ready.set()
-    chores = [
-        asyncio.ensure_future(chore)
-        for chore in (
-            outbox.deliver(),
-            time_machine.look_around(),
-            time_machine.let_go(),
-            records.run(),
-            keep_time(supervisor),
-            listen(supervisor),
-            _stay_reachable(server, places, lock),
-            _stay_in_place(store),
-            *([_leave_when_idle(server, supervisor, features)] if on_demand else []),
-        )
-    ]
-    log.info("serving %s as pid %d", places.state, os.getpid())
+    return _House(store, records, supervisor, time_machine, outbox, features, server)
+
+
+def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
+    """The store; one that is gone or damaged is rebuilt from the sessions' folders."""
+    missing = not os.path.exists(places.store)
+    opened = open_store(Path(places.store), now=datetime.now(UTC))
+    parts.callback(opened.store.close)
+    if opened.notice or (missing and os.listdir(places.sessions)):
+        log.warning("%s", opened.notice or "the store is gone; sessions are rebuilt from their folders")
+        rebuilt = rebuild(Path(places.sessions), known=opened.store.named(""))
+        put_back(opened.store, rebuilt)
+        rebuild_done(Path(places.store))
+        for sentence in rebuilt.report:
+            log.warning("%s", sentence)
+    return opened.store
+
+
+async def _until_over(house: _House, chores: list[asyncio.Task[None]]) -> bool:
+    """Wait until it is time to leave; False: a chore failed, or the supervisor is broken."""
+    server, supervisor = house.server, house.supervisor
     events = (server.stopping, supervisor.superseded, supervisor.broken)
     waits = [asyncio.ensure_future(event.wait()) for event in events]
     ended, _ = await asyncio.wait([*chores, *waits], return_when=asyncio.FIRST_COMPLETED)

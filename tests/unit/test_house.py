@@ -66,7 +66,6 @@ LONG_MODULES = {"core/session/facts.py", "runtime/supervisor.py"}
 LONG_FUNCTIONS = {
     "adapters/sql_store/migrations/versions/r0001_first.py:upgrade",
     "core/session/machine.py:_book",
-    "daemon.py:_serve_with",
 }
 
 
