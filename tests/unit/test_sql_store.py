@@ -26,7 +26,7 @@ from rekindle.adapters.sql_store.store import SqlStore, make_engine
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.listing import Listing, listing
-from rekindle.ports.store import DamagedStore, NewerSchema, OutboxEntry, StoreError
+from rekindle.ports.store import DamagedStore, NewerSchema, OlderSchema, OutboxEntry, StoreError
 from tests.sessions import a_life, booked, created
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -220,6 +220,16 @@ def test_a_new_store_is_for_its_owner_only(tmp_path: Path) -> None:
     path.chmod(0o644)
     opened(path).store.close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_store_from_before_facts_were_complete_is_refused_and_says_what_is_still_readable(tmp_path: Path) -> None:
+    path = filled(tmp_path / "store.db", 2)
+    sql(path, "UPDATE alembic_version SET version_num = '0001'")
+    before = path.read_bytes()
+    with pytest.raises(OlderSchema, match=r"journals in your repositories.*snapshots in git") as refused:
+        opened(path)
+    assert "rebuilt from their folders" in refused.value.hint
+    assert path.read_bytes() == before
 
 
 def test_a_newer_schema_is_refused_with_a_sentence_and_the_file_is_as_it_was(tmp_path: Path) -> None:

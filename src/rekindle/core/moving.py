@@ -15,7 +15,7 @@ from rekindle.core.session.rules import BUILT_IN
 from rekindle.core.session.state import Session
 
 FORMAT = "rekindle session"
-VERSION = 1
+VERSION = 2
 #: The names of what an archive holds, beside the files of the session's folder.
 MANIFEST, FACTS, TRANSCRIPT, SNAPSHOTS, FOLDER = (
     "manifest.json",

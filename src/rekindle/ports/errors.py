@@ -28,6 +28,7 @@ RekindleError                  1   it failed
 ├── DaemonSilent               1   the daemon's process was stopped and does not answer
 ├── StoreError                 1   the store cannot be used
 │   ├── NewerSchema                a newer rekindle wrote it
+│   ├── OlderSchema                a rekindle wrote it whose facts were not complete
 │   └── DamagedStore               its file is damaged, and was set aside
 ├── RecordsError               1   an agent's own record could not be read, kept or put back
 ├── SearchFailed               1   the index cannot be used

@@ -29,6 +29,12 @@ class NewerSchema(StoreError):
     code = "newer_schema"
 
 
+class OlderSchema(StoreError):
+    """The store is from before facts were complete."""
+
+    code = "older_schema"
+
+
 class DamagedStore(StoreError):
     """The store's file is damaged; it was set aside."""
 

@@ -22,6 +22,8 @@ from rekindle.ports.errors import RekindleError, UsageError
 _BLOCK = 1 << 20
 _HOLE = 1 << 12
 _LONGEST_ADDITION = 1 << 16
+#: The version of archives from before facts were complete.
+_BEFORE = 1
 
 
 class _Head(tarfile.TarInfo):
@@ -141,6 +143,12 @@ def _manifest(tar: tarfile.TarFile, info: tarfile.TarInfo, path: str) -> Manifes
         said = msgspec.json.decode(data)
         if not isinstance(said, dict) or said.get("format") != FORMAT:
             raise _bad(path, "its manifest is of something else")
+        if said.get("version") == _BEFORE:
+            raise BadArchive(
+                f"{path} was made by an earlier rekindle, whose facts this one cannot fold",
+                "the conversation is readable all the same: the archive is a tar file, and `transcript` in it is the"
+                " agent's own record",
+            )
         if said.get("version") != VERSION:
             raise BadArchive(
                 f"{path} has version {said.get('version')!r}; this rekindle reads {VERSION}", "use a newer rekindle"

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from rekindle import files
 from rekindle.adapters.sql_store import schema, sqlite
 from rekindle.adapters.sql_store.store import SqlStore, make_engine
-from rekindle.ports.store import NewerSchema, StoreError
+from rekindle.ports.store import NewerSchema, OlderSchema, StoreError
 
 _HINT = "See whether the file and its folder belong to you and can be read."
 
@@ -36,7 +36,8 @@ class OpenedStore:
 def open_store(place: Path | str, *, now: datetime) -> OpenedStore:
     """Open the store, or make it. `place` is a file, or the URL of a database elsewhere. `now` names what is set aside.
 
-    Raises NewerSchema (the file is as it was), and StoreError if the file cannot be used for a reason outside of it.
+    Raises NewerSchema and OlderSchema (the file is as it was), and StoreError if the file cannot be used for a reason
+    outside of it.
     """
     if isinstance(place, str) and "://" in place:
         _migrate(place)
@@ -145,6 +146,13 @@ def _migrate(place: Path | str) -> None:
 
 
 def _refuse_unknown(place: str, revision: str | None, is_known: Callable[[str], bool]) -> None:
+    if revision in schema.OLDER:
+        raise OlderSchema(
+            f"{place} was written by an earlier rekindle (schema {revision}), whose facts this one cannot fold. "
+            "Still readable are the journals in your repositories, the vault's copies and the agents' own records, "
+            "and the snapshots in git (refs/rekindle). The file was not changed.",
+            f"Move it away (mv {place} {place}.old): sessions are then rebuilt from their folders.",
+        )
     if revision is not None and not is_known(revision):
         raise NewerSchema(
             f"{place} was written by a newer rekindle (schema {revision}; this one knows up to {schema.HEAD}).",

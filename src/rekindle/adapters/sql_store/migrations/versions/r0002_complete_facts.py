@@ -1,11 +1,11 @@
-"""Everything that the first store has. Never changed again: what comes later is a revision of its own."""
+"""All that the first store with complete facts has. Never changed again: what comes later is a revision of its own."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001"
+revision = "0002"
 down_revision = None
 branch_labels = None
 depends_on = None
