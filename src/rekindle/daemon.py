@@ -43,8 +43,8 @@ from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
 from rekindle.app.service import Service
+from rekindle.core.session.activity import rests
 from rekindle.core.session.rules import BUILT_IN
-from rekindle.core.session.standing import rests
 from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
 from rekindle.places import Places

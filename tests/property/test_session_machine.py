@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from rekindle.core.effects import End, Launch, Open, Say
 from rekindle.core.session import facts as f
+from rekindle.core.session.activity import rests
 from rekindle.core.session.facts import Usage
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.react import take, taken
 from rekindle.core.session.rules import Budget, Rules
-from rekindle.core.session.standing import rests
 from rekindle.core.session.state import ACTIVE, TERMINAL, Session, State
 from rekindle.core.session.status import status, word
 from rekindle.core.session.tables import (

@@ -20,8 +20,8 @@ from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.gemini.transcript import GeminiMeaning
 from rekindle.core.effects import Launch, Wait
 from rekindle.core.session import facts as f
+from rekindle.core.session.activity import waits_until
 from rekindle.core.session.plan import plan
-from rekindle.core.session.standing import waits_until
 from rekindle.core.session.strategy import load_not_before
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
-from rekindle.core.session.marks import mark
+from rekindle.core.session.prompt_marks import mark
 from rekindle.core.session.state import Session, prompts_in
 from tests.sessions import created, folded
 

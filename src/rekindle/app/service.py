@@ -16,9 +16,7 @@ from rekindle.app.requests import ResumeRequest
 from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
 from rekindle.core.feature.talks import is_signature
 from rekindle.core.session import facts as f
-from rekindle.core.session.limits import reached
-from rekindle.core.session.prompt_ids import why_not_id
-from rekindle.core.session.standing import (
+from rekindle.core.session.activity import (
     has_come_by_itself,
     has_come_up,
     is_proved,
@@ -28,6 +26,8 @@ from rekindle.core.session.standing import (
     why_skipped,
     works,
 )
+from rekindle.core.session.limits import reached
+from rekindle.core.session.prompt_ids import why_not_id
 from rekindle.core.session.starting import has_failed_to_start, has_stalled
 from rekindle.core.session.state import TERMINAL, Session, State
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError

@@ -9,9 +9,9 @@ import msgspec
 
 from rekindle.app.session_names import meant
 from rekindle.core.session import asking
+from rekindle.core.session.activity import is_back
 from rekindle.core.session.facts import Limits, Receipt, Usage
 from rekindle.core.session.listing import listing
-from rekindle.core.session.standing import is_back
 from rekindle.core.session.state import Session
 
 

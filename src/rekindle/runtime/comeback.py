@@ -12,8 +12,8 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import handed_back
 from rekindle.core.session.facts import PROMPT
 from rekindle.core.session.history import Turn, with_history
-from rekindle.core.session.marks import in_both, marks
-from rekindle.core.session.memory import lost_answers, lost_prompts, misplaced_prompts
+from rekindle.core.session.losses import lost_answers, lost_prompts, misplaced_prompts
+from rekindle.core.session.prompt_marks import in_both, marks
 from rekindle.core.session.settling import cut_attempts
 from rekindle.core.session.state import Session, nothing_ever_ran
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose

@@ -6,7 +6,7 @@ import contextlib
 
 from rekindle.agents.base.transcript import Record
 from rekindle.core.session import facts as f
-from rekindle.core.session.marks import marks
+from rekindle.core.session.prompt_marks import marks
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import RecordComparison, Records

@@ -23,8 +23,8 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.asking import POLICY
 from rekindle.core.session.facts import AnyFact, Cut
 from rekindle.core.session.history import Turn
-from rekindle.core.session.marks import mark, marks
 from rekindle.core.session.permission import Allow, Ask, Deny, Mode, decide
+from rekindle.core.session.prompt_marks import mark, marks
 from rekindle.core.session.state import Prompt, Session
 from rekindle.ports.keepers import Ended
 

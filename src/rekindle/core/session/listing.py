@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from rekindle.core.session.activity import rests, waits_until
 from rekindle.core.session.plan import is_cut, wants_agent
-from rekindle.core.session.standing import rests, waits_until
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import presumed_dead, status, word

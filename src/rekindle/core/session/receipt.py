@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from rekindle.core.session.facts import AnyFact, Compared, Named, Opened, Receipt
-from rekindle.core.session.marks import in_both
 from rekindle.core.session.outstanding import not_in, outstanding
+from rekindle.core.session.prompt_marks import in_both
 from rekindle.core.session.state import Attempt, Prompt, Session, conversation_begun, prompts_in
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rekindle.core.session.marks import mark
+from rekindle.core.session.prompt_marks import mark
 from rekindle.core.session.state import OURS, Attempt, Session, with_prompt
 
 #: So much stays of the last words of an attempt that is long over.

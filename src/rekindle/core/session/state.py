@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Cut, Limits, Receipt, Usage
-from rekindle.core.session.marks import mark
+from rekindle.core.session.prompt_marks import mark
 from rekindle.core.session.rules import BUILT_IN, BudgetName, Rules
 
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 
 from rekindle.core.session.history import Turn
-from rekindle.core.session.marks import mark, marks
+from rekindle.core.session.prompt_marks import mark, marks
 from rekindle.core.session.state import Prompt, Session, conversation_begun, prompts_in
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.history import Turn
-from rekindle.core.session.memory import lost_answers, lost_prompts, misplaced_prompts
+from rekindle.core.session.losses import lost_answers, lost_prompts, misplaced_prompts
 from rekindle.core.session.state import Session
 from tests.sessions import created, folded
 
