@@ -26,6 +26,7 @@ from rekindle.core.session.machine import evolve
 from rekindle.keeper import launch
 from rekindle.keeper.client import Client
 from rekindle.places import Places
+from rekindle.ports.store import commit_one, of_session
 from rekindle.settings import load
 
 _LIMIT = 15e6
@@ -148,7 +149,7 @@ def idle_home(stage: Stage, number: int) -> str:
         for fact in life:
             session = evolve(session, fact)
         assert session is not None
-        store.commit(session, life, generation=session.generation)
+        commit_one(store, of_session(session, life, generation=session.generation))
     store.close()
     return str(home)
 

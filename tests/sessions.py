@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
@@ -10,6 +11,7 @@ from rekindle.core.session.machine import evolve
 from rekindle.core.session.react import take
 from rekindle.core.session.rules import Rules
 from rekindle.core.session.state import Session
+from rekindle.ports.store import Recorded, Store, commit_one, of_session
 
 
 def created(session: str = "s1", at: float = 1.0, **changes: str) -> f.Created:
@@ -97,3 +99,14 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.OpenRefused(at=22.0, attempt=3, how="load", problem="other", message="no"),
         f.LaunchFailed(at=23.0, attempt=3, message="no such program"),
     ]
+
+
+def commit(store: Store, session: Session, facts: Sequence[AnyFact], *, generation: int = 1, **more: Any) -> list[int]:
+    """Commit a session with facts of its own; the numbers of the facts."""
+    change = of_session(session, facts, generation=generation, **more)
+    return [one.seq for one in commit_one(store, change)]
+
+
+def facts_of(recorded: Iterable[Recorded]) -> list[AnyFact]:
+    """The facts of sessions, as they were recorded."""
+    return [cast("AnyFact", one.fact) for one in recorded if one.stream == "session"]

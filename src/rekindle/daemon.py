@@ -22,6 +22,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from rekindle import __version__
 from rekindle.adapters.git import identity, linked_worktrees, repository
 from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
@@ -43,16 +44,19 @@ from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
 from rekindle.app.service import Service
-from rekindle.core.session.activity import rests
+from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft
+from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.rules import BUILT_IN
+from rekindle.core.streams import MACHINE
 from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
 from rekindle.places import Places
 from rekindle.ports.errors import OwnedError
-from rekindle.ports.store import StoreError
+from rekindle.ports.store import Change, StoreError
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.outbox import Outbox
+from rekindle.runtime.store_thread import StoreThread
 from rekindle.runtime.supervisor import Supervisor
 from rekindle.runtime.terminals import listen
 from rekindle.runtime.time_machine import TimeMachine
@@ -134,9 +138,12 @@ async def _serve_with(
     on_demand: bool,
 ) -> bool:
     house = _put_together(parts, places, environment)
+    await _note_life(parts, house.access)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, house.server.stopping.set)
+    await house.supervisor.engine.open()
+    await house.time_machine.begin()
     await house.supervisor.start()
     await house.server.open()
     _say_ready()
@@ -154,7 +161,7 @@ async def _serve_with(
 class _House:
     """The parts of a daemon that have to be attended to while it serves."""
 
-    store: SqlStore
+    access: StoreThread
     records: VaultRecords
     supervisor: Supervisor
     time_machine: TimeMachine
@@ -171,23 +178,24 @@ class _House:
             self.records.run(),
             keep_time(self.supervisor),
             listen(self.supervisor),
-            _stay_in_place(self.store),
+            _stay_in_place(self.access),
         ]
 
 
 def _put_together(parts: contextlib.AsyncExitStack, places: Places, environment: Mapping[str, str]) -> _House:
     """The composition root of the daemon. Whatever is opened here is closed with `parts`."""
-    store = _open_store(parts, places)
+    access = StoreThread(_open_store(parts, places))
+    parts.push_async_callback(access.close)
     keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
     workplace = LocalWorkplace(places.sessions, places.sockets)
     records = VaultRecords.of(places.sessions, workplace.environment, AGENTS)
     parts.callback(records.close)
     rules = replace(BUILT_IN, idle_seconds=_idle_seconds(environment))
-    supervisor = Supervisor(Engine(store, time.time, rules), keepers, workplace, AGENTS, records)
+    supervisor = Supervisor(Engine(access, time.time, rules), keepers, workplace, AGENTS, records)
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
     parts.push_async_callback(time_machine.close)
     parts.push_async_callback(supervisor.close)
-    service = Service(supervisor, store, AGENTS, places=workplace, stopped_keeper=keepers.stopped)
+    service = Service(supervisor, access, AGENTS, places=workplace, stopped_keeper=keepers.stopped)
 
     def open_here(cwd: str) -> GitWorkspace:
         return open_workspace(environment, cwd)
@@ -197,7 +205,7 @@ def _put_together(parts: contextlib.AsyncExitStack, places: Places, environment:
     relocations = Relocations(supervisor, open_here, repository.find, identity, relocating, workplace)
     terminals = SessionTerminals(places.terminals, places.sessions)
     beginnings = Beginnings(service, supervisor, workplace, linked_worktrees, terminals, AGENTS, relocations.known_as)
-    outbox = Outbox(store, journals, supervisor.engine.where)
+    outbox = Outbox(access, journals, supervisor.engine.where)
     features = Features(
         FeaturePorts(
             supervisor,
@@ -217,7 +225,7 @@ def _put_together(parts: contextlib.AsyncExitStack, places: Places, environment:
     offered = operations(service, beginnings, Questions(supervisor), journals, features, relocations)
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
-    return _House(store, records, supervisor, time_machine, outbox, features, server)
+    return _House(access, records, supervisor, time_machine, outbox, features, server)
 
 
 def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
@@ -286,12 +294,25 @@ async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
             server.stopping.set()
 
 
-async def _stay_in_place(store: SqlStore) -> None:
+async def _stay_in_place(access: StoreThread) -> None:
     """Put the store back if somebody removed it, also while nothing is written to it."""
     while True:
         await asyncio.sleep(1.0)
         with contextlib.suppress(StoreError):  # whoever writes next is told
-            store.stay_in_place()
+            await access.ask(lambda store: store.stay_in_place())
+
+
+async def _note_life(parts: contextlib.AsyncExitStack, access: StoreThread) -> None:
+    """Write down that this daemon serves, and later that it left: one that was killed cannot say so."""
+    pid = os.getpid()
+
+    async def leave() -> None:
+        with contextlib.suppress(StoreError):
+            await access.commit(Change(MACHINE.kind, SUBJECT, [DaemonLeft(at=time.time(), pid=pid)]))
+
+    began = DaemonBegan(at=time.time(), pid=pid, version=__version__)
+    await access.commit(Change(MACHINE.kind, SUBJECT, [began]))
+    parts.push_async_callback(leave)
 
 
 async def _leave_when_idle(server: Server, supervisor: Supervisor, features: Features) -> None:
@@ -299,7 +320,7 @@ async def _leave_when_idle(server: Server, supervisor: Supervisor, features: Fea
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < IDLE_EXIT_SECONDS:
         await asyncio.sleep(5.0)
-        waited_for = any(session.is_up or not rests(session) for session in supervisor.engine.sessions())
+        waited_for = any(needs_daemon(session) for session in supervisor.engine.at_hand())
         if server.clients or features.is_busy or waited_for:
             quiet_since = time.monotonic()
     server.stopping.set()

@@ -19,7 +19,7 @@ from rekindle.places import Places
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.kept_sessions import KeptSessions
 from rekindle.settings import load
-from tests.sessions import created, folded
+from tests.sessions import commit, created, folded
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def fill(places: Places) -> None:
     store = open_store(Path(places.store), now=datetime(2026, 1, 2, tzinfo=UTC)).store
     for name, at in (("young", 2.0), ("old", 1.0)):
         told: list[f.AnyFact] = [created(name, at=at), f.PromptQueued(at=3.0, prompt="p", text="do it")]
-        store.commit(folded(told), told, generation=1)
+        commit(store, folded(told), told)
     store.close()
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
+import msgspec
 import pytest
 
 from rekindle.adapters.sql_store.open import open_store
+from rekindle.core.daemon_lives import DaemonBegan, DaemonLeft
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
+from rekindle.core.session.state import State
 from rekindle.ports.errors import BadEvent
-from rekindle.ports.store import OutboxEntry, StaleGeneration, Store
+from rekindle.ports.store import Change, OutboxEntry, Recorded, StaleGeneration, Store, commit_one, of_session
 from tests.fakes.store import Disk, FakeStore
-from tests.sessions import a_life, created, folded
+from tests.sessions import a_life, commit, created, facts_of, folded
 
 Connect = Callable[[], Store]
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -42,8 +45,8 @@ def store(connect: Connect) -> Store:
     return connect()
 
 
-def put(store: Store, facts: list[AnyFact], generation: int = 9) -> int:
-    return store.commit(folded(facts), facts, generation=generation)
+def put(store: Store, facts: list[AnyFact], generation: int = 9) -> list[int]:
+    return commit(store, folded(facts), facts, generation=generation)
 
 
 def test_a_store_that_was_just_made_is_empty(store: Store) -> None:
@@ -52,7 +55,6 @@ def test_a_store_that_was_just_made_is_empty(store: Store) -> None:
     assert store.outbox() == []
     assert store.named("") == []
     assert store.session("s1") is None
-    assert store.offsets("s1") == {}
 
 
 def test_every_kind_of_fact_and_the_session_are_read_back_as_they_were(connect: Connect) -> None:
@@ -62,36 +64,76 @@ def test_every_kind_of_fact_and_the_session_are_read_back_as_they_were(connect: 
     told: list[AnyFact] = []
     for fact in life:
         told.append(fact)
-        store.commit(folded(told), [fact], generation=9)
+        commit(store, folded(told), [fact], generation=9)
         assert store.session("s1") == folded(told)
     again = connect()
     assert [one.fact for one in again.facts()] == life
-    assert again.session("s1") == folded([one.fact for one in again.facts("s1")]) == folded(life)
+    assert again.session("s1") == folded(facts_of(again.facts("session", "s1"))) == folded(life)
     assert again.sessions() == [folded(life)]
 
 
 def test_facts_are_numbered_in_order_over_all_sessions_and_can_be_read_by_session(store: Store) -> None:
     a, b = created("a"), created("b")
     more = f.ResumeAsked(at=2.0, by="user")
-    assert store.commit(folded([a]), [a], generation=1) == 1
-    assert store.commit(folded([b]), [b], generation=1) == 2
-    assert store.commit(folded([a, more, more]), [more, more], generation=1) == 4
-    assert [(one.seq, one.session, one.fact) for one in store.facts()] == [
+    assert commit(store, folded([a]), [a]) == [1]
+    assert commit(store, folded([b]), [b]) == [2]
+    assert commit(store, folded([a, more, more]), [more, more]) == [3, 4]
+    assert [(one.seq, one.subject, one.fact) for one in store.facts()] == [
         (1, "a", a),
         (2, "b", b),
         (3, "a", more),
         (4, "a", more),
     ]
-    assert [one.seq for one in store.facts("a")] == [1, 3, 4]
-    assert [one.seq for one in store.facts("b")] == [2]
-    assert store.facts("c") == []
+    assert [one.seq for one in store.facts("session", "a")] == [1, 3, 4]
+    assert [one.seq for one in store.facts("session", "b")] == [2]
+    assert store.facts("session", "c") == []
 
 
-def test_a_commit_without_facts_returns_the_last_number(store: Store) -> None:
-    assert store.commit(folded([created()]), [], generation=1) == 0
+def test_a_change_without_facts_changes_the_session_and_no_number(store: Store) -> None:
     put(store, [created("other")])
-    assert store.commit(folded([created()]), [], generation=1, offsets={"out": 5}) == 1
-    assert store.offsets("s1") == {"out": 5}
+    assert commit(store, folded([created()]), []) == []
+    assert store.session("s1") == folded([created()])
+    assert put(store, [created("next")]) == [2]
+
+
+def test_changes_that_come_together_are_made_in_order_and_one_that_is_refused_stops_no_other(store: Store) -> None:
+    put(store, [created("a")], generation=5)
+    late: list[AnyFact] = [f.ResumeAsked(at=2.0, by="late")]
+    entry = OutboxEntry("e", "/r", "search", "checkpoint")
+    made = store.commit(
+        [
+            of_session(folded([created("b")]), [created("b")], generation=1),
+            of_session(folded([created("a"), *late]), late, generation=4, outbox=[entry]),
+            of_session(folded([created("c")]), [created("c")], generation=1),
+        ]
+    )
+    assert isinstance(made[1], StaleGeneration)
+    assert [[one.seq for one in part] for part in made if not isinstance(part, StaleGeneration)] == [[2], [3]]
+    assert [(one.seq, one.subject) for one in store.facts()] == [(1, "a"), (2, "b"), (3, "c")]
+    assert store.session("a") == folded([created("a")])
+    assert store.outbox() == []
+
+
+def test_streams_of_other_kinds_are_numbered_among_sessions_and_read_by_kind_and_subject(store: Store) -> None:
+    began, left = DaemonBegan(at=1.0, pid=7, version="1"), DaemonLeft(at=2.0, pid=7)
+    put(store, [created("a")])
+    told = commit_one(store, Change("machine", "daemon", [began, left]))
+    commit_one(store, Change("machine", "other", [left]))
+    put(store, [created("b")])
+    assert told == [Recorded(2, "machine", "daemon", began), Recorded(3, "machine", "daemon", left)]
+    assert [one.fact for one in store.facts("machine", "daemon")] == [began, left]
+    assert [one.seq for one in store.facts("machine")] == [2, 3, 4]
+    assert [one.seq for one in store.facts("session")] == [1, 5]
+    assert [one.seq for one in store.facts(after=3)] == [4, 5]
+    assert [one.id for one in store.sessions()] == ["a", "b"]
+
+
+def test_only_sessions_that_need_the_daemon_are_attended(store: Store) -> None:
+    done: list[AnyFact] = [created("done"), f.StopAsked(at=2.0, by="me", to="cancelled")]
+    commit(store, msgspec.structs.replace(folded(done), state=State.CANCELLED, stop_asked=None), done)
+    put(store, [created("due")])
+    assert [one.id for one in store.sessions(attended=True)] == ["due"]
+    assert [one.id for one in store.sessions()] == ["done", "due"]
 
 
 def test_facts_are_paged_by_number_and_limit(store: Store) -> None:
@@ -101,7 +143,7 @@ def test_facts_are_paged_by_number_and_limit(store: Store) -> None:
         pages.append([one.seq for one in page])
         after = page[-1].seq
     assert pages == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11]]
-    assert [one.seq for one in store.facts("s1", after=9, limit=1)] == [10]
+    assert [one.seq for one in store.facts("session", "s1", after=9, limit=1)] == [10]
 
 
 def test_a_lower_generation_is_refused_and_changes_nothing(store: Store) -> None:
@@ -110,76 +152,71 @@ def test_a_lower_generation_is_refused_and_changes_nothing(store: Store) -> None
     late: list[AnyFact] = [*life, f.ResumeAsked(at=3.0, by="late")]
     entry = OutboxEntry("e", "/r", "search", "checkpoint")
     with pytest.raises(StaleGeneration, match=r"5.*4"):
-        store.commit(folded(late), late[2:], generation=4, outbox=[entry], offsets={"out": 1})
+        commit(store, folded(late), late[2:], generation=4, outbox=[entry])
     assert store.session("s1") == folded(life)
     assert len(store.facts()) == 2
-    assert (store.outbox(), store.offsets("s1")) == ([], {})
-    store.commit(folded(late), late[2:], generation=5)
+    assert store.outbox() == []
+    commit(store, folded(late), late[2:], generation=5)
 
 
 def test_a_writer_is_fenced_off_by_any_later_write_of_a_higher_generation(store: Store) -> None:
     put(store, [created()], generation=1)
-    store.commit(folded([created()]), [], generation=7)
+    commit(store, folded([created()]), [], generation=7)
     with pytest.raises(StaleGeneration):
-        store.commit(folded([created()]), [], generation=6)
+        commit(store, folded([created()]), [], generation=6)
     put(store, [created("other")], generation=1)
 
 
-class Breaks(dict[str, int]):
-    """Offsets that fail after the first one, in the middle of a commit."""
+class Breaks(list[AnyFact]):
+    """Facts that can be read once: what reads them again, in the middle of a commit, fails."""
 
-    def items(self) -> Iterable[tuple[str, int]]:  # type: ignore[override]
-        yield "out", 7
-        raise RuntimeError("power cut")
+    read = 0
+
+    def __iter__(self) -> Iterator[AnyFact]:
+        self.read += 1
+        if self.read > 1:
+            raise RuntimeError("power cut")
+        return super().__iter__()
 
 
 def test_a_commit_that_fails_in_the_middle_leaves_nothing(connect: Connect) -> None:
     store = connect()
     put(store, [created()])
-    store.commit(folded([created()]), [], generation=9, offsets={"out": 1})
     entry = OutboxEntry("e", "/r", "search", "checkpoint")
     for life in (a_life("s1"), a_life("s2")):
+        whole = of_session(folded([created("s3")]), [created("s3")], generation=9, outbox=[entry])
+        broken = of_session(folded(life), Breaks(life[1:]), generation=9, outbox=[entry])
         with pytest.raises(RuntimeError, match="power cut"):
-            store.commit(folded(life), life[1:], generation=9, outbox=[entry], offsets=Breaks(out=7))
+            store.commit([whole, broken])
     for one in (store, connect()):
         assert one.sessions() == [folded([created()])]
         assert len(one.facts()) == 1
-        assert one.offsets("s1") == {"out": 1}
         assert one.outbox() == []
-    assert put(store, a_life("s2")) == 1 + len(a_life())
+    assert put(store, a_life("s2"))[-1] == 1 + len(a_life())
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}])
 def test_what_is_no_json_is_refused_and_leaves_nothing(store: Store, value: object) -> None:
     entry = OutboxEntry("e", "/r", "search", "warning.logged", {"message": value})
     with pytest.raises(BadEvent):
-        store.commit(folded([created()]), [created()], generation=1, outbox=[entry])
+        commit(store, folded([created()]), [created()], generation=1, outbox=[entry])
     if isinstance(value, float):
         with pytest.raises(BadEvent):
-            store.commit(folded([created()]), [created(at=value)], generation=1)
+            commit(store, folded([created()]), [created(at=value)], generation=1)
     assert (store.sessions(), store.facts(), store.outbox()) == ([], [], [])
-
-
-def test_offsets_are_kept_by_name_and_replaced(store: Store) -> None:
-    session = folded([created()])
-    store.commit(session, [], generation=1, offsets={"1/out": 10, "1/err": 2})
-    store.commit(session, [], generation=1, offsets={"1/out": 2**40})
-    put(store, [created("other")])
-    assert store.offsets("s1") == {"1/out": 2**40, "1/err": 2}
-    assert store.offsets("other") == {}
 
 
 def test_the_outbox_gives_events_in_order_until_they_are_settled_and_takes_an_id_once(store: Store) -> None:
     entries = [OutboxEntry(f"e{n}", "/r\u00e9", "search", "task.started", {"taskId": str(n)}) for n in (3, 1, 2)]
     session = folded([created()])
-    store.commit(session, [], generation=1, outbox=entries[:2])
-    store.commit(session, [], generation=1, outbox=[entries[0], entries[2], entries[2]])
+    commit(store, session, [], generation=1, outbox=entries[:2])
+    commit(store, session, [], generation=1, outbox=[entries[0], entries[2], entries[2]])
     assert store.outbox() == entries
     assert store.outbox(limit=2) == entries[:2]
     store.settle(["e3", "unheard of"])
     store.settle([])
     assert store.outbox() == entries[1:]
-    store.commit(session, [], generation=1, outbox=entries)
+    commit(store, session, [], generation=1, outbox=entries)
     assert store.outbox() == entries[1:], "a settled event is not written again"
 
 
@@ -187,16 +224,17 @@ def test_another_connection_sees_what_was_committed_and_only_that(connect: Conne
     writer, reader = connect(), connect()
     seen: list[object] = []
 
-    class Looks(dict[str, int]):
-        def items(self) -> Iterable[tuple[str, int]]:  # type: ignore[override]
-            seen.append((reader.session("s1"), reader.facts(), reader.offsets("s1"), reader.outbox()))
-            return super().items()
+    class Looks(list[AnyFact]):
+        def __iter__(self) -> Iterator[AnyFact]:
+            seen.append((reader.session("s1"), reader.facts(), reader.outbox()))
+            return super().__iter__()
 
     entry = OutboxEntry("e", "/r", "search", "checkpoint")
-    writer.commit(folded([created()]), [created()], generation=1, outbox=[entry], offsets=Looks(out=1))
-    assert seen == [(None, [], {}, [])]
+    commit(writer, folded([created()]), Looks([created()]), outbox=[entry])
+    assert len(seen) > 1
+    assert all(one == (None, [], []) for one in seen)
     assert reader.session("s1") == folded([created()])
-    assert (len(reader.facts()), reader.offsets("s1"), reader.outbox()) == (1, {"out": 1}, [entry])
+    assert (len(reader.facts()), reader.outbox()) == (1, [entry])
 
 
 def test_ids_are_found_by_prefix_to_the_letter(store: Store) -> None:
@@ -225,7 +263,7 @@ def test_any_text_survives(store: Store, text: str) -> None:
         f.ReceiptWritten(at=6.0, attempt=1, receipt=f.Receipt(kind="same", reason=text, unknown=[text])),
     ]
     entry = OutboxEntry("e", text, text, text, {"text": text, text: [None, 1.5, True]})
-    store.commit(folded(life), life, generation=1, outbox=[entry])
+    commit(store, folded(life), life, generation=1, outbox=[entry])
     assert [one.fact for one in store.facts()] == life
     assert store.session("s1") == folded(life)
     assert store.outbox() == [entry]

@@ -22,7 +22,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.ports.store import OutboxEntry
-from tests.sessions import created, folded
+from tests.sessions import commit, created, folded
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -59,8 +59,8 @@ def _commit_for_ever(path: Path, name: str, pipe: int) -> None:
     facts: list[AnyFact] = [first]
     for number in range(1_000_000):
         entry = OutboxEntry(f"{name}-{number}", "/r", "search", "checkpoint")
-        seq = opened.store.commit(session, facts, generation=1, outbox=[entry], offsets={"out": number})
-        os.write(pipe, f"{name} {number} {seq}\n".encode())
+        numbers = commit(opened.store, session, facts, outbox=[entry])
+        os.write(pipe, f"{name} {number} {numbers[-1]}\n".encode())
         facts = [f.PromptQueued(at=2.0, prompt=str(number), text="x" * (number * 700 % 9000))]
         session = evolve(session, facts[0])
 

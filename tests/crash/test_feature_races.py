@@ -34,7 +34,7 @@ from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.conversations import FakeConversations
 from tests.fakes.keepers import FakeKeepers, FakeWorld
 from tests.fakes.records import FakeRecords
-from tests.fakes.store import FakeStore
+from tests.fakes.store import InlineAccess
 from tests.fakes.workplace import FakeWorkplace
 from tests.journals import line
 from tests.unit.feature.repositories import FEATURE, Repo, make
@@ -65,15 +65,15 @@ class Daemon:
         self.env = {"HOME": str(home), "PATH": os.environ["PATH"], **_state(repo.root)}
         self.root = str(repo.root)
         self.around: dict[str, Callable[[], None]] = {}
-        store = FakeStore()
-        engine = Engine(store, itertools.count(1.0).__next__)
+        access = InlineAccess()
+        engine = Engine(access, itertools.count(1.0).__next__)
         journals = JournalWriters(self._journal)
         self.supervisor = Supervisor(engine, FakeKeepers(FakeWorld()), FakeWorkplace(), {}, FakeRecords())
         self.features = Features(
             FeaturePorts(
                 self.supervisor,
                 journals,
-                Outbox(store, journals),
+                Outbox(access, journals, engine.where),
                 self._open,
                 Relocations(self.supervisor, self._open, repository.find, identity, relocating, NoPlaces()).arrive,
                 NoPlaces(),

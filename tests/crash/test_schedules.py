@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -21,11 +21,14 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
 from tests.fakes.records import FakeRecords
-from tests.fakes.store import FakeStore
+from tests.fakes.store import FakeStore, InlineAccess
 from tests.fakes.workplace import FakeWorkplace
 
 KINDS = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)}
 SESSION = "s1"
+
+
+Story = Callable[[Supervisor], Awaitable[None]]
 
 
 class Crash(BaseException):
@@ -65,14 +68,14 @@ class Life:
         keepers = FakeKeepers(self.world)
         keepers.point = self.schedule.point  # type: ignore[method-assign]
         self.store.point = self.schedule.point  # type: ignore[method-assign]
-        engine = Engine(self.store, self._clock)
-        return Supervisor(engine, keepers, FakeWorkplace(), KINDS, FakeRecords(), settle_seconds=0.0)
+        engine = Engine(InlineAccess(self.store), self._clock)
+        return Supervisor(engine, keepers, FakeWorkplace(), KINDS, FakeRecords(), settle_seconds=0.0, pause_seconds=0.0)
 
     def _clock(self) -> float:
         self.now += 1
         return self.now
 
-    def live(self, story: Callable[[Supervisor], None]) -> None:
+    def live(self, story: Story) -> None:
         """Let a supervisor live until all is quiet, or until it crashes, and then the next one."""
         for _ in range(10):
             try:
@@ -82,15 +85,15 @@ class Life:
                 continue
         raise AssertionError("it never came to rest")
 
-    async def _one_life(self, story: Callable[[Supervisor], None]) -> None:
+    async def _one_life(self, story: Story) -> None:
         supervisor = self.supervisor()
         failures: list[BaseException] = []
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _loop, context: failures.append(context.get("exception") or Crash()))
         try:
             await supervisor.start()
-            story(supervisor)
-            for name in [session.id for session in supervisor.engine.sessions()]:
+            await story(supervisor)
+            for name in [session.id for session in supervisor.engine.at_hand()]:
                 await supervisor.advance(name)
             quiet = 0
             while quiet < 20:
@@ -104,15 +107,15 @@ class Life:
             await supervisor.close()
 
 
-def begin(prompts: list[str]) -> Callable[[Supervisor], None]:
+def begin(prompts: list[str]) -> Story:
     """Create the session and its prompts, unless an earlier life did."""
 
-    def story(supervisor: Supervisor) -> None:
+    async def story(supervisor: Supervisor) -> None:
         engine = supervisor.engine
-        if not engine.sessions():
-            engine.create(f.Created(at=0, session=SESSION, agent="fake", cwd="/", policy="continue"))
+        if not await engine.all_sessions():
+            await engine.create(f.Created(at=0, session=SESSION, agent="fake", cwd="/", policy="continue"))
         for number, text in enumerate(prompts):
-            engine.record(SESSION, f.PromptQueued(at=0, prompt=f"p{number}", text=text))
+            await engine.record(SESSION, f.PromptQueued(at=0, prompt=f"p{number}", text=text))
 
     return story
 

@@ -17,7 +17,7 @@ from rekindle.adapters.vault.vault import copies, editions, transcript
 from rekindle.core.vault import frames
 from tests.e2e.conftest import Scratch
 from tests.e2e.daemon import Machine, until
-from tests.sessions import folded
+from tests.sessions import commit, folded
 from tests.vault.place import OVER, Place
 
 
@@ -29,7 +29,7 @@ def place(scratch: Scratch) -> Place:
     made.spools()
     made.copy()
     store = open_store(state / "store.db", now=datetime.now(UTC)).store
-    store.commit(folded(OVER), OVER, generation=9)
+    commit(store, folded(OVER), OVER, generation=9)
     store.close()
     return made
 

@@ -52,6 +52,21 @@ class FakeAttempt:
     children: tuple[str, ...] = ()
     lost: int = 0
     how: Ended | None = None
+    waiting: list[asyncio.Future[None]] = field(default_factory=list)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Whoever follows the attempt is woken by what it writes and by its end."""
+        object.__setattr__(self, name, value)
+        if name in ("out", "ended"):
+            for one in self.__dict__.get("waiting", []):
+                if not one.done():
+                    one.set_result(None)
+
+    async def changes(self) -> None:
+        """Wait until it writes, or ends."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.waiting = [*(one for one in self.waiting if not one.done()), waiter]
+        await waiter
 
     @property
     def delivered(self) -> int:
@@ -283,7 +298,7 @@ class FakeKeepers:
             elif one.ended is not None:
                 break
             else:
-                await asyncio.sleep(0)
+                await one.changes()
         if one is None or one.ended is None:
             yield Ended("its guard and keeper were killed", False, 0, 0)
         else:

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from rekindle.adapters.sql_store.codec import decode_fact, decode_session, encode, encode_data, encode_fact
-from rekindle.core.session.facts import AnyFact
+from rekindle.adapters.sql_store.codec import decode_session, decode_told, encode, encode_data, encode_fact
+from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.state import Session
-from rekindle.ports.store import OutboxEntry, Recorded, StaleGeneration
+from rekindle.core.streams import StreamKind
+from rekindle.ports.store import Change, OutboxEntry, Recorded, StaleGeneration, Store, commit_one
+
+Found = TypeVar("Found")
 
 
 @dataclass
 class Content:
     """What is in the store. A commit works on a copy that takes its place at the end."""
 
-    facts: list[tuple[int, str, str]] = field(default_factory=list)
+    facts: list[tuple[int, StreamKind, str, str]] = field(default_factory=list)
     sessions: dict[str, tuple[int, str]] = field(default_factory=dict)
-    offsets: dict[str, dict[str, int]] = field(default_factory=dict)
     outbox: dict[str, tuple[OutboxEntry, str]] = field(default_factory=dict)
     settled: set[str] = field(default_factory=set)
 
     def copy(self) -> Content:
-        return Content(
-            list(self.facts),
-            dict(self.sessions),
-            {session: dict(names) for session, names in self.offsets.items()},
-            dict(self.outbox),
-            set(self.settled),
-        )
+        return Content(list(self.facts), dict(self.sessions), dict(self.outbox), set(self.settled))
 
 
 class FakeStore:
@@ -41,54 +38,44 @@ class FakeStore:
     def point(self, name: str) -> None:
         """Where a test may crash the writer."""
 
-    def commit(
-        self,
-        session: Session,
-        facts: Sequence[AnyFact],
-        *,
-        generation: int,
-        outbox: Sequence[OutboxEntry] = (),
-        offsets: Mapping[str, int] | None = None,
-    ) -> int:
+    def commit(self, changes: Sequence[Change]) -> list[list[Recorded] | StaleGeneration]:
         self.point("before commit")
-        bodies = [encode_fact(fact) for fact in facts]
-        entries = [(entry, encode_data(entry.data)) for entry in outbox]
+        for change in changes:  # what cannot be written down is refused before anything is
+            _ = [encode_fact(fact) for fact in change.facts], [encode_data(entry.data) for entry in change.outbox]
         content = self._disk.content.copy()
-        stored, _ = content.sessions.get(session.id, (0, ""))
-        if generation < stored:
-            raise StaleGeneration(f"Session {session.id} is at generation {stored}; this writer has {generation}.")
-        content.sessions[session.id] = (max(stored, generation, session.generation), encode(session))
-        content.facts += [(len(content.facts) + n, session.id, body) for n, body in enumerate(bodies, 1)]
-        names = content.offsets.setdefault(session.id, {})
-        for name, read in (offsets or {}).items():
-            names[name] = read
-        for entry, data in entries:
-            content.outbox.setdefault(entry.id, (entry, data))
+        made: list[list[Recorded] | StaleGeneration] = []
+        for change in changes:
+            stored, _body = content.sessions.get(change.subject, (0, ""))
+            if change.session is not None and change.generation < stored:
+                message = f"Session {change.subject} is at generation {stored}; this writer has {change.generation}."
+                made.append(StaleGeneration(message))
+            else:
+                made.append(_make(content, change, stored))
         self._disk.content = content
         self.point("after commit")
-        return content.facts[-1][0] if content.facts else 0
+        return made
 
     def session(self, session: str) -> Session | None:
         found = self._disk.content.sessions.get(session)
         return None if found is None else decode_session(found[1])
 
-    def sessions(self) -> list[Session]:
+    def sessions(self, *, attended: bool = False) -> list[Session]:
         found = [decode_session(body) for _, body in self._disk.content.sessions.values()]
-        return sorted(found, key=lambda one: (one.created_at, one.id))
+        wanted = [one for one in found if not attended or needs_daemon(one)]
+        return sorted(wanted, key=lambda one: (one.created_at, one.id))
 
     def named(self, prefix: str) -> list[str]:
         return sorted(name for name in self._disk.content.sessions if name.startswith(prefix))
 
-    def facts(self, session: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Recorded]:
+    def facts(
+        self, stream: StreamKind | None = None, subject: str | None = None, *, after: int = 0, limit: int = 1000
+    ) -> list[Recorded]:
         found = [
-            Recorded(seq, owner, decode_fact(body))
-            for seq, owner, body in self._disk.content.facts
-            if seq > after and session in (None, owner)
+            Recorded(seq, kind, owner, decode_told(kind, body))
+            for seq, kind, owner, body in self._disk.content.facts
+            if seq > after and stream in (None, kind) and subject in (None, owner)
         ]
         return found[:limit]
-
-    def offsets(self, session: str) -> dict[str, int]:
-        return dict(self._disk.content.offsets.get(session, {}))
 
     def outbox(self, limit: int = 100) -> list[OutboxEntry]:
         content = self._disk.content
@@ -98,8 +85,37 @@ class FakeStore:
     def settle(self, ids: Sequence[str]) -> None:
         self._disk.content.settled.update(ids)
 
+    def stay_in_place(self) -> bool:
+        return False
+
     def close(self) -> None:
         pass
+
+
+def _make(content: Content, change: Change, stored: int) -> list[Recorded]:
+    if change.session is not None:
+        generation = max(stored, change.generation, change.session.generation)
+        content.sessions[change.subject] = (generation, encode(change.session))
+    made = []
+    for fact in change.facts:
+        made.append(Recorded(len(content.facts) + 1, change.stream, change.subject, fact))
+        content.facts.append((made[-1].seq, change.stream, change.subject, encode_fact(fact)))
+    for entry in change.outbox:
+        content.outbox.setdefault(entry.id, (entry, encode_data(entry.data)))
+    return made
+
+
+class InlineAccess:
+    """A store that answers at once, in the loop of whoever asks: every schedule of a test is the same one."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.store: Store = store or FakeStore()
+
+    async def commit(self, change: Change) -> list[Recorded]:
+        return commit_one(self.store, change)
+
+    async def ask(self, question: Callable[[Store], Found]) -> Found:
+        return question(self.store)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
 from tests.fakes.records import FakeRecords
-from tests.fakes.store import FakeStore
+from tests.fakes.store import InlineAccess
 from tests.fakes.workplace import FakeWorkplace
 from tests.sessions import booked, folded, told
 
@@ -105,7 +105,7 @@ def test_timers_are_folded_from_facts_alone() -> None:
 
 def test_a_machine_that_slept_blames_no_agent_for_the_silence() -> None:
     world, now = FakeWorld(), [0.0]
-    engine = Engine(FakeStore(), lambda: now[0])
+    engine = Engine(InlineAccess(), lambda: now[0])
     kinds = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)}
 
     async def pass_by(seconds: float) -> None:
@@ -115,10 +115,11 @@ def test_a_machine_that_slept_blames_no_agent_for_the_silence() -> None:
 
     async def story() -> None:
         supervisor = Supervisor(engine, FakeKeepers(world), FakeWorkplace(), kinds, FakeRecords(), settle_seconds=0.0)
-        engine.create(f.Created(at=0, session="s", agent="fake", cwd="/", limits=f.Limits(stall_seconds=60.0)))
+        await engine.create(f.Created(at=0, session="s", agent="fake", cwd="/", limits=f.Limits(stall_seconds=60.0)))
         await supervisor.record("s", f.PromptQueued(at=0, prompt="p", text="hello"))
         while engine.session("s").prompts[0].state == "queued":
-            world.settle()
+            if not any(b"session/prompt" in one.payload for one in world.attempts["s", 1].records):
+                world.settle()  # it does not get to its turn
             await asyncio.sleep(0)
         watching = asyncio.ensure_future(keep_time(supervisor, 0.0))
         for passed in (0.0, 8 * 3600.0, *[5.0] * 9):

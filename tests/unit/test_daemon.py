@@ -36,7 +36,7 @@ def test_after_a_fault_of_its_own_the_daemon_begins_anew_and_serves(
         elif where == "a chore":
             await fail()
         else:
-            supervisor._background("s", fail())
+            supervisor._attendant("s").background(fail())
         await asyncio.Event().wait()
 
     monkeypatch.setattr(daemon, "keep_time", watch)

@@ -27,7 +27,7 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
 from tests.fakes.records import FakeRecords
-from tests.fakes.store import FakeStore
+from tests.fakes.store import InlineAccess
 from tests.fakes.workplace import FakeWorkplace
 from tests.records import LineDialect
 from tests.sessions import created, folded
@@ -128,13 +128,13 @@ def test_the_supervisor_does_not_start_the_agent_before_its_minute_and_does_then
     world = FakeWorld()
     time = [10.0]
     kind = AgentKind("scripted", "Fake", lambda _: ("fake",), AcpDialect, load_span=60.0)
-    engine = Engine(FakeStore(), lambda: time[0])
+    engine = Engine(InlineAccess(), lambda: time[0])
 
     async def story() -> None:
         supervisor = Supervisor(
             engine, FakeKeepers(world), FakeWorkplace(), {"scripted": kind}, FakeRecords(), settle_seconds=0.0
         )
-        engine.create(created("s"))
+        await engine.create(created("s"))
         await supervisor.record("s", f.PromptQueued(at=10, prompt="p", text="hello"))
         await settle(lambda: engine.session("s").prompts[0].state == "done")
         world.kill("s")

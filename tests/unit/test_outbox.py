@@ -15,10 +15,14 @@ from rekindle.ports.journal import Appended, Journal, NewEvent, Sync
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.outbox import Outbox
 from tests.fakes.journal import FakeJournal
-from tests.fakes.store import FakeStore
+from tests.fakes.store import FakeStore, InlineAccess
 
 REPOSITORY, FEATURE = "/repo", "search"
 FIRST, SECOND = "aaaa0001", "bbbb0002"
+
+
+async def nowhere(_session: str) -> str | None:
+    return None
 
 
 class Desk:
@@ -28,7 +32,8 @@ class Desk:
         self.journal = journal or FakeJournal()
         self.store = FakeStore()
         self.run: str | None = None
-        self.engine = Engine(self.store, lambda: 1.0)
+        self.access = InlineAccess(self.store)
+        self.engine = Engine(self.access, lambda: 1.0)
         self.engine.run_of = lambda _session: self.run
 
     def begin(self, sid: str, **data: str) -> None:
@@ -42,18 +47,21 @@ class Desk:
     def launch(self, session: str = "s1", attempt: int = 1) -> None:
         if attempt == 1:
             work = {"cwd": f"{REPOSITORY}/tree", "repository": REPOSITORY, "feature": FEATURE, "task": "1"}
-            self.engine.create(f.Created(at=1.0, session=session, agent="scripted", **work))  # type: ignore[arg-type]
+            created = f.Created(at=1.0, session=session, agent="scripted", **work)  # type: ignore[arg-type]
+            asyncio.run(self.engine.create(created))
         intended = f.LaunchIntended(at=1.0, attempt=attempt, generation=attempt, how="new")
-        self.engine.record(session, intended, f.Launched(at=1.0, attempt=attempt, folder="", pid=1))
+        launched = f.Launched(at=1.0, attempt=attempt, folder="", pid=1)
+        asyncio.run(self.engine.record(session, intended, launched))
 
     def exit(self, session: str = "s1", attempt: int = 1) -> None:
-        self.engine.record(session, f.Exited(at=1.0, attempt=attempt, how_ended="asked", by_us=True))
+        gone = f.Exited(at=1.0, attempt=attempt, how_ended="asked", by_us=True)
+        asyncio.run(self.engine.record(session, gone))
 
     def flush(self, seconds: float = 5.0) -> None:
         async def run() -> None:
             writers = JournalWriters(lambda _cwd, _feature: self.journal)
             try:
-                await Outbox(self.store, writers).flush(REPOSITORY, FEATURE, seconds)
+                await Outbox(self.access, writers, nowhere).flush(REPOSITORY, FEATURE, seconds)
             finally:
                 writers.close()
 

@@ -311,4 +311,4 @@ def test_a_damaged_store_gets_its_sessions_back(bench: Bench) -> None:
     with closing(again.store) as store:
         assert store.sessions() == [only(rebuilt)]
         assert rebuild(sessions, known=store.named("")) == Rebuilt()
-        assert isinstance(store.facts("s")[0].fact, f.Created)
+        assert isinstance(store.facts("session", "s")[0].fact, f.Created)

@@ -27,7 +27,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.listing import Listing, listing
 from rekindle.ports.store import DamagedStore, NewerSchema, OlderSchema, OutboxEntry, StoreError
-from tests.sessions import a_life, booked, created
+from tests.sessions import a_life, booked, commit, created, facts_of
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ASIDE = "store.db.damaged-20260102T030405Z"
@@ -42,7 +42,7 @@ def filled(path: Path, sessions: int = 30) -> Path:
     with closing(opened(path).store) as store:
         for n in range(sessions):
             life = a_life(f"s{n}")
-            store.commit(booked(life), life, generation=3, outbox=[OutboxEntry(f"e{n}", "/r", "search", "checkpoint")])
+            commit(store, booked(life), life, generation=3, outbox=[OutboxEntry(f"e{n}", "/r", "search", "checkpoint")])
     return path
 
 
@@ -60,7 +60,7 @@ def test_rows_say_what_the_session_says(tmp_path: Path) -> None:
     with closing(opened(path).store) as store:
         for fact in a_life():
             told.append(fact)
-            store.commit(booked(told), [fact], generation=3)
+            commit(store, booked(told), [fact], generation=3)
     session = booked(told)
     assert sql(path, "SELECT agent, cwd, title, state, policy, feature, task, token, token_usable, generation "
                      "FROM sessions") == [
@@ -88,7 +88,7 @@ def test_a_session_told_at_once_has_the_same_rows_as_one_told_fact_by_fact(tmp_p
         life = a_life()
         with closing(opened(path).store) as store:
             for end in range(step, len(life) + 1, step):
-                store.commit(booked(life[:end]), life[end - step : end], generation=3)
+                commit(store, booked(life[:end]), life[end - step : end], generation=3)
         with closing(sqlite3.connect(path)) as connection:
             dumps.append(sorted(line for line in connection.iterdump() if "facts" not in line))
     assert dumps[0] == dumps[1]
@@ -100,10 +100,10 @@ def test_a_commit_that_the_database_refuses_at_its_end_leaves_nothing(tmp_path: 
         sql(path, "CREATE TRIGGER no BEFORE INSERT ON outbox WHEN NEW.id='b' BEGIN SELECT RAISE(ABORT, 'no'); END")
         entries = [OutboxEntry(name, "/r", "search", "checkpoint") for name in "ab"]
         with pytest.raises(StoreError, match="no"):
-            store.commit(booked(a_life()), a_life(), generation=3, outbox=entries, offsets={"out": 1})
+            commit(store, booked(a_life()), a_life(), generation=3, outbox=entries)
         for table in schema.metadata.tables:
             assert sql(path, f"SELECT * FROM {table}") == []
-        store.commit(booked(a_life()), a_life(), generation=3, outbox=entries[:1])
+        commit(store, booked(a_life()), a_life(), generation=3, outbox=entries[:1])
 
 
 def test_a_body_that_cannot_be_read_is_made_again_from_the_facts(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_body_that_cannot_be_read_is_made_again_from_the_facts(tmp_path: Path)
     with closing(opened(path).store) as store:
         assert store.session("s1") == booked(a_life("s1"))
         assert len(store.sessions()) == 2
-        sql(path, "UPDATE facts SET body = '{}' WHERE session = 's1'")
+        sql(path, "UPDATE facts SET body = '{}' WHERE subject = 's1'")
         with pytest.raises(DamagedStore, match="s1"):
             store.session("s1")
 
@@ -123,11 +123,11 @@ def test_a_writer_that_is_kept_waiting_too_long_is_told_so(tmp_path: Path, monke
     with closing(SqlStore(path)) as store, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="another process") as held:
-            store.commit(booked([created()]), [created()], generation=1)
+            commit(store, booked([created()]), [created()], generation=1)
         assert held.value.code == "busy"
         assert len(store.sessions()) == 1
         other.execute("ROLLBACK")
-        store.commit(booked([created()]), [created()], generation=1)
+        commit(store, booked([created()]), [created()], generation=1)
 
 
 # Durability
@@ -150,8 +150,8 @@ def test_the_system_calls_are_write_then_sync_then_acknowledge(tmp_path: Path) -
     path = filled(tmp_path / "store.db", 1)
     program = (
         "import os, sys\nfrom rekindle.adapters.sql_store.store import SqlStore\n"
-        "from tests.sessions import created, booked\nstore = SqlStore(sys.argv[1])\nos.write(1, b'BEGIN')\n"
-        "store.commit(booked([created('new')]), [created('new')], generation=1)\nos.write(1, b'ACKNOWLEDGED')\n"
+        "from tests.sessions import booked, commit, created\nstore = SqlStore(sys.argv[1])\nos.write(1, b'BEGIN')\n"
+        "commit(store, booked([created('new')]), [created('new')])\nos.write(1, b'ACKNOWLEDGED')\n"
     )
     trace = tmp_path / "trace"
     done = subprocess.run(
@@ -196,15 +196,13 @@ def test_what_was_acknowledged_survives_kill_minus_9(tmp_path: Path) -> None:
     found = opened(path)
     assert found.notice is None
     with closing(found.store) as store:
-        facts = {(one.session, one.seq) for one in store.facts(limit=10**6)}
+        facts = {(one.subject, one.seq) for one in store.facts(limit=10**6)}
         outbox = {entry.id for entry in store.outbox(limit=10**6)}
         for name, number, seq in acknowledged:
             assert (name, int(seq)) in facts
             assert f"{name}-{number}" in outbox
         for session in store.sessions():
-            told = [one.fact for one in store.facts(session.id, limit=10**6)]
-            assert session == booked(told)
-            assert store.offsets(session.id) == {"out": len(told) - 1}
+            assert session == booked(facts_of(store.facts("session", session.id, limit=10**6)))
 
 
 # Opening
@@ -213,7 +211,7 @@ def test_what_was_acknowledged_survives_kill_minus_9(tmp_path: Path) -> None:
 def test_a_new_store_is_for_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "state" / "store.db"
     with closing(opened(path).store) as store:
-        store.commit(booked([created()]), [created()], generation=1)
+        commit(store, booked([created()]), [created()], generation=1)
         modes = {one.name: stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()}
     assert modes == {"store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600}
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -325,7 +323,7 @@ def test_a_damaged_file_is_set_aside_whole_and_a_new_store_is_made(tmp_path: Pat
     assert (tmp_path / ASIDE).read_bytes() == data
     with closing(found.store) as store:
         assert store.sessions() == []
-        store.commit(booked([created()]), [created()], generation=1)
+        commit(store, booked([created()]), [created()], generation=1)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -381,7 +379,7 @@ def test_everything_that_belongs_to_a_damaged_file_moves_with_it_and_nothing_is_
 def test_a_log_without_its_file_does_not_get_into_the_new_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with closing(opened(path).store) as store:
-        store.commit(booked([created()]), [created()], generation=1)
+        commit(store, booked([created()]), [created()], generation=1)
         shutil.copy(tmp_path / "store.db-wal", tmp_path / "kept")
     path.unlink()
     (tmp_path / "kept").rename(tmp_path / "store.db-wal")
@@ -436,8 +434,8 @@ def test_the_quick_reader_lists_what_is_committed_next_to_a_writer(tmp_path: Pat
     with closing(opened(path).store) as store:
         assert quick.rows(path) == []
         life = a_life("late")
-        store.commit(booked(life), life, generation=3)
-        store.commit(booked([created("early", at=0.5)]), [], generation=3)
+        commit(store, booked(life), life, generation=3)
+        commit(store, booked([created("early", at=0.5)]), [], generation=3)
         found = quick.rows(path)
     assert [row["id"] for row in found] == ["early", "late"]
     assert found[1] == {
@@ -459,7 +457,7 @@ def test_the_quick_reader_lists_what_is_committed_next_to_a_writer(tmp_path: Pat
 def test_the_quick_reader_reads_what_a_killed_writer_left_in_its_log(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with closing(opened(path).store) as store:
-        store.commit(booked([created()]), [created()], generation=1)
+        commit(store, booked([created()]), [created()], generation=1)
         (tmp_path / "crash").mkdir()
         for suffix in ("", "-wal"):
             shutil.copy(f"{path}{suffix}", tmp_path / "crash" / f"store.db{suffix}")

@@ -18,7 +18,7 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
 from tests.fakes.records import FakeRecords
-from tests.fakes.store import FakeStore
+from tests.fakes.store import InlineAccess
 from tests.fakes.workplace import FakeWorkplace
 
 KINDS = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect, missing="install it")}
@@ -44,7 +44,7 @@ class Failing(FakeKeepers):
 def play(
     keepers: FakeKeepers, story: Callable[[Supervisor], Awaitable[None]], workplace: FakeWorkplace | None = None
 ) -> Engine:
-    engine = Engine(FakeStore(), lambda: 0.0)
+    engine = Engine(InlineAccess(), lambda: 0.0)
 
     async def run() -> None:
         engine.clock = asyncio.get_running_loop().time
@@ -97,7 +97,7 @@ def test_a_start_that_fails_once_is_tried_again_for_a_prompt_that_waits(error: R
     world = FakeWorld()
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created())
+        await supervisor.engine.create(created())
         await supervisor.record("s", prompt())
         session = supervisor.engine.session("s")
         assert (session.state, word(session, alive=False)) == (State.STARTING, "interrupted")
@@ -115,7 +115,7 @@ def test_no_attempt_is_spent_on_a_program_that_is_still_missing_and_none_is_lost
     keepers = Failing(world)
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created("continue"))
+        await supervisor.engine.create(created("continue"))
         await supervisor.record("s", prompt())
         await pass_time(world, 24 * 3600)
         session = supervisor.engine.session("s")
@@ -135,7 +135,7 @@ def test_a_person_who_asks_is_not_put_off() -> None:
     keepers = Failing(world)
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created("continue"))
+        await supervisor.engine.create(created("continue"))
         await supervisor.record("s", prompt())
         await pass_time(world, 3600)
         world.obstacle = None
@@ -151,7 +151,7 @@ def test_starts_that_fail_for_ever_end_with_the_budget_and_the_session_stays_int
     keepers = Failing(world, *(RekindleError("the guard died") for _ in range(99)))
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created("continue"))
+        await supervisor.engine.create(created("continue"))
         await supervisor.record("s", prompt())
         await pass_time(world, 24 * 3600)
 
@@ -172,7 +172,7 @@ def test_only_a_folder_that_cannot_be_built_again_fails_the_session() -> None:
     world = FakeWorld()
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created("continue"))
+        await supervisor.engine.create(created("continue"))
         await supervisor.record("s", prompt())
         await pass_time(world, 3600)
 
@@ -200,7 +200,7 @@ def test_a_refusal_in_unknown_words_is_no_end_and_the_prompt_is_delivered_when_i
     world = Refusing(2)
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created())
+        await supervisor.engine.create(created())
         await supervisor.record("s", prompt())
         await pass_time(world, 1)
         session = supervisor.engine.session("s")
@@ -219,7 +219,11 @@ def test_a_stop_that_comes_while_a_start_fails_stands() -> None:
         f.StopAsked(at=3, by="me", to="cancelled"),
         f.LaunchFailed(at=4, attempt=1, message="gone"),
     ]
-    engine = Engine(FakeStore(), lambda: 5.0)
-    engine.create(created("continue"))
-    session = engine.record("s", *session_facts)
+    engine = Engine(InlineAccess(), lambda: 5.0)
+
+    async def story() -> Session:
+        await engine.create(created("continue"))
+        return await engine.record("s", *session_facts)
+
+    session = asyncio.run(story())
     assert (session.state, session.stop_asked, engine.due("s")) == (State.CANCELLED, None, [])

@@ -20,7 +20,7 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
 from tests.fakes.records import FakeRecords
-from tests.fakes.store import FakeStore
+from tests.fakes.store import FakeStore, InlineAccess
 from tests.fakes.workplace import FakeWorkplace
 
 KINDS = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)}
@@ -36,13 +36,16 @@ def play(
     workplace: FakeWorkplace | None = None,
     store: FakeStore | None = None,
     rules: Rules = BUILT_IN,
+    settle_seconds: float = 0.0,
 ) -> Engine:
     ticks = iter(range(1, 100_000))
-    engine = Engine(store or FakeStore(), lambda: float(next(ticks)), rules)
+    engine = Engine(InlineAccess(store or FakeStore()), lambda: float(next(ticks)), rules)
 
     async def run() -> None:
         place = workplace or FakeWorkplace()
-        supervisor = Supervisor(engine, keepers, place, KINDS, FakeRecords(), settle_seconds=0.0)
+        supervisor = Supervisor(
+            engine, keepers, place, KINDS, FakeRecords(), settle_seconds=settle_seconds, pause_seconds=0.0
+        )
         try:
             await story(supervisor)
         finally:
@@ -71,7 +74,7 @@ def test_a_start_that_takes_too_long_is_given_up_with_a_sentence_and_the_session
     world = FakeWorld()
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(f.Created(at=0, session="s", agent="fake", cwd="/", policy="never"))
+        await supervisor.engine.create(f.Created(at=0, session="s", agent="fake", cwd="/", policy="never"))
         await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
         await settle(world)
         [until] = supervisor.engine.session("s").timers.values()
@@ -103,31 +106,34 @@ def test_an_old_keeper_is_refused_with_a_sentence_and_holds_nobody_up() -> None:
 
     async def begin(supervisor: Supervisor) -> None:
         for name in ("old", "young"):
-            supervisor.engine.create(created(name))
+            await supervisor.engine.create(created(name))
             await supervisor.record(name, f.PromptQueued(at=1, prompt="p", text="hello"))
 
-    first = play(FakeKeepers(world), begin)
+    store = FakeStore()
+    play(FakeKeepers(world), begin, store=store)
 
     async def take_over(supervisor: Supervisor) -> None:
-        for session in first.sessions():
-            supervisor.engine._sessions[session.id] = session
         await supervisor.start()
         await settle(world)
 
-    engine = play(Refusing(world), take_over)
+    engine = play(Refusing(world), take_over, store=store)
     assert "protocol 99" in engine.session("old").notices[0]
     assert engine.session("young").prompts[0].state == "done"
 
 
 def test_a_writer_that_was_overtaken_is_refused() -> None:
     store = FakeStore()
-    old = Engine(store, lambda: 1.0)
-    old.create(created("s"))
-    new = Engine(store, lambda: 2.0)
-    new.record("s", f.Adopted(at=2.0, generation=1))
-    new.record("s", f.PromptQueued(at=3.0, prompt="p", text="keep me"))
-    with pytest.raises(StaleGeneration):
-        old.record("s", f.LaunchIntended(at=4.0, attempt=1, generation=1, how="new"))
+
+    async def story() -> None:
+        old = Engine(InlineAccess(store), lambda: 1.0)
+        await old.create(created("s"))
+        new = Engine(InlineAccess(store), lambda: 2.0)
+        await new.record("s", f.Adopted(at=2.0, generation=1))
+        await new.record("s", f.PromptQueued(at=3.0, prompt="p", text="keep me"))
+        with pytest.raises(StaleGeneration):
+            await old.record("s", f.LaunchIntended(at=4.0, attempt=1, generation=1, how="new"))
+
+    asyncio.run(story())
     kept = store.session("s")
     assert kept is not None
     assert [prompt.text for prompt in kept.prompts] == ["keep me"]
@@ -152,7 +158,7 @@ def test_a_stop_that_comes_while_a_start_is_prepared_is_obeyed_and_can_be_undone
     place = Slow()
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created("s"))
+        await supervisor.engine.create(created("s"))
         start = asyncio.ensure_future(supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello")))
         await place.looking.wait()
         stop = asyncio.ensure_future(supervisor.record("s", f.StopAsked(at=2, by="user", to="cancelled")))
@@ -171,13 +177,14 @@ def test_each_turn_begins_once_with_its_first_word() -> None:
     world = FakeWorld()
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created("s"))
+        await supervisor.engine.create(created("s"))
         for name in ("p1", "p2"):
             await supervisor.record("s", f.PromptQueued(at=1, prompt=name, text=name))
         await settle(world, 200)
 
-    store = play(FakeKeepers(world), story)._store
-    began = [one.fact.prompt for one in store.facts("s") if isinstance(one.fact, f.TurnBegan)]
+    store = FakeStore()
+    play(FakeKeepers(world), story, store=store)
+    began = [one.fact.prompt for one in store.facts("session", "s") if isinstance(one.fact, f.TurnBegan)]
     assert began == ["p1", "p2"]
 
 
@@ -185,19 +192,23 @@ def test_nothing_is_concluded_from_a_past_that_an_agent_did_not_live_to_show() -
     world = FakeWorld()
 
     async def story(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created("s"))
+        await supervisor.engine.create(created("s"))
         await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
         await settle(world)
         world.kill("s")
         await settle(world)
-        supervisor._settle_seconds = 3600.0  # it goes on showing
+
+    async def story_again(supervisor: Supervisor) -> None:
+        await supervisor.start()
         await supervisor.record("s", f.ResumeAsked(at=2, by="user"))
         await settle(world)
         assert supervisor.engine.session("s").attempts[-1].status == "up"
         world.kill("s")
         await settle(world)
 
-    engine = play(FakeKeepers(world), story)
+    store = FakeStore()
+    play(FakeKeepers(world), story, store=store)
+    engine = play(FakeKeepers(world), story_again, store=store, settle_seconds=3600.0)  # it goes on showing
     first, second = engine.session("s").attempts[:2]
     assert (first.opened, second.how, second.status) == (True, "load", "gone")
     assert (second.opened, second.receipt) == (False, None)
@@ -218,15 +229,14 @@ class FailingAt(FakeStore):
                 raise self.error
 
 
-def play_with(store: FailingAt, monkeypatch: pytest.MonkeyPatch) -> tuple[Engine, FakeWorld, Supervisor]:
+def play_with(store: FailingAt) -> tuple[Engine, FakeWorld, Supervisor]:
     """One prompt to its end, as far as the store lets it."""
-    monkeypatch.setattr("rekindle.runtime.supervisor._PAUSE", 0.0)
     world = FakeWorld()
     played: list[Supervisor] = []
 
     async def story(supervisor: Supervisor) -> None:
         played.append(supervisor)
-        supervisor.engine.create(created("s"))
+        await supervisor.engine.create(created("s"))
         await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
         await settle(world, 300)
 
@@ -236,32 +246,27 @@ def play_with(store: FailingAt, monkeypatch: pytest.MonkeyPatch) -> tuple[Engine
 
 
 @pytest.mark.parametrize("number", range(3, 8))
-def test_a_disk_that_is_full_for_a_moment_holds_nothing_up(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_for_a_moment_holds_nothing_up(number: int) -> None:
     full = StoreError("the disk is full", "Free some room.", code="disk_full")
-    engine, world, supervisor = play_with(FailingAt(number, full), monkeypatch)
+    engine, world, supervisor = play_with(FailingAt(number, full))
     assert [prompt.state for prompt in engine.session("s").prompts] == ["done"]
     assert world.executed == [("s", "hello")]
     assert not supervisor.broken.is_set()
 
 
-def test_a_daemon_that_was_overtaken_leaves_and_one_whose_store_is_damaged_begins_anew(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_daemon_that_was_overtaken_leaves_and_one_whose_store_is_damaged_begins_anew() -> None:
     opening = 5  # nobody asked for it, and nobody waits for it
-    overtaken = play_with(FailingAt(opening, StaleGeneration("a newer one has it")), monkeypatch)[2]
-    damaged = play_with(FailingAt(opening, DamagedStore("damaged", "Start again.")), monkeypatch)[2]
+    overtaken = play_with(FailingAt(opening, StaleGeneration("a newer one has it")))[2]
+    damaged = play_with(FailingAt(opening, DamagedStore("damaged", "Start again.")))[2]
     assert (overtaken.superseded.is_set(), overtaken.broken.is_set()) == (True, False)
     assert (damaged.superseded.is_set(), damaged.broken.is_set()) == (False, True)
 
 
-def test_a_disk_that_is_full_when_a_daemon_takes_up_an_agent_does_not_leave_it_unattended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("rekindle.runtime.supervisor._PAUSE", 0.0)
+def test_a_disk_that_is_full_when_a_daemon_takes_up_an_agent_does_not_leave_it_unattended() -> None:
     world, store = FakeWorld(), FailingAt(0, StoreError("the disk is full", "Free some room."))
 
     async def begin(supervisor: Supervisor) -> None:
-        supervisor.engine.create(created("s"))
+        await supervisor.engine.create(created("s"))
         await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
         while not any(b"session/prompt" in one.payload for one in world.attempts["s", 1].records):
             world.settle()

@@ -12,7 +12,7 @@ from rekindle.ports.errors import RekindleError
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.time_machine import TimeMachine
 from tests.fakes.snapshots import FakeSnapshots, Repositories
-from tests.fakes.store import FakeStore
+from tests.fakes.store import InlineAccess
 
 NAME = "a1"
 
@@ -44,12 +44,13 @@ def play(
     take: Take | Watched, story: Callable[[Engine, TimeMachine], Awaitable[None]], *, grace: float = 30.0
 ) -> Engine:
     ticks = iter(range(1, 100_000))
-    engine = Engine(FakeStore(), lambda: float(next(ticks)))
-    engine.create(f.Created(at=0, session=NAME, agent="fake", cwd="/work", policy="ask"))
+    engine = Engine(InlineAccess(), lambda: float(next(ticks)))
 
     async def run() -> None:
+        await engine.create(f.Created(at=0, session=NAME, agent="fake", cwd="/work", policy="ask"))
         machine = TimeMachine(engine, take if isinstance(take, Watched) else Watched(take))
         try:
+            await machine.begin()
             await story(engine, machine)
         finally:
             await machine.close(grace)
@@ -58,32 +59,32 @@ def play(
     return engine
 
 
-def begin(engine: Engine) -> None:
-    engine.record(NAME, f.LaunchIntended(at=1, attempt=1, generation=1, how="new", token=None))
-    engine.record(NAME, f.Launched(at=1, attempt=1, folder="", pid=1))
-    engine.record(NAME, f.Opened(at=1, attempt=1, how="new", token="t"))
+async def begin(engine: Engine) -> None:
+    await engine.record(NAME, f.LaunchIntended(at=1, attempt=1, generation=1, how="new", token=None))
+    await engine.record(NAME, f.Launched(at=1, attempt=1, folder="", pid=1))
+    await engine.record(NAME, f.Opened(at=1, attempt=1, how="new", token="t"))
 
 
-def turn(engine: Engine, prompt: str) -> None:
-    engine.record(NAME, f.PromptQueued(at=2, prompt=prompt, text="do it"))
-    engine.record(NAME, f.PromptSent(at=2, attempt=1, prompt=prompt, message=1, text="do it"))
-    engine.record(NAME, f.TurnFinished(at=3, attempt=1, prompt=prompt, stop_reason="end_turn"))
+async def turn(engine: Engine, prompt: str) -> None:
+    await engine.record(NAME, f.PromptQueued(at=2, prompt=prompt, text="do it"))
+    await engine.record(NAME, f.PromptSent(at=2, attempt=1, prompt=prompt, message=1, text="do it"))
+    await engine.record(NAME, f.TurnFinished(at=3, attempt=1, prompt=prompt, stop_reason="end_turn"))
 
 
-def leave(engine: Engine) -> None:
-    engine.record(NAME, f.Exited(at=4, attempt=1, how_ended="killed", by_us=False))
+async def leave(engine: Engine) -> None:
+    await engine.record(NAME, f.Exited(at=4, attempt=1, how_ended="killed", by_us=False))
 
 
 def test_the_end_of_a_turn_and_of_an_agent_are_kept() -> None:
     seen: list[tuple[str, str, str]] = []
 
     async def story(engine: Engine, machine: TimeMachine) -> None:
-        begin(engine)
+        await begin(engine)
         await machine.settle()
         assert seen == []
-        turn(engine, "p1")
+        await turn(engine, "p1")
         await machine.settle()
-        leave(engine)
+        await leave(engine)
         await machine.settle()
 
     play(lambda session, reason, _now: seen.append((session.cwd, session.id, reason)), story)
@@ -99,12 +100,12 @@ def test_the_loop_does_not_wait_and_what_happens_meanwhile_asks_once_more() -> N
         seen.append(reason)
 
     async def story(engine: Engine, machine: TimeMachine) -> None:
-        begin(engine)
-        turn(engine, "p1")
+        await begin(engine)
+        await turn(engine, "p1")
         await asyncio.sleep(0)
-        turn(engine, "p2")
-        turn(engine, "p3")
-        leave(engine)
+        await turn(engine, "p2")
+        await turn(engine, "p3")
+        await leave(engine)
         assert seen == []
         go_on.set()
         await machine.settle()
@@ -118,9 +119,9 @@ def test_a_failure_is_told_once() -> None:
         raise RekindleError("the disk is full", "make room")
 
     async def story(engine: Engine, machine: TimeMachine) -> None:
-        begin(engine)
+        await begin(engine)
         for prompt in ("p1", "p2"):
-            turn(engine, prompt)
+            await turn(engine, prompt)
             await machine.settle()
 
     engine = play(broken, story)
@@ -129,13 +130,13 @@ def test_a_failure_is_told_once() -> None:
 
 def test_a_turn_that_runs_for_long_is_kept_now_and_then() -> None:
     async def story(engine: Engine, machine: TimeMachine) -> None:
-        begin(engine)
+        await begin(engine)
         looking = asyncio.ensure_future(machine.look_around(0.0))
         for _ in range(5):
             await asyncio.sleep(0)
         assert seen == [], "nothing runs"
-        engine.record(NAME, f.PromptQueued(at=2, prompt="p1", text="do it"))
-        engine.record(NAME, f.PromptSent(at=2, attempt=1, prompt="p1", message=1, text="do it"))
+        await engine.record(NAME, f.PromptQueued(at=2, prompt="p1", text="do it"))
+        await engine.record(NAME, f.PromptSent(at=2, attempt=1, prompt="p1", message=1, text="do it"))
         async with asyncio.timeout(30):
             while len(seen) < 2:
                 await asyncio.sleep(0)
@@ -153,8 +154,8 @@ def test_a_stop_does_not_wait_for_a_long_one_and_the_next_start_takes_it() -> No
         raise RekindleError("git was ended")
 
     async def one_turn(engine: Engine, _machine: TimeMachine) -> None:
-        begin(engine)
-        turn(engine, "p1")
+        await begin(engine)
+        await turn(engine, "p1")
         await asyncio.sleep(0)
 
     first = Watched(long)
@@ -179,10 +180,10 @@ def test_what_was_asked_for_meanwhile_is_still_owed() -> None:
             raise RekindleError("git was ended")
 
     async def story(engine: Engine, _machine: TimeMachine) -> None:
-        begin(engine)
-        turn(engine, "p1")
+        await begin(engine)
+        await turn(engine, "p1")
         await asyncio.sleep(0)
-        leave(engine)
+        await leave(engine)
 
     snapshots = Watched(ends_just_in_time)
     play(snapshots, story, grace=0.0)

@@ -6,9 +6,11 @@ Whoever asks gives session and prompt their ids before the first try, so that as
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
@@ -48,11 +50,16 @@ class Beginnings:
         self._terminals = terminals
         self._kinds = kinds
         self._known_as = known_as
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, asked: BeginRequest) -> SessionView:
         """Begin a session with its first prompt. Asking again is harmless: the session is the same one."""
+        async with self._turn(asked.session):
+            return await self._run(asked)
+
+    async def _run(self, asked: BeginRequest) -> SessionView:
         first = _first(asked.session, asked.prompt, asked.prompt_id, self._engine.clock())
-        if (before := self._known(asked.session)) is not None:
+        if (before := await self._known(asked.session)) is not None:
             return await self._go_on(before, first)
         _check(asked)
         kind = usable(self._kinds, asked.agent, asked.arguments or [])
@@ -64,18 +71,20 @@ class Beginnings:
         name = asked.session if asked.worktree == "" else asked.worktree
         place = await asyncio.to_thread(self._place, asked.cwd, name, asked.worktrees_dir)
         id_ = await self._known_as(place.repository)
-        if (before := self._known(asked.session)) is not None:  # asked again meanwhile
-            return await self._go_on(before, first)
         self._refuse_to_share(place)
         created = _created(asked, place, kind, id_, self._engine.clock())
-        self._begin(created, asked.env)
+        await self._begin(created, asked.env)
         facts: list[f.AnyFact] = [f.Noticed(at=self._engine.clock(), message=one) for one in place.notices]
         facts += [first] if first is not None else []
         return self._service.shown(await self._supervisor.record(created.session, *facts))
 
     async def adopt(self, *, session: str, staged: str, env: dict[str, str]) -> SessionView:
         """Take over a session that was imported: its folder lies ready, with its facts in it."""
-        if self._known(session) is not None:
+        async with self._turn(session):
+            return await self._adopt(session, staged, env)
+
+    async def _adopt(self, session: str, staged: str, env: dict[str, str]) -> SessionView:
+        if await self._known(session) is not None:
             raise OwnedError(
                 f"there is a session {session} here already",
                 "--as-new gives the imported one a new id",
@@ -87,15 +96,21 @@ class Beginnings:
             raise RekindleError(
                 f"the session could not be placed ({error.strerror})", "check room and rights"
             ) from error
-        return self._service.shown(self._engine.adopt(facts))
+        return self._service.shown(await self._engine.adopt(facts))
 
     async def fork(
         self, session: str, *, copy: str, prompt_id: str, at: str, prompt: str, env: dict[str, str]
     ) -> SessionView:
         """Begin the session `copy` with another one's conversation, up to one of its answers. The other one stays."""
-        found = self._service.find(session)
+        async with self._turn(copy):
+            return await self._fork(session, copy, prompt_id, at, prompt, env)
+
+    async def _fork(
+        self, session: str, copy: str, prompt_id: str, at: str, prompt: str, env: dict[str, str]
+    ) -> SessionView:
+        found = await self._service.find(session)
         first = _first(copy, prompt, prompt_id, self._engine.clock())
-        if (before := self._known(copy)) is not None:
+        if (before := await self._known(copy)) is not None:
             return await self._go_on(before, first)
         kind = self._kinds.get(found.agent)
         if kind is None or not kind.can_fork or found.token is None:
@@ -122,11 +137,20 @@ class Beginnings:
             worktree=found.worktree,
             repository_id=found.repository_id,
         )
-        self._begin(created, env)
+        await self._begin(created, env)
         return self._service.shown(await self._supervisor.record(copy, *([first] if first is not None else [])))
 
-    def _known(self, session: str) -> Session | None:
-        return next((one for one in self._engine.sessions() if one.id == session), None)
+    @contextlib.asynccontextmanager
+    async def _turn(self, session: str) -> AsyncIterator[None]:
+        """Whoever asks again with the same id waits until the first one is done."""
+        turn = self._turns[session]
+        async with turn:
+            yield
+        if not turn.locked():
+            self._turns.pop(session, None)
+
+    async def _known(self, session: str) -> Session | None:
+        return await self._engine.load(session) if await self._engine.knows(session) else None
 
     async def _go_on(self, before: Session, first: f.PromptQueued | None) -> SessionView:
         """The session was begun by an earlier try: its prompt may be lacking still."""
@@ -135,12 +159,12 @@ class Beginnings:
         facts = [first] if first is not None else []
         return self._service.shown(await self._supervisor.record(before.id, *facts))
 
-    def _begin(self, created: f.Created, env: dict[str, str]) -> None:
+    async def _begin(self, created: f.Created, env: dict[str, str]) -> None:
         try:
             self._places.prepare(created, env)
         except OSError as error:
             raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
-        self._engine.create(created)
+        await self._engine.create(created)
 
     def _place(self, cwd: str, name: str | None, folder: str | None) -> SessionWorktree:
         """Where a new session works: in a worktree of that name or, without one, where it was begun."""
@@ -153,7 +177,7 @@ class Beginnings:
         self._terminals.require()
 
     def _refuse_to_share(self, place: SessionWorktree) -> None:
-        for other in self._engine.sessions():
+        for other in self._engine.at_hand():
             if place.branch is not None and other.worktree == place.path and other.is_up:
                 raise OwnedError(
                     f"the agent of session {other.id} works in the worktree {place.path}",

@@ -226,7 +226,7 @@ class Features:
 
     def _refuse_at_work(self, here: Workspace, feature: str, tasks: Collection[str]) -> None:
         """What an agent has done is taken or left when it has finished: its worktree is its own until then."""
-        for session in self._ports.supervisor.engine.sessions():
+        for session in self._ports.supervisor.engine.at_hand():
             ours = session.repository == here.repository.root and session.feature == feature
             if ours and session.task in tasks and session.is_up and session.turn is not None:
                 raise OwnedError(f"the agent of task {session.task} is at work", "resume without --take and --leave")
@@ -242,7 +242,7 @@ class Features:
     async def _end_agents(self, order: RunOrder, tasks: Collection[str]) -> None:
         """Agents may have outlived the daemon: those of tasks that start over or are left out are not needed again."""
         supervisor = self._ports.supervisor
-        for session in supervisor.engine.sessions():
+        for session in await supervisor.engine.all_sessions():
             ours = session.repository == order.repository and session.feature == order.feature
             if ours and session.task in tasks and session.attempts and session.state not in TERMINAL:
                 await end_agent(supervisor, session.id, by=signed(order.feature), to="cancelled")

@@ -41,7 +41,7 @@ class Questions:
         """All open questions, oldest first; of one session, if it is named by its whole id."""
         found = [
             asking.shown(one, question)
-            for one in self._engine.sessions()
+            for one in self._engine.at_hand()
             if session in (None, one.id)
             for question in asking.open_questions(one)
         ]
@@ -49,7 +49,7 @@ class Questions:
 
     async def answer(self, question: str, option: str, *, by: str) -> AnsweredQuestion:
         """Answer a question, once. The same answer by the same asker is the same one: it may ask again."""
-        found = self._meant(question)
+        found = await self._meant(question)
         if found.over is not None:
             return AnsweredQuestion(found.over.id, found.session, _again(found.over, option, by))
         assert found.open is not None
@@ -60,14 +60,22 @@ class Questions:
                 f"{option!r} is not an option of question {found.open.id}",
                 f"choose one of: {offered}",
                 code="no_such_option",
-                details={"question": asking.shown(self._engine.session(found.session), found.open)},
+                details={"question": asking.shown(await self._engine.load(found.session), found.open)},
             )
         answered = f.PermissionAnswered(at=self._engine.clock(), request=found.open.request, option=chosen, by=by)
         await self._supervisor.record(found.session, answered)
-        return AnsweredQuestion(found.open.id, found.session, chosen)
+        return await self._settled(found.open.id, found.session, chosen, by)
 
-    def _meant(self, given: str) -> Found:
-        found = asking.meant(self._engine.sessions(), given)
+    async def _settled(self, question: str, session: str, chosen: str, by: str) -> AnsweredQuestion:
+        """The answer that counts: somebody else may have been quicker."""
+        now = asking.meant([await self._engine.load(session)], question)
+        over = now[0].over if now else None
+        if over is not None and (over.option, over.by) != (chosen, by):
+            return AnsweredQuestion(question, session, _again(over, chosen, by))
+        return AnsweredQuestion(question, session, chosen)
+
+    async def _meant(self, given: str) -> Found:
+        found = asking.meant(self._engine.at_hand(), given) or asking.meant(await self._engine.all_sessions(), given)
         if len(found) == 1:
             return found[0]
         if not found:

@@ -61,12 +61,12 @@ class Relocations:
         repo = here.repository
         found = await asyncio.to_thread(self._identities.find, repo)
         if found is None or found.verdict == "copy":
-            return await asyncio.to_thread(self._identities.ensure, repo, self._remembered(here)), []
+            return await asyncio.to_thread(self._identities.ensure, repo, await self._remembered(here)), []
         if found.verdict == "moved":
             self._refuse_in_use(here, found)
         await asyncio.to_thread(self._identities.put_right, repo, found, here.state_dir, here.progress)
         moved = []
-        for session in self._supervisor.engine.sessions():
+        for session in await self._supervisor.engine.all_sessions():
             if session.repository_id == found.id and session.repository not in (None, repo.root):
                 await self._follow(session, repo.root)
                 moved.append(session.id)
@@ -81,16 +81,17 @@ class Relocations:
         repo = self._find(root) if root is not None else None
         if root is None or repo is None:
             return None
-        remembered = self._remembered(self._open_here(root)) if self._identities.find(repo) is None else None
+        remembered = await self._remembered(self._open_here(root)) if self._identities.find(repo) is None else None
         return await asyncio.to_thread(self._identities.ensure, repo, remembered)
 
-    def _remembered(self, here: Workspace) -> str | None:
+    async def _remembered(self, here: Workspace) -> str | None:
         """What sessions know a repository by that has no id (any more).
 
         Another repository may stand in its place by now: a session counts if its worktree or its journal is there.
         """
         root = here.repository.root
-        ours = [one for one in self._supervisor.engine.sessions() if one.repository == root and one.repository_id]
+        everyone = await self._supervisor.engine.all_sessions()
+        ours = [one for one in everyone if one.repository == root and one.repository_id]
         known = [one for one in ours if self._has_traces(here, one)]
         return max(known, key=lambda one: (one.is_up, one.created_at)).repository_id if known else None
 
@@ -100,7 +101,7 @@ class Relocations:
         A container, say, has the same repository under another path, and the host's agents go on meanwhile.
         """
         told = f"{found.before} is {here.repository.root} now, but its worktrees are not linked again"
-        for session in self._supervisor.engine.sessions():
+        for session in self._supervisor.engine.at_hand():
             if session.repository_id == found.id and session.is_up:
                 hint = f"wait until it has finished, or end it: rekindle stop {session.id} --sleep"
                 raise OwnedError(f"{told}: the agent of session {session.id} works in it", hint)
@@ -127,5 +128,5 @@ class Relocations:
         at = self._supervisor.engine.clock()
         facts = [f.Noticed(at=at, message=one) for one in told]
         moved = f.Relocated(at=at, repository=root, cwd=cwd, worktree=worktree)
-        await self._supervisor.record(session.id, moved, *facts)
-        await asyncio.to_thread(self._places.note_place, self._supervisor.engine.session(session.id))
+        now = await self._supervisor.record(session.id, moved, *facts)
+        await asyncio.to_thread(self._places.note_place, now)

@@ -13,6 +13,7 @@ from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app import session_view
 from rekindle.app.requests import ResumeRequest
+from rekindle.app.session_names import meant
 from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
 from rekindle.core.feature.talks import is_signature
 from rekindle.core.session import facts as f
@@ -30,8 +31,9 @@ from rekindle.core.session.limits import reached
 from rekindle.core.session.prompt_ids import why_not_id
 from rekindle.core.session.starting import has_failed_to_start, has_stalled
 from rekindle.core.session.state import TERMINAL, Session, State
+from rekindle.core.streams import SESSION, as_data
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
-from rekindle.ports.store import Store
+from rekindle.ports.store import Recorded, StoreAccess
 from rekindle.ports.workplace import SessionPlaces
 from rekindle.runtime.supervisor import Supervisor
 
@@ -89,7 +91,7 @@ class Service:
     def __init__(
         self,
         supervisor: Supervisor,
-        store: Store,
+        store: StoreAccess,
         kinds: Mapping[str, AgentKind],
         *,
         places: SessionPlaces,
@@ -110,7 +112,7 @@ class Service:
 
         The id is the sender's own, so that asking again is harmless: the prompt is the same one.
         """
-        found = self.find(session)
+        found = await self.find(session)
         text = typeable(text) if found.terminal else text
         if not text.strip():
             raise UsageError("there is nothing to send", "give some text")
@@ -135,7 +137,7 @@ class Service:
             ),
             DELIVERY_SECONDS,
         )
-        now = self._engine.session(found.id)
+        now = await self._engine.load(found.id)
         newest = now.attempt
         is_new = newest is not None and found.attempt is not None and newest.number > found.attempt.number
         woken = is_new and not has_failed_to_start(now)
@@ -147,7 +149,7 @@ class Service:
 
     async def resume(self, asked: ResumeRequest) -> BroughtBack:
         """Bring an agent back. One that has come back by itself is there; another one's is refused, with who has it."""
-        found = self.find(asked.session)
+        found = await self.find(asked.session)
         agent, model, env, native = asked.agent, asked.model, asked.env or {}, asked.native
         handover = self._handover(agent, model, env) if agent not in (None, found.agent) else None
         wanted = limits_of(asked.limits, found.limits)
@@ -160,7 +162,7 @@ class Service:
             await self.until(found.id, lambda now: not now.is_up, SETTLE_SECONDS)  # it has just died
         elif found.is_up and asked.kill:
             await self._end(found, "asleep", asked.by)
-        found = self._engine.session(found.id)
+        found = await self._engine.load(found.id)
         if has_come_by_itself(found) and handover is None and native is None and not asked.limits:
             return await self._brought_back(found.id, by_itself=True)
         if found.is_up or found.id in self._resuming or found.resume_asked is not None:
@@ -186,14 +188,14 @@ class Service:
         clock = self._engine.clock
         await self.until(session, lambda now: has_come_up(now, clock()) or now.load_at is not None, DELIVERY_SECONDS)
         await self.until(session, is_proved, PROOF_SECONDS)
-        return more(BroughtBack, self.shown(self._engine.session(session)), by_itself=by_itself)
+        return more(BroughtBack, self.shown(await self._engine.load(session)), by_itself=by_itself)
 
     async def resume_all(self, *, by: str, kill: bool = False, apart: Sequence[str] = ()) -> ResumedAll:
         """Bring back every agent that ended without being asked to, but for those that work in a folder of `apart`."""
         resumed: list[str] = []
         skipped: list[LeftAlone] = []
         failed: list[LeftAlone] = []
-        for session in self._engine.sessions():
+        for session in await self._engine.all_sessions():
             alive = self._supervisor.is_alive(session.id)
             taken = session.feature is not None and any(_is_inside(session.worktree, folder) for folder in apart)
             reason = why_skipped(session, alive=alive, kill=kill, of_a_run=taken)
@@ -215,48 +217,48 @@ class Service:
 
     async def stop(self, session: str, *, to: Ending, by: str) -> SessionView:
         """End a session's agent and its whole tree."""
-        found = self.find(session)
+        found = await self.find(session)
         await self._end(found, to, by)
-        return self.shown(self._engine.session(found.id))
+        return self.shown(await self._engine.load(found.id))
 
     async def stop_all(self, *, to: Ending, by: str) -> StoppedAll:
         """End every agent."""
-        live = [session for session in self._engine.sessions() if session.is_up]
+        live = [session for session in self._engine.at_hand() if session.is_up]
         await asyncio.gather(*(self._end(session, to, by) for session in live))
         return StoppedAll([session.id for session in live])
 
     async def cancel(self, session: str) -> SessionView:
         """End the turn that is running, and nothing else."""
-        found = self.find(session)
+        found = await self.find(session)
         turn = found.turn
         if turn is None or not found.is_up:
             raise UsageError(f"session {found.id} has no turn running", "see `rekindle ps`")
         await self._supervisor.record(found.id, f.CancelAsked(at=self._engine.clock(), prompt=turn.id))
-        return self.shown(self._engine.session(found.id))
+        return self.shown(await self._engine.load(found.id))
 
-    def list_sessions(self) -> ListedSessions:
+    async def list_sessions(self) -> ListedSessions:
         """All sessions in short."""
-        return ListedSessions([self.shown(session) for session in self._engine.sessions()])
+        return ListedSessions([self.shown(session) for session in await self._engine.all_sessions()])
 
-    def show(self, session: str) -> WholeSession:
+    async def show(self, session: str) -> WholeSession:
         """One session with everything."""
-        found = self.find(session)
+        found = await self.find(session)
         return more(WholeSession, self.shown(found), session=found)
 
     async def wait(self, session: str, seconds: float) -> WaitedFor:
         """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone."""
-        found = self.find(session)
+        found = await self.find(session)
         rested = await self.until(found.id, self._has_settled, seconds)
-        return more(WaitedFor, self.shown(self._engine.session(found.id)), rested=rested)
+        return more(WaitedFor, self.shown(await self._engine.load(found.id)), rested=rested)
 
     def _has_settled(self, session: Session) -> bool:
         """Whether nobody should wait for it any longer."""
         return rests(session) or has_stalled(session, self._engine.clock())
 
-    def feed(self, after: int, limit: int) -> FactFeed:
+    async def feed(self, after: int, limit: int) -> FactFeed:
         """Facts behind a sequence number, of all sessions."""
-        facts = self._store.facts(after=after, limit=limit)
-        return FactFeed([{"seq": one.seq, "session": one.session, **msgspec.to_builtins(one.fact)} for one in facts])
+        facts = await self._store.ask(lambda store: store.facts(SESSION.kind, after=after, limit=limit))
+        return FactFeed([{"seq": one.seq, "session": one.subject, **as_data(one.fact)} for one in facts])
 
     async def next_fact(self) -> None:
         """Wait until anything changes."""
@@ -264,9 +266,9 @@ class Service:
         event.clear()
         await event.wait()
 
-    def find(self, prefix: str) -> Session:
+    async def find(self, prefix: str) -> Session:
         """The session that an id, or the beginning of one, means."""
-        return session_view.find(self._engine.sessions(), prefix)
+        return await self._engine.load(meant(await self._engine.named(""), prefix))
 
     def shown(self, session: Session) -> SessionView:
         """A session as every answer shows it."""
@@ -278,12 +280,12 @@ class Service:
         """Wait until a session is as wanted; False if the time is over first."""
         deadline = asyncio.get_running_loop().time() + seconds
         event = self._changed.setdefault(session, asyncio.Event())
-        while not done(self._engine.session(session)):
+        while not done(await self._engine.load(session)):
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 return False
             event.clear()
-            if done(self._engine.session(session)):
+            if done(await self._engine.load(session)):
                 return True
             try:
                 await asyncio.wait_for(event.wait(), min(left, _LOOK_SECONDS))
@@ -300,7 +302,7 @@ class Service:
             raise UsageError(f"{by!r} is how a feature's run signs", "say who you are with another name")
         await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))
         await self.until(session.id, lambda now: not now.is_up or self._stopped(now) is not None, 60.0)
-        now = self._engine.session(session.id)
+        now = await self._engine.load(session.id)
         if now.is_up and (pid := self._stopped(now)) is not None:
             raise RekindleError(
                 f"session {now.id}: its keeper (pid {pid}) is stopped and does not answer; its agent is ended when it "
@@ -313,7 +315,7 @@ class Service:
         attempt = session.attempt
         return self._stopped_keeper(session.id, attempt.number) if attempt is not None and session.is_up else None
 
-    def _notify(self, session: Session) -> None:
+    def _notify(self, session: Session, _recorded: Sequence[Recorded]) -> None:
         for name in (session.id, "*"):
             event = self._changed.get(name)
             if event is not None:

@@ -1,14 +1,20 @@
-"""The store: sessions, and the facts that made them. Facts and rows change together or not at all."""
+"""The store: streams of facts, by kind, and the sessions that their facts have made.
+
+Facts and the rows that follow from them change together or not at all. The kinds of streams are in `core.streams`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from rekindle.core.session.facts import AnyFact
+from rekindle.core.session.fact import Fact
 from rekindle.core.session.state import Session
+from rekindle.core.streams import SESSION, StreamKind
 from rekindle.ports.errors import OwnedError, RekindleError
+
+Found = TypeVar("Found")
 
 
 class StaleGeneration(OwnedError):
@@ -43,11 +49,12 @@ class DamagedStore(StoreError):
 
 @dataclass(frozen=True)
 class Recorded:
-    """A fact in the store, with its place in the sequence of all facts."""
+    """A fact in the store, with its place in the sequence of all facts, and whom it is about."""
 
     seq: int
-    session: str
-    fact: AnyFact
+    stream: StreamKind
+    subject: str
+    fact: Fact
 
 
 @dataclass(frozen=True)
@@ -66,25 +73,39 @@ class OutboxEntry:
     run: str | None = None
 
 
+@dataclass(frozen=True)
+class Change:
+    """Facts about one subject that are recorded together, with all that follows from them.
+
+    In the stream of sessions, `session` is what the facts have made of it, and `generation` is the writer's.
+    """
+
+    stream: StreamKind
+    subject: str
+    facts: Sequence[Fact]
+    session: Session | None = None
+    generation: int = 0
+    outbox: Sequence[OutboxEntry] = ()
+
+
+def of_session(
+    session: Session, facts: Sequence[Fact], *, generation: int, outbox: Sequence[OutboxEntry] = ()
+) -> Change:
+    """What facts have made of a session."""
+    return Change(SESSION.kind, session.id, facts, session, generation, outbox)
+
+
 class Store(Protocol):
     """Blocking and not thread-safe: one owner (the daemon) at a time. Readers use their own connection.
 
     A commit is on disk when it returns.
     """
 
-    def commit(
-        self,
-        session: Session,
-        facts: Sequence[AnyFact],
-        *,
-        generation: int,
-        outbox: Sequence[OutboxEntry] = (),
-        offsets: Mapping[str, int] | None = None,
-    ) -> int:
-        """Append the facts, put the session as they have made it in its place, and return the last sequence number.
+    def commit(self, changes: Sequence[Change]) -> list[list[Recorded] | StaleGeneration]:
+        """Make each change whole, in order, and sync once. For each, the facts as they are recorded.
 
-        `generation` is the writer's; one lower than the session's stored generation raises StaleGeneration and changes
-        nothing. `offsets` remembers how far spools have been read (name -> bytes), in the same transaction.
+        A session whose stored generation is higher than the writer's is left as it is, and the answer is the error.
+        Anything else that goes wrong is raised, and then none of the changes is made.
         """
         ...
 
@@ -92,20 +113,18 @@ class Store(Protocol):
         """One session, or None."""
         ...
 
-    def sessions(self) -> list[Session]:
-        """All sessions, oldest first."""
+    def sessions(self, *, attended: bool = False) -> list[Session]:
+        """All sessions, oldest first; with `attended` only those that need the daemon (see `core.session.activity`)."""
         ...
 
     def named(self, prefix: str) -> list[str]:
-        """The ids that begin with `prefix`."""
+        """The ids of sessions that begin with `prefix`."""
         ...
 
-    def facts(self, session: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Recorded]:
-        """Facts in order, of one session or of all, behind a sequence number."""
-        ...
-
-    def offsets(self, session: str) -> dict[str, int]:
-        """How far the session's spools have been read."""
+    def facts(
+        self, stream: StreamKind | None = None, subject: str | None = None, *, after: int = 0, limit: int = 1000
+    ) -> list[Recorded]:
+        """Facts in order behind a sequence number: of all streams, of one kind, or of one subject."""
         ...
 
     def outbox(self, limit: int = 100) -> list[OutboxEntry]:
@@ -116,6 +135,33 @@ class Store(Protocol):
         """These events are in their journals."""
         ...
 
+    def stay_in_place(self) -> bool:
+        """See to it that what is committed is where the next daemon looks. Whether it had to be put back."""
+        ...
+
     def close(self) -> None:
         """Let go of the store."""
         ...
+
+
+class StoreAccess(Protocol):
+    """A store as those see it who must not wait for a disk: everything is awaited, and done in the order of asking."""
+
+    async def commit(self, change: Change) -> list[Recorded]:
+        """Make a change. It is on disk when this returns. Raises StaleGeneration and StoreError.
+
+        Whoever is cancelled while it waits does not know whether the change was made.
+        """
+        ...
+
+    async def ask(self, question: Callable[[Store], Found]) -> Found:
+        """What the store answers to a question."""
+        ...
+
+
+def commit_one(store: Store, change: Change) -> list[Recorded]:
+    """Make one change. Raises StaleGeneration where `commit` answers with it."""
+    (made,) = store.commit([change])
+    if isinstance(made, StaleGeneration):
+        raise made
+    return made

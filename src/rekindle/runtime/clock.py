@@ -30,7 +30,7 @@ async def keep_time(supervisor: Supervisor, seconds: float = 1.0) -> None:
         slept = looked - before > seconds + _LATE_SECONDS
         if slept:
             supervisor.forgive_silence()
-        for session in supervisor.engine.sessions():
+        for session in supervisor.engine.at_hand():
             if not supervisor.is_followed(session.id):
                 continue  # nobody has read yet what it said
             found = _started_anew(session, looked) if slept else _due(session, looked, supervisor)
@@ -40,6 +40,7 @@ async def keep_time(supervisor: Supervisor, seconds: float = 1.0) -> None:
                 await supervisor.record(session.id, found)
             except RekindleError as error:
                 log.warning("%s could not be told that its time has come: %s", session.id, error.message)
+        supervisor.release()
 
 
 def _due(session: Session, now: float, supervisor: Supervisor) -> f.Due | f.Stalled | None:

@@ -1,82 +1,167 @@
-"""The loop's memory: appends facts, folds them, and says what is due. Synchronous, without any effect of its own."""
+"""The loop's memory: appends facts, folds them, and says what is due. It has no effect of its own but on the store.
+
+A session is changed by one writer at a time, and what is in memory is on disk. In memory are the sessions that need the
+daemon, and those that somebody has asked for; any other one is read when it is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
 from rekindle.core.effects import Effect
+from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.facts import AnyFact, Created
-from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import plan
 from rekindle.core.session.react import take, taken
 from rekindle.core.session.rules import BUILT_IN, Rules
 from rekindle.core.session.state import Session
-from rekindle.ports.store import Store
+from rekindle.core.streams import SESSION
+from rekindle.ports.store import Change, Recorded, Store, StoreAccess, of_session
 from rekindle.runtime.outbox import journal_entries
 
-Listener = Callable[[Session], None]
+#: Is told what a session has become, and the facts that made it so, as they are recorded.
+Listener = Callable[[Session, Sequence[Recorded]], None]
 #: The run of a session's feature that is under way, if any.
 RunOf = Callable[[Session], str | None]
+Made = TypeVar("Made")
 
 
 class Engine:
     """Sessions as the store has them. Every change goes through `record`."""
 
-    def __init__(self, store: Store, clock: Callable[[], float], rules: Rules = BUILT_IN) -> None:
+    def __init__(self, store: StoreAccess, clock: Callable[[], float], rules: Rules = BUILT_IN) -> None:
         """`rules` are for sessions that begin here. Those that exist have their own."""
         self._store = store
         self.clock = clock
         self._rules = rules
-        self._sessions = {session.id: session for session in store.sessions()}
+        self._memory: dict[str, Session] = {}
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._pending: set[asyncio.Future[Any]] = set()
         self.listeners: list[Listener] = []
         self.run_of: RunOf = lambda _session: None
 
-    def sessions(self) -> list[Session]:
-        """All sessions, oldest first."""
-        return list(self._sessions.values())
+    async def open(self) -> None:
+        """Take up the sessions that need the daemon."""
+        for session in await self._store.ask(lambda store: store.sessions(attended=True)):
+            self._memory.setdefault(session.id, session)
+
+    async def close(self) -> None:
+        """Wait until all that was begun is on disk."""
+        while self._pending:
+            await asyncio.wait(list(self._pending))
+
+    def at_hand(self) -> list[Session]:
+        """The sessions in memory: all that need the daemon, and some that do not."""
+        return list(self._memory.values())
 
     def session(self, session: str) -> Session:
-        """One session. KeyError if there is none."""
-        return self._sessions[session]
+        """A session that is attended to, and so is in memory. KeyError if it is not."""
+        return self._memory[session]
 
-    def where(self, session: str) -> str | None:
+    def in_memory(self, session: str) -> Session | None:
+        """A session, if it is in memory."""
+        return self._memory.get(session)
+
+    async def all_sessions(self) -> list[Session]:
+        """All sessions, oldest first."""
+        return await self._store.ask(lambda store: store.sessions())
+
+    async def named(self, prefix: str) -> list[str]:
+        """The ids of all sessions that begin with `prefix`."""
+        return await self._store.ask(lambda store: store.named(prefix))
+
+    async def load(self, session: str) -> Session:
+        """One session, from memory or from the store. KeyError if there is none."""
+        if session not in self._memory:
+            found = await self._store.ask(lambda store: store.session(session))
+            if found is None:
+                raise KeyError(session)
+            self._memory.setdefault(session, found)
+        return self._memory[session]
+
+    async def knows(self, session: str) -> bool:
+        """Whether there is such a session."""
+        return session in self._memory or bool(await self._store.ask(lambda store: store.session(session)))
+
+    async def where(self, session: str) -> str | None:
         """The repository that a session is in; None if nobody knows."""
-        found = self._sessions.get(session)
+        found = self._memory.get(session) or await self._store.ask(lambda store: store.session(session))
         return found.repository if found is not None else None
 
-    def create(self, fact: Created) -> Session:
+    async def load_feature(self, repository: str, feature: str) -> None:
+        """Have all sessions of a feature in memory. They stay there while `run_of` names a run of it."""
+
+        def of_feature(store: Store) -> list[Session]:
+            return [one for one in store.sessions() if (one.repository, one.feature) == (repository, feature)]
+
+        for session in await self._store.ask(of_feature):
+            self._memory.setdefault(session.id, session)
+
+    def forget(self, session: str) -> None:
+        """Let a session go that nobody attends to. It is read again when it is asked for."""
+        found, turn = self._memory.get(session), self._turns.get(session)
+        is_busy = turn is not None and turn.locked()
+        if found is not None and not is_busy and not needs_daemon(found) and self.run_of(found) is None:
+            del self._memory[session]
+            self._turns.pop(session, None)
+
+    async def create(self, fact: Created) -> Session:
         """Begin a session."""
-        now, facts = take(None, fact, self._rules)
-        return self._commit(None, now, facts)
+        return await self._unbroken(self._create(fact))
 
-    def adopt(self, facts: Sequence[AnyFact]) -> Session:
+    async def adopt(self, facts: Sequence[AnyFact]) -> Session:
         """Take in a session with its past. What journals were told of it they were told elsewhere."""
-        now: Session | None = None
-        for fact in facts:
-            now = evolve(now, fact)
+        now = SESSION.folded(facts)
         assert now is not None
-        self._store.commit(now, facts, generation=now.generation)
-        self._sessions[now.id] = now
-        for listener in self.listeners:
-            listener(now)
-        return now
+        return await self._unbroken(self._commit(of_session(now, facts, generation=now.generation)))
 
-    def record(self, session: str, *facts: AnyFact) -> Session:
+    async def record(self, session: str, *facts: AnyFact) -> Session:
         """Append facts, with all that follows from them. What changes nothing (told twice, or too late) is dropped."""
-        before = self._sessions[session]
-        now, kept = taken(before, facts, self._rules)
-        return self._commit(before, now, kept) if kept else before
+        found = await self.record_if(session, lambda _now: True, *facts)
+        assert found is not None
+        return found
+
+    async def record_if(self, session: str, holds: Callable[[Session], bool], *facts: AnyFact) -> Session | None:
+        """The same, if the session is as it has to be when its turn comes; None if it is not."""
+        return await self._unbroken(self._record_if(session, holds, facts))
 
     def due(self, session: str) -> list[Effect]:
-        """What has to be done now."""
-        return plan(self._sessions[session], self.clock())
+        """What has to be done now about a session in memory."""
+        return plan(self._memory[session], self.clock())
 
-    def _commit(self, before: Session | None, now: Session, facts: Sequence[AnyFact]) -> Session:
-        outbox = journal_entries(now, facts, self.run_of(now))
-        # The generation that we knew, not the one that we make: whoever has been overtaken is refused.
-        generation = before.generation if before is not None else 0
-        self._store.commit(now, facts, generation=generation, outbox=outbox)
-        self._sessions[now.id] = now
+    async def _create(self, fact: Created) -> Session:
+        async with self._turns[fact.session]:
+            now, facts = take(None, fact, self._rules)
+            return await self._commit(self._change(now, facts, 0))
+
+    async def _record_if(
+        self, session: str, holds: Callable[[Session], bool], facts: Sequence[AnyFact]
+    ) -> Session | None:
+        async with self._turns[session]:
+            before = await self.load(session)
+            if not holds(before):
+                return None
+            now, kept = taken(before, facts, self._rules)
+            # The generation that we knew, not the one that we make: whoever has been overtaken is refused.
+            return await self._commit(self._change(now, kept, before.generation)) if kept else before
+
+    def _change(self, now: Session, facts: Sequence[AnyFact], generation: int) -> Change:
+        return of_session(now, facts, generation=generation, outbox=journal_entries(now, facts, self.run_of(now)))
+
+    async def _commit(self, change: Change) -> Session:
+        recorded = await self._store.commit(change)
+        assert change.session is not None
+        self._memory[change.subject] = change.session
         for listener in self.listeners:
-            listener(now)
-        return now
+            listener(change.session, recorded)
+        return change.session
+
+    async def _unbroken(self, work: Coroutine[Any, Any, Made]) -> Made:
+        """Do it to its end, also if whoever asked goes away meanwhile: memory and store must stay the same."""
+        task = asyncio.ensure_future(work)
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+        return await asyncio.shield(task)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import math
+from collections.abc import Callable
 
 from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.agents.base.terminal import in_terminal
 from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
+from rekindle.core.session.plan import plan
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session
 from rekindle.core.session.strategy import load_not_before
@@ -57,16 +59,17 @@ class Launcher:
         self._look_ahead(session)
         try:
             if session.attempt is None or session.attempt.number < attempt:
-                if self._is_put_off(effect):
+                if await self._is_put_off(effect):
                     return False
                 for notice in await self._workplace.ready(session):
-                    self._engine.record(session.id, f.Noticed(at=self._engine.clock(), message=notice))
+                    await self._engine.record(session.id, f.Noticed(at=self._engine.clock(), message=notice))
                 intended = await self._comeback.prepare(session, attempt, self._engine.clock())
-                if not self._is_still_wanted(effect, intended.agent):
+                begun = await self._engine.record_if(session.id, self._wants(effect, intended.agent), intended)
+                if begun is None:
                     return False
-                session = self._engine.record(session.id, intended)
+                session = begun
             if session.stop_asked is not None and self._keepers.look(session.id, attempt) == "absent":
-                self._never_started(session.id, attempt)
+                await self._never_started(session.id, attempt)
                 return True
             kind = self.kind(session)
             self._workplace.note_agent(session)
@@ -75,10 +78,10 @@ class Launcher:
         except (StoreError, StaleGeneration):
             raise  # that nothing can be written down says nothing about the agent
         except (RekindleError, OSError) as error:
-            self._failed(effect, error)
+            await self._failed(effect, error)
             return True
         launched = f.Launched(at=self._engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
-        self._engine.record(session.id, launched)
+        await self._engine.record(session.id, launched)
         return True
 
     def _look_ahead(self, session: Session) -> None:
@@ -105,7 +108,7 @@ class Launcher:
             terminal=session.terminal,
         )
 
-    def _failed(self, effect: Launch, error: RekindleError | OSError) -> None:
+    async def _failed(self, effect: Launch, error: RekindleError | OSError) -> None:
         """Record a start that came to nothing. Only a folder that cannot be built again is an end of the session."""
         session = self._engine.session(effect.session)
         now, attempt = self._engine.clock(), effect.attempt
@@ -126,7 +129,7 @@ class Launcher:
             blocked=is_full or isinstance(error, ProgramMissing | NoRoomToStart),
         )
         ended = [f.StopAsked(at=now, by="rekindle", to="failed")] if isinstance(error, WorktreeLost) else []
-        self._engine.record(session.id, wanted, failed, *ended)
+        await self._engine.record(session.id, wanted, failed, *ended)
 
     def _why_not_started(self, session: Session, error: RekindleError | OSError) -> str:
         """The reason, and how to install an agent that is not there."""
@@ -136,11 +139,11 @@ class Launcher:
         kind = self.kind(session)
         return f"{message} {kind.title}: {kind.missing}"
 
-    def _is_still_wanted(self, effect: Launch, agent: str) -> bool:
+    def _wants(self, effect: Launch, agent: str) -> Callable[[Session], bool]:
         """Looking takes time, and meanwhile somebody may have stopped the session, or given it to another agent."""
-        return effect in self._engine.due(effect.session) and self._engine.session(effect.session).agent == agent
+        return lambda now: effect in plan(now, self._engine.clock()) and now.agent == agent
 
-    def _is_put_off(self, effect: Launch) -> bool:
+    async def _is_put_off(self, effect: Launch) -> bool:
         """Whether the agent must not load its conversation yet."""
         session = self._engine.session(effect.session)
         kind, now = self.kind(session), self._engine.clock()
@@ -151,13 +154,13 @@ class Launcher:
             f"{kind.title} would destroy a conversation that it loads in the minute in which it opened it:"
             f" it goes on by itself in {max(1, math.ceil(until - now))} s"
         )
-        self._engine.record(session.id, f.LoadPutOff(at=now, until=until, why=why))
+        await self._engine.record(session.id, f.LoadPutOff(at=now, until=until, why=why))
         return True
 
-    def _never_started(self, session: str, attempt: int) -> None:
+    async def _never_started(self, session: str, attempt: int) -> None:
         now = self._engine.clock()
         ended = f.Exited(at=now, attempt=attempt, how_ended="stopped before it was started", by_us=True)
-        self._engine.record(session, f.Launched(at=now, attempt=attempt, folder="", pid=0), ended)
+        await self._engine.record(session, f.Launched(at=now, attempt=attempt, folder="", pid=0), ended)
 
 
 def _start(session: Session) -> AgentStart:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from rekindle.core.session.facts import AnyFact, Created, Exited, Launched, ReceiptWritten
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import JournalError, RekindleError
-from rekindle.ports.store import OutboxEntry, Store
+from rekindle.ports.store import OutboxEntry, StoreAccess
 
 log = logging.getLogger(__name__)
 _PAUSE = 1.0
@@ -66,7 +66,7 @@ def _entry(session: Session, run: str | None, name: str, type_: str, data: dict[
 class Outbox:
     """Delivers what the store has for journals. One delivery at a time, each feature's events in their order."""
 
-    def __init__(self, store: Store, journals: Appends, where: Callable[[str], str | None] = lambda _: None) -> None:
+    def __init__(self, store: StoreAccess, journals: Appends, where: Callable[[str], Awaitable[str | None]]) -> None:
         """`where` says in which repository a session is by now: that may have been moved since."""
         self._store = store
         self._where = where
@@ -108,7 +108,10 @@ class Outbox:
         """Deliver what is wanted; what could not be delivered, in words."""
         stuck: dict[tuple[str, str], str] = {}
         async with self._turn:
-            for entry in filter(wanted, map(self._placed, self._store.outbox(limit=10_000))):
+            waiting = await self._store.ask(lambda store: store.outbox(limit=10_000))
+            for entry in [await self._placed(one) for one in waiting]:
+                if not wanted(entry):
+                    continue
                 place = (entry.repository, entry.feature)
                 if place in stuck:
                     continue  # in order, or not at all
@@ -117,9 +120,12 @@ class Outbox:
                 except (RekindleError, OSError) as error:
                     stuck[place] = f"{entry.type} of {entry.feature} waits: {error}"
                     continue
-                self._store.settle([entry.id])
+                await self._settled(entry.id)
         return list(stuck.values())
 
-    def _placed(self, entry: OutboxEntry) -> OutboxEntry:
-        now = self._where(entry.session)
+    async def _settled(self, name: str) -> None:
+        await self._store.ask(lambda store: store.settle([name]))
+
+    async def _placed(self, entry: OutboxEntry) -> OutboxEntry:
+        now = await self._where(entry.session)
         return entry if now is None else replace(entry, repository=now)

@@ -15,7 +15,7 @@ async def listen(supervisor: Supervisor, seconds: float = 0.5) -> None:
     """Look around for ever."""
     while True:
         await asyncio.sleep(seconds)
-        for session in supervisor.engine.sessions():
+        for session in supervisor.engine.at_hand():
             if not session.terminal or not supervisor.is_followed(session.id):
                 continue
             try:

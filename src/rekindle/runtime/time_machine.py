@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Sequence
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.snapshots import Snapshots
-from rekindle.ports.store import StaleGeneration
+from rekindle.ports.store import Recorded, StaleGeneration
 from rekindle.runtime.engine import Engine
 
 log = logging.getLogger(__name__)
@@ -31,20 +32,27 @@ class TimeMachine:
     def __init__(self, engine: Engine, snapshots: Snapshots) -> None:
         self._engine = engine
         self._snapshots = snapshots
-        self._ends = {session.id: _ends(session) for session in engine.sessions()}
-        self._begun = set(self._ends)
+        self._ends: dict[str, tuple[int, int]] = {}
+        self._begun: set[str] = set()
         self._wanted: dict[str, str] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._told: set[tuple[str, str]] = set()
         self._closing = False
-        engine.listeners.append(self._changed)
-        for session, reason in snapshots.owed().items():
-            if session in self._ends:
-                self._want(session, reason)
+
+    async def begin(self) -> None:
+        """Listen from now on, and take what was owed when the daemon before this one ended."""
+        for session in self._engine.at_hand():
+            self._ends[session.id] = _ends(session)
+            self._begun.add(session.id)
+        self._engine.listeners.append(self._changed)
+        for name, reason in self._snapshots.owed().items():
+            if await self._engine.knows(name):
+                self._want(name, reason)
 
     async def close(self, grace: float = GRACE_SECONDS) -> None:
         """Ask for nothing more. Those that are being taken have a moment to end."""
-        self._engine.listeners.remove(self._changed)
+        with contextlib.suppress(ValueError):
+            self._engine.listeners.remove(self._changed)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 await self.settle()
@@ -61,7 +69,7 @@ class TimeMachine:
         """Ask for one now and then while a turn runs, for ever: a long one may be cut with everything else."""
         while True:
             await asyncio.sleep(seconds)
-            for session in self._engine.sessions():
+            for session in self._engine.at_hand():
                 if session.is_up and session.turn is not None and session.id not in self._wanted:
                     self._want(session.id, "a turn is running")
 
@@ -69,14 +77,14 @@ class TimeMachine:
         """Let go of old ones now and then, for ever, one session after the other."""
         await asyncio.sleep(first)
         while True:
-            for session in self._engine.sessions():
+            for session in await self._engine.all_sessions():
                 try:
                     await asyncio.to_thread(self._snapshots.thin, session, self._engine.clock())
                 except (RekindleError, OSError) as error:
                     log.warning("%s: its snapshots were not thinned: %s", session.id, error)
             await asyncio.sleep(seconds)
 
-    def _changed(self, session: Session) -> None:
+    def _changed(self, session: Session, _recorded: Sequence[Recorded]) -> None:
         turns, attempts = _ends(session)
         # A session that comes with a past has its snapshots already.
         turns_before, attempts_before = self._ends.get(session.id, (turns, attempts))
@@ -108,22 +116,23 @@ class TimeMachine:
 
     async def _one(self, session: str, reason: str) -> None:
         try:
-            await asyncio.to_thread(self._snapshots.take, self._engine.session(session), reason, self._engine.clock())
+            state = await self._engine.load(session)
+            await asyncio.to_thread(self._snapshots.take, state, reason, self._engine.clock())
         except (RekindleError, OSError, ValueError) as error:
             if self._closing:
                 return
             why = error.message if isinstance(error, RekindleError) else str(error)
             log.warning("%s: no snapshot: %s", session, why)
-            self._tell_once(session, f"no snapshot of the work tree could be taken: {why}")
+            await self._tell_once(session, f"no snapshot of the work tree could be taken: {why}")
         if session not in self._wanted:
             self._snapshots.paid(session)
 
-    def _tell_once(self, session: str, message: str) -> None:
-        if (session, message) in self._told or message in self._engine.session(session).notices:
+    async def _tell_once(self, session: str, message: str) -> None:
+        if (session, message) in self._told or message in (await self._engine.load(session)).notices:
             return
         self._told.add((session, message))
         with contextlib.suppress(StaleGeneration):
-            self._engine.record(session, f.Noticed(at=self._engine.clock(), message=message))
+            await self._engine.record(session, f.Noticed(at=self._engine.clock(), message=message))
 
 
 def _ends(session: Session) -> tuple[int, int]:

@@ -62,7 +62,7 @@ class SessionsOnDisk:
         """The facts of a session as JSON texts, oldest first."""
         from rekindle.adapters.sql_store import quick
 
-        return self._read(lambda: quick.facts(self._places.store, session)) if self.is_there() else []
+        return self._read(lambda: quick.facts(self._places.store, "session", session)) if self.is_there() else []
 
     def is_alive(self, session: str) -> bool:
         """Whether somebody holds the session's lock."""

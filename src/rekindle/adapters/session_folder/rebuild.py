@@ -26,7 +26,7 @@ from rekindle.keeper.identity import here
 from rekindle.keeper.launch import find_leftovers, is_alive
 from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.progress import read_progress
-from rekindle.ports.store import Store
+from rekindle.ports.store import Store, commit_one, of_session
 
 _NEVER_TOLD = (
     "No file tells: prompts that were queued and not sent yet, answers to permission requests, receipts, rules, "
@@ -66,7 +66,7 @@ def rebuild(sessions: Path, *, known: Collection[str] = ()) -> Rebuilt:
 def put_back(store: Store, rebuilt: Rebuilt) -> None:
     """Commit what was rebuilt, one transaction per session."""
     for one in rebuilt.sessions:
-        store.commit(one.session, one.facts, generation=one.session.generation)
+        commit_one(store, of_session(one.session, one.facts, generation=one.session.generation))
 
 
 def _rebuild_session(folder: Path, rebuilt: Rebuilt) -> None:

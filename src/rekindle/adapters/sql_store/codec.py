@@ -12,13 +12,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from rekindle.core.session.fact import Fact
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.state import Session
+from rekindle.core.streams import STREAMS, StreamKind, kind_of
 from rekindle.ports.errors import BadEvent
 
 T = TypeVar("T")
 
-_FACT: msgspec.json.Decoder[AnyFact] = msgspec.json.Decoder(AnyFact)
+_FACTS: dict[StreamKind, msgspec.json.Decoder[Any]] = {
+    name: msgspec.json.Decoder(stream.facts) for name, stream in STREAMS.items()
+}
 _SESSION: msgspec.json.Decoder[Session] = msgspec.json.Decoder(Session)
 
 
@@ -34,12 +38,12 @@ def encode(value: object) -> str:
         return json.dumps(msgspec.to_builtins(value))
 
 
-def encode_fact(fact: AnyFact) -> str:
+def encode_fact(fact: Fact) -> str:
     """A fact as JSON. A number that JSON does not have is refused: it would come back as something else."""
     for name in fact.__struct_fields__:
         value = getattr(fact, name)
         if isinstance(value, float) and not math.isfinite(value):
-            raise BadEvent(f"{kind(fact)}: {name} is {value}, which cannot be stored", "Give a finite number.")
+            raise BadEvent(f"{kind_of(fact)}: {name} is {value}, which cannot be stored", "Give a finite number.")
     return encode(fact)
 
 
@@ -52,18 +56,19 @@ def encode_data(data: dict[str, Any]) -> str:
 
 
 def decode_fact(text: str) -> AnyFact:
-    return _decode(text, _FACT, AnyFact)
+    """A fact about a session."""
+    found: AnyFact = _decode(text, _FACTS["session"], AnyFact)
+    return found
+
+
+def decode_told(stream: StreamKind, text: str) -> Fact:
+    """A fact of any stream."""
+    found: Fact = _decode(text, _FACTS[stream], STREAMS[stream].facts)
+    return found
 
 
 def decode_session(text: str) -> Session:
     return _decode(text, _SESSION, Session)
-
-
-def kind(fact: AnyFact) -> str:
-    """The fact's tag."""
-    tag = type(fact).__struct_config__.tag
-    assert isinstance(tag, str)
-    return tag
 
 
 def shown(text: str) -> str:

@@ -30,9 +30,9 @@ def _select(path: str | os.PathLike[str], columns: tuple[str, ...]) -> list[tupl
     return _query(path, f"SELECT {', '.join(columns)} FROM sessions ORDER BY created_at, id")
 
 
-def facts(path: str | os.PathLike[str], session: str) -> list[str]:
-    """The facts of a session as JSON texts, oldest first. Raises sqlite3.Error."""
-    found = _query(path, "SELECT body FROM facts WHERE session = ? ORDER BY seq", session)
+def facts(path: str | os.PathLike[str], stream: str, subject: str) -> list[str]:
+    """The facts about a subject as JSON texts, oldest first. Raises sqlite3.Error."""
+    found = _query(path, "SELECT body FROM facts WHERE stream = ? AND subject = ? ORDER BY seq", stream, subject)
     return [str(body) for (body,) in found]
 
 

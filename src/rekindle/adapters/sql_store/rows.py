@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rekindle.adapters.sql_store.codec import encode, shown
-from rekindle.core.session.facts import AnyFact, Exited, Launched, LaunchFailed
+from rekindle.core.session.activity import needs_daemon
+from rekindle.core.session.fact import Fact
+from rekindle.core.session.facts import Exited, Launched, LaunchFailed
 from rekindle.core.session.listing import listing
 from rekindle.core.session.state import Attempt, Prompt, Session
 
@@ -28,6 +30,7 @@ def session_row(session: Session, generation: int) -> Row:
         "generation": generation,
         "created_at": session.created_at,
         "changed_at": session.changed_at,
+        "attended": needs_daemon(session),
         "if_alive": _listed(session, alive=True),
         "if_dead": _listed(session, alive=False),
         "body": encode(session),
@@ -39,7 +42,7 @@ def _listed(session: Session, *, alive: bool) -> str:
     return encode(listing(session, session.changed_at, alive=alive, served=False))
 
 
-def attempt_row(session: Session, attempt: Attempt, facts: Sequence[AnyFact]) -> Row:
+def attempt_row(session: Session, attempt: Attempt, facts: Sequence[Fact]) -> Row:
     """Times are only in the row if the facts tell them: what an earlier commit wrote stays."""
     row: Row = {
         "session": session.id,

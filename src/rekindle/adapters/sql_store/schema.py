@@ -46,20 +46,24 @@ sessions = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("changed_at", sa.Double, nullable=False),
+    sa.Column("attended", sa.Boolean, nullable=False),
     sa.Column("if_alive", sa.Text, nullable=False),
     sa.Column("if_dead", sa.Text, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Index(None, "attended"),
 )
 
+#: `stream` is one of `core.streams`; the subject of the stream of sessions is a session's id.
 facts = sa.Table(
     "facts",
     metadata,
     sa.Column("seq", _SEQUENCE, primary_key=True, autoincrement=True),
-    _session(),
+    sa.Column("stream", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
-    sa.Index(None, "session", "seq"),
+    sa.Index(None, "stream", "subject", "seq"),
     sqlite_autoincrement=True,
 )
 
@@ -116,14 +120,6 @@ tasks = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     _session(primary_key=True),
     sa.Column("state", sa.Text, nullable=False),
-)
-
-offsets = sa.Table(
-    "offsets",
-    metadata,
-    _session(primary_key=True),
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("bytes", sa.BigInteger, nullable=False),
 )
 
 outbox = sa.Table(

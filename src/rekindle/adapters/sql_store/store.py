@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -20,18 +21,18 @@ from rekindle.adapters.sql_store.codec import (
     Unreadable,
     decode_fact,
     decode_session,
+    decode_told,
     encode_data,
     encode_fact,
     escaped,
-    kind,
     shown,
     unescaped,
 )
 from rekindle.adapters.sql_store.rows import attempt_row, changed, prompt_row, receipt_row, session_row
-from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.machine import evolve
+from rekindle.core.session.fact import Fact
 from rekindle.core.session.state import Session
-from rekindle.ports.store import DamagedStore, OutboxEntry, Recorded, StaleGeneration, StoreError
+from rekindle.core.streams import SESSION, StreamKind, kind_of
+from rekindle.ports.store import Change, DamagedStore, OutboxEntry, Recorded, StaleGeneration, StoreError
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,20 @@ def make_engine(place: Path | str) -> sa.Engine:
         url = sa.make_url(place)
         return sqlite.make_engine(url) if url.get_backend_name() == "sqlite" else sa.create_engine(url)
     return sqlite.make_engine(sa.URL.create("sqlite", database=str(place)))
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A change as text. What cannot be written down is refused before anything is."""
+
+    change: Change
+    bodies: list[str]
+    entries: dict[str, tuple[OutboxEntry, str]]
+
+    @classmethod
+    def of(cls, change: Change) -> _Written:
+        bodies = [encode_fact(fact) for fact in change.facts]
+        return cls(change, bodies, {entry.id: (entry, encode_data(entry.data)) for entry in change.outbox})
 
 
 class SqlStore:
@@ -83,24 +98,27 @@ class SqlStore:
         self._open(make_engine(self._file))
         return True
 
-    def commit(
-        self,
-        session: Session,
-        facts: Sequence[AnyFact],
-        *,
-        generation: int,
-        outbox: Sequence[OutboxEntry] = (),
-        offsets: Mapping[str, int] | None = None,
-    ) -> int:
-        bodies = [encode_fact(fact) for fact in facts]
-        entries = {entry.id: (entry, encode_data(entry.data)) for entry in outbox}
+    def commit(self, changes: Sequence[Change]) -> list[list[Recorded] | StaleGeneration]:
+        written = [_Written.of(change) for change in changes]
+        made: list[list[Recorded] | StaleGeneration] = []
         with self._transaction(self._writer) as connection:
-            self._put_session(connection, session, facts, generation)
-            seq = self._append(connection, session.id, facts, bodies)
-            self._remember(connection, session.id, offsets or {})
-            self._post(connection, entries)
+            for one in written:
+                try:
+                    with connection.begin_nested() if len(written) > 1 else nullcontext():
+                        made.append(self._make(connection, one))
+                except StaleGeneration as error:
+                    made.append(error)
         self.stay_in_place()
-        return seq
+        return made
+
+    def _make(self, connection: sa.Connection, written: _Written) -> list[Recorded]:
+        change = written.change
+        if change.session is not None:
+            self._put_session(connection, change.session, change.facts, change.generation)
+        numbers = self._append(connection, written)
+        self._post(connection, written.entries)
+        pairs = zip(numbers, change.facts, strict=True)
+        return [Recorded(seq, change.stream, change.subject, fact) for seq, fact in pairs]
 
     def session(self, session: str) -> Session | None:
         query = sa.select(schema.sessions.c.id, schema.sessions.c.body).where(schema.sessions.c.id == session)
@@ -108,9 +126,11 @@ class SqlStore:
             row = connection.execute(query).first()
             return None if row is None else self._decode(connection, row.id, row.body)
 
-    def sessions(self) -> list[Session]:
+    def sessions(self, *, attended: bool = False) -> list[Session]:
         table = schema.sessions
         query = sa.select(table.c.id, table.c.body).order_by(table.c.created_at, table.c.id)
+        if attended:
+            query = query.where(table.c.attended.is_(True))
         with self._transaction(self._engine) as connection:
             return [self._decode(connection, row.id, row.body) for row in connection.execute(query).all()]
 
@@ -121,23 +141,21 @@ class SqlStore:
         with self._transaction(self._engine) as connection:
             return list(connection.scalars(query))
 
-    def facts(self, session: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Recorded]:
+    def facts(
+        self, stream: StreamKind | None = None, subject: str | None = None, *, after: int = 0, limit: int = 1000
+    ) -> list[Recorded]:
         table = schema.facts
-        query = sa.select(table.c.seq, table.c.session, table.c.body).where(table.c.seq > after)
-        if session is not None:
-            query = query.where(table.c.session == session)
+        query = sa.select(table.c.seq, table.c.stream, table.c.subject, table.c.body).where(table.c.seq > after)
+        if stream is not None:
+            query = query.where(table.c.stream == stream)
+        if subject is not None:
+            query = query.where(table.c.subject == subject)
         with self._transaction(self._engine) as connection:
             found = connection.execute(query.order_by(table.c.seq).limit(limit)).all()
         try:
-            return [Recorded(row.seq, row.session, decode_fact(row.body)) for row in found]
-        except Unreadable as error:
+            return [Recorded(row.seq, row.stream, row.subject, decode_told(row.stream, row.body)) for row in found]
+        except (KeyError, Unreadable) as error:
             raise self._damaged(f"a fact behind {after}", error) from error
-
-    def offsets(self, session: str) -> dict[str, int]:
-        table = schema.offsets
-        query = sa.select(table.c.name, table.c.bytes).where(table.c.session == session)
-        with self._transaction(self._engine) as connection:
-            return {row.name: row.bytes for row in connection.execute(query)}
 
     def outbox(self, limit: int = 100) -> list[OutboxEntry]:
         table = schema.outbox
@@ -176,9 +194,7 @@ class SqlStore:
         except sa.exc.DBAPIError as error:
             raise sqlite.explain(error, self._place) from error
 
-    def _put_session(
-        self, connection: sa.Connection, session: Session, facts: Sequence[AnyFact], generation: int
-    ) -> None:
+    def _put_session(self, connection: sa.Connection, session: Session, facts: Sequence[Fact], generation: int) -> None:
         table = schema.sessions
         query = sa.select(table.c.generation, table.c.body).where(table.c.id == session.id).with_for_update()
         stored = connection.execute(query).first()
@@ -199,7 +215,7 @@ class SqlStore:
             connection.execute(sa.update(table).where(table.c.id == session.id).values(generation=row["generation"]))
 
     def _put_parts(
-        self, connection: sa.Connection, before: Session | None, session: Session, facts: Sequence[AnyFact]
+        self, connection: sa.Connection, before: Session | None, session: Session, facts: Sequence[Fact]
     ) -> None:
         self._put_attempts(connection, before, session, facts)
         self._put_prompts(connection, before, session)
@@ -210,7 +226,7 @@ class SqlStore:
             connection.execute(sa.insert(table), task)
 
     def _put_attempts(
-        self, connection: sa.Connection, before: Session | None, session: Session, facts: Sequence[AnyFact]
+        self, connection: sa.Connection, before: Session | None, session: Session, facts: Sequence[Fact]
     ) -> None:
         table, receipts = schema.attempts, schema.receipts
         known = {attempt.number: attempt for attempt in before.attempts} if before is not None else {}
@@ -240,27 +256,18 @@ class SqlStore:
         if rows:
             connection.execute(sa.insert(table), rows)
 
-    def _append(self, connection: sa.Connection, session: str, facts: Sequence[AnyFact], bodies: Sequence[str]) -> int:
+    def _append(self, connection: sa.Connection, written: _Written) -> list[int]:
+        change = written.change
         rows = [
-            {"session": session, "at": fact.at, "kind": kind(fact), "body": body}
-            for fact, body in zip(facts, bodies, strict=True)
+            {"stream": change.stream, "subject": change.subject, "at": fact.at, "kind": kind_of(fact), "body": body}
+            for fact, body in zip(change.facts, written.bodies, strict=True)
         ]
         if not rows:
-            return int(connection.scalar(sa.select(sa.func.coalesce(sa.func.max(schema.facts.c.seq), 0))) or 0)
-        if rows[:-1]:
-            connection.execute(sa.insert(schema.facts), rows[:-1])
-        last = connection.execute(sa.insert(schema.facts), rows[-1]).inserted_primary_key
-        assert last is not None
-        return int(last[0])
+            return []
+        query = sa.insert(schema.facts).returning(schema.facts.c.seq, sort_by_parameter_order=True)
+        return [int(seq) for seq in connection.scalars(query, rows)]
 
-    def _remember(self, connection: sa.Connection, session: str, offsets: Mapping[str, int]) -> None:
-        table = schema.offsets
-        for name, read in offsets.items():
-            here = (table.c.session == session) & (table.c.name == name)
-            if connection.execute(sa.update(table).where(here), {"bytes": read}).rowcount == 0:
-                connection.execute(sa.insert(table), {"session": session, "name": name, "bytes": read})
-
-    def _post(self, connection: sa.Connection, entries: Mapping[str, tuple[OutboxEntry, str]]) -> None:
+    def _post(self, connection: sa.Connection, entries: dict[str, tuple[OutboxEntry, str]]) -> None:
         if not entries:
             return
         table = schema.outbox
@@ -285,11 +292,10 @@ class SqlStore:
             return decode_session(body)
         except Unreadable as error:
             table = schema.facts
-            query = sa.select(table.c.body).where(table.c.session == session).order_by(table.c.seq)
-            folded: Session | None = None
+            here = (table.c.stream == SESSION.kind) & (table.c.subject == session)
+            query = sa.select(table.c.body).where(here).order_by(table.c.seq)
             try:
-                for text in connection.scalars(query):
-                    folded = evolve(folded, decode_fact(text))
+                folded = SESSION.folded(decode_fact(text) for text in connection.scalars(query))
             except Unreadable as too:
                 raise self._damaged(f"session {session} and its facts", too) from too
             if folded is None:

@@ -17,6 +17,11 @@ def rests(session: Session) -> bool:
     return session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
 
 
+def needs_daemon(session: Session) -> bool:
+    """Whether a daemon has to attend to it: its agent lives, as far as is known, or something is due by itself."""
+    return session.is_up or not rests(session)
+
+
 def waits_until(session: Session, now: float) -> float | None:
     """When a session that waits for its time goes on by itself; None: it does not wait for that."""
     return next((effect.until for effect in plan(session, now) if isinstance(effect, Wait)), None)

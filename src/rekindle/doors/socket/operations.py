@@ -31,15 +31,15 @@ def operations(
     """Every operation by its name on the wire, but for those that are the server's own."""
 
     async def list_() -> ListedSessions:
-        return service.list_sessions()
+        return await service.list_sessions()
 
     async def show(session: str) -> WholeSession:
-        return service.show(session)
+        return await service.show(session)
 
     async def feed(after: int = 0, limit: int = 1000) -> FactFeed:
         if not 0 <= after <= MOST_FACTS or limit < 0:
             raise UsageError("a place in the feed is a number from 0 on", "give the `seq` of the last fact you know")
-        return service.feed(after, min(limit, 10_000))
+        return await service.feed(after, min(limit, 10_000))
 
     return {
         "run": beginnings.run,

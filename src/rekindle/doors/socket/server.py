@@ -129,7 +129,7 @@ class Server:
         given = request.get("after")
         after = max(0, min(given, MOST_FACTS)) if isinstance(given, int) else 0
         while not reader.at_eof():
-            facts = self._service.feed(after, 500).facts
+            facts = (await self._service.feed(after, 500)).facts
             for fact in facts:
                 writer.write(json.dumps(fact).encode() + b"\n")
                 after = fact["seq"]

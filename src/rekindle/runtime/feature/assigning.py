@@ -38,7 +38,7 @@ class Assigning:
             case e.Rest():
                 await run.end(effect.session, "asleep")
             case e.Report():
-                asking = open_questions(run.ports.supervisor.engine.session(effect.session))
+                asking = open_questions(await run.ports.supervisor.engine.load(effect.session))
                 name = next((one.id for one in asking if one.title == effect.question), effect.session)
                 how = f"answer with `rekindle answer {name} OPTION`, or see `rekindle inbox`"
                 message = f"the agent of task {effect.task} asks for permission: {effect.question} ({how})"
@@ -85,9 +85,9 @@ class Assigning:
                 task=effect.task,
             )
             await asyncio.to_thread(self._run.ports.places.prepare, created, self._run.order.env)
-            engine.create(created)
+            await engine.create(created)
         facts: list[f.AnyFact] = [f.PromptQueued(at=engine.clock(), prompt=effect.prompt, text=effect.text)]
-        if known and not engine.session(effect.session).is_up:
+        if known and not (await engine.load(effect.session)).is_up:
             facts.append(f.ResumeAsked(at=engine.clock(), by=signed(self._run.order.feature)))
         await self._run.record(effect.session, *facts)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -26,7 +26,7 @@ from rekindle.core.journal.run import COMPLETE, Checkpoint
 from rekindle.core.session.plan import wants_agent
 from rekindle.core.session.state import TERMINAL, Session
 from rekindle.ports.errors import RekindleError
-from rekindle.ports.store import StaleGeneration
+from rekindle.ports.store import Recorded, StaleGeneration
 from rekindle.runtime.feature.performing import EffectPerformer
 from rekindle.runtime.feature.run import FeatureRun, RunOrder, RunPorts
 
@@ -91,6 +91,7 @@ class FeatureRunner:
         self._began = engine.clock()
         engine.listeners.append(self._heard)
         try:
+            await engine.load_feature(self.order.repository, self.order.feature)
             found = await self._drive()
             await self._close(found)
         finally:
@@ -242,11 +243,11 @@ class FeatureRunner:
 
     def _sessions(self) -> list[Session]:
         """All sessions of the feature as they are now, also those that were begun since the last look."""
-        return [session for session in self.ports.supervisor.engine.sessions() if self._is_ours(session)]
+        return [session for session in self.ports.supervisor.engine.at_hand() if self._is_ours(session)]
 
     def _is_ours(self, session: Session) -> bool:
         return session.feature == self.order.feature and session.repository == self.order.repository
 
-    def _heard(self, session: Session) -> None:
+    def _heard(self, session: Session, _recorded: Sequence[Recorded]) -> None:
         if self._is_ours(session):
             self._changed.set()

@@ -14,6 +14,12 @@ _SEQUENCE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
+    _make_facts_and_sessions()
+    _make_parts_of_sessions()
+    _make_outbox()
+
+
+def _make_facts_and_sessions() -> None:
     op.create_table(
         "sessions",
         sa.Column("id", sa.Text, nullable=False),
@@ -29,23 +35,28 @@ def upgrade() -> None:
         sa.Column("generation", sa.BigInteger, nullable=False),
         sa.Column("created_at", sa.Double, nullable=False),
         sa.Column("changed_at", sa.Double, nullable=False),
+        sa.Column("attended", sa.Boolean, nullable=False),
         sa.Column("if_alive", sa.Text, nullable=False),
         sa.Column("if_dead", sa.Text, nullable=False),
         sa.Column("body", sa.Text, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_sessions"),
     )
+    op.create_index("ix_sessions_attended", "sessions", ["attended"])
     op.create_table(
         "facts",
         sa.Column("seq", _SEQUENCE, autoincrement=True, nullable=False),
-        sa.Column("session", sa.Text, nullable=False),
+        sa.Column("stream", sa.Text, nullable=False),
+        sa.Column("subject", sa.Text, nullable=False),
         sa.Column("at", sa.Double, nullable=False),
         sa.Column("kind", sa.Text, nullable=False),
         sa.Column("body", sa.Text, nullable=False),
         sa.PrimaryKeyConstraint("seq", name="pk_facts"),
-        sa.ForeignKeyConstraint(["session"], ["sessions.id"], name="fk_facts_session_sessions"),
         sqlite_autoincrement=True,
     )
-    op.create_index("ix_facts_session_seq", "facts", ["session", "seq"])
+    op.create_index("ix_facts_stream_subject_seq", "facts", ["stream", "subject", "seq"])
+
+
+def _make_parts_of_sessions() -> None:
     op.create_table(
         "attempts",
         sa.Column("session", sa.Text, nullable=False),
@@ -98,14 +109,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", "session", name="pk_tasks"),
         sa.ForeignKeyConstraint(["session"], ["sessions.id"], name="fk_tasks_session_sessions"),
     )
-    op.create_table(
-        "offsets",
-        sa.Column("session", sa.Text, nullable=False),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("bytes", sa.BigInteger, nullable=False),
-        sa.PrimaryKeyConstraint("session", "name", name="pk_offsets"),
-        sa.ForeignKeyConstraint(["session"], ["sessions.id"], name="fk_offsets_session_sessions"),
-    )
+
+
+def _make_outbox() -> None:
     op.create_table(
         "outbox",
         sa.Column("position", _SEQUENCE, autoincrement=True, nullable=False),

@@ -1,0 +1,58 @@
+"""The kinds of streams in the store. A stream is the sequence of facts about one subject; folding it gives its state.
+
+A new kind is a line here: the store appends, reads and tells its facts as those of any other. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+
+from rekindle.core.daemon_lives import DaemonFact, DaemonLives, booked
+from rekindle.core.session.fact import Fact
+from rekindle.core.session.facts import AnyFact
+from rekindle.core.session.machine import evolve
+from rekindle.core.session.state import Session
+
+StreamKind = Literal["session", "machine"]
+State = TypeVar("State")
+Told = TypeVar("Told", bound=Fact)
+
+
+@dataclass(frozen=True)
+class Stream(Generic[State, Told]):
+    """A kind of stream: the types of its facts, and how one fact leads from one state to the next."""
+
+    kind: StreamKind
+    facts: Any
+    evolve: Callable[[State | None, Told], State]
+
+    def folded(self, facts: Iterable[Told]) -> State | None:
+        """The state that these facts have made; None if there are none."""
+        state: State | None = None
+        for fact in facts:
+            state = self.evolve(state, fact)
+        return state
+
+
+#: One conversation with one agent. The subject is the session's id.
+SESSION: Stream[Session, AnyFact] = Stream("session", AnyFact, evolve)
+#: What spans sessions on one machine. The subject says what it is about.
+MACHINE: Stream[DaemonLives, DaemonFact] = Stream("machine", DaemonFact, booked)
+STREAMS: dict[StreamKind, Stream[Any, Any]] = {"session": SESSION, "machine": MACHINE}
+
+
+def kind_of(fact: Fact) -> str:
+    """The fact's own name in the store."""
+    tag = type(fact).__struct_config__.tag
+    assert isinstance(tag, str)
+    return tag
+
+
+def as_data(fact: Fact) -> dict[str, Any]:
+    """A fact as plain data, with its name."""
+    found: dict[str, Any] = msgspec.to_builtins(fact)
+    return found

@@ -1,0 +1,255 @@
+"""One attempt that is followed: what its agent says is booked, what it asks for is served, until it is gone.
+
+Decides nothing: what the bytes mean is `talk`'s question, what follows from a fact is the core's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rekindle.agents.base import observation as o
+from rekindle.agents.base.dialect import CallbackRefused, Outgoing
+from rekindle.core.session import facts as f
+from rekindle.core.session.state import Session
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.keepers import Ended, KeeperLost, Keepers, Lost, NoRoomForTurn, Output, Sent
+from rekindle.ports.records import Records
+from rekindle.ports.store import StaleGeneration
+from rekindle.ports.workplace import Workplace
+from rekindle.runtime.comeback import Comeback
+from rekindle.runtime.engine import Engine
+from rekindle.runtime.launching import Launcher
+from rekindle.runtime.proof import compacted, compared, has_worked, last_words, may_compare
+from rekindle.runtime.talk import Step, Talk
+
+log = logging.getLogger(__name__)
+
+#: How often the record of an agent that works again is looked at before nothing is said about it.
+_LOOKS = 20
+_MUCH = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Attendance:
+    """What is needed to attend to sessions. `settle_seconds`: how long an agent must be silent to have shown its past.
+
+    It may show more of the past after it said that it had loaded it.
+    """
+
+    engine: Engine
+    keepers: Keepers
+    workplace: Workplace
+    records: Records
+    comeback: Comeback
+    launcher: Launcher
+    settle_seconds: float
+    #: how long to wait before something is tried again that could not be done
+    pause_seconds: float
+
+
+class Attends(Protocol):
+    """Who attends to the session."""
+
+    #: An answer is not heard before it is known what was said.
+    speaking: asyncio.Lock
+
+    async def advance(self) -> None:
+        """Carry out what is due."""
+        ...
+
+    async def record(self, *facts: f.AnyFact) -> Session:
+        """Take in facts and do what follows from them."""
+        ...
+
+    def background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[Any]:
+        """Have something done beside."""
+        ...
+
+    def let_go(self, hearing: Hearing) -> None:
+        """This attempt is not followed any more."""
+        ...
+
+    def overtaken(self) -> None:
+        """A newer daemon has taken the session over."""
+        ...
+
+
+class Hearing:
+    """Belongs to one attempt of one session."""
+
+    def __init__(self, talk: Talk, session: str, house: Attendance, attendant: Attends) -> None:
+        self.talk = talk
+        self._session = session
+        self._house = house
+        self._engine = house.engine
+        self._keepers = house.keepers
+        self._records = house.records
+        self._attendant = attendant
+        self._serving: set[asyncio.Task[Any]] = set()
+        #: nobody speaks for this attempt any more: what is found out about it late is dropped
+        self.is_over = False
+
+    async def heard_so_far(self, *, connected: bool) -> Step:
+        """What was said before we came."""
+        number = self.talk.attempt
+        sent = list(self._keepers.sent(self._session, number))
+        step = await self._rebuilt(sent, self._keepers.heard(self._session, number))
+        if not connected:
+            step.callbacks.clear()  # what a dead agent asked for is nobody's wish any more
+        return step
+
+    async def begin(self, step: Step) -> None:
+        """Take in what was said before we came, and follow the agent's own record."""
+        if self.talk.token is not None:
+            self._records.follow(self._engine.session(self._session), self.talk.token)
+        await self.take_in(step)
+
+    async def _rebuilt(self, sent: list[Sent], heard: bytes) -> Step:
+        """Much of it is read beside the loop: others are served meanwhile."""
+        if len(heard) < _MUCH:
+            return self.talk.rebuild(sent, heard)
+        return await asyncio.to_thread(self.talk.rebuild, sent, heard)
+
+    async def follow(self) -> None:
+        """Follow the attempt to its end. Whatever goes wrong, somebody follows it again."""
+        session, talk = self._session, self.talk
+        try:
+            async for item in self._keepers.follow(session, talk.attempt, talk.offset):
+                if isinstance(item, Output):
+                    async with self._attendant.speaking:
+                        await self.take_in(talk.feed(item.data))
+                elif isinstance(item, Lost):
+                    message = f"something shortened the agent's output: {item.bytes} bytes of it may be lost"
+                    await self._notice(message)
+                else:
+                    await self._gone(item)
+        except StaleGeneration:
+            log.error("%s: a newer daemon has taken it over", session)
+            self._attendant.overtaken()
+            return
+        except (RekindleError, OSError):
+            log.exception("%s: following it failed; trying again", session)
+            self._attendant.let_go(self)
+            await asyncio.sleep(self._house.pause_seconds)
+        await self._attendant.advance()
+
+    async def take_in(self, step: Step) -> None:
+        """Book what some bytes amount to, and see to what follows from it."""
+        for message in step.outgoing:
+            with contextlib.suppress(KeeperLost, NoRoomForTurn):
+                await self.send(message)
+        background = self._attendant.background
+        if step.facts:
+            now = await self._engine.record(self._session, *step.facts)
+            worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished) for fact in step.facts)
+            if worked and self.talk.wire.token is not None:
+                self._records.follow(now, self.talk.wire.token)  # a new conversation has a record from now on
+            background(self._attendant.advance())
+            if any(isinstance(fact, f.TurnFinished | f.TurnFailed) for fact in step.facts):
+                background(self._look_for_compaction())
+            if may_compare(now, self.talk, step.facts):
+                background(self._compare())
+        for asked in step.callbacks:
+            background(self._serve(asked))
+        if step.opening:
+            background(self._settle())
+
+    async def listen(self) -> None:
+        """See what the silence of an agent in a terminal, and its own record, say by now."""
+        state = self._engine.session(self._session)
+        known = self.talk.token if self.talk.wants_record(state) else None
+        record = await self._records.read(state, known) if known is not None else None
+        if not self.is_over:
+            await self.take_in(self.talk.listen(self._engine.session(self._session), record))
+
+    async def send(self, message: Outgoing) -> int:
+        """Send a message to the agent; its number in the spool."""
+        number = await self._keepers.send(self._session, self.talk.attempt, message.message_id, message.line)
+        self.talk.wire.sent(message.message_id, message.line)
+        return number
+
+    async def _gone(self, ended: Ended) -> None:
+        session, talk, engine = self._session, self.talk, self._engine
+        for task in list(self._serving):
+            task.cancel()
+        await self._house.workplace.end_terminals(engine.session(session))
+        opened = talk.opened()
+        # One that dies while it shows its past may not have shown all of it: nothing is concluded from that.
+        facts: list[f.AnyFact] = [opened] if opened is not None and opened.how == "new" else []
+        facts += talk.catch_up(self._keepers.sent(session, talk.attempt))
+        state = await engine.record(session, *facts) if facts else engine.session(session)
+        try:
+            await self._records.copy(state)
+        except RekindleError as error:
+            await self._notice(error.message)
+        self._records.unfollow(session)
+        if talk.kind.proof == "transcript" and has_worked(engine.session(session), talk.attempt):
+            # the last moment at which its record can prove anything
+            await engine.record(session, await compared(self._records, engine.session(session), talk, engine.clock()))
+        record = await last_words(self._records, engine.session(session))
+        await engine.record(session, talk.ended(ended, engine.session(session), record))
+        self._attendant.let_go(self)
+
+    async def _settle(self) -> None:
+        """Wait until the agent has shown what it remembers, then say that the conversation is open."""
+        talk = self.talk
+        if talk.wire.open.opened == "load":
+            before = -1
+            while before != talk.offset:
+                before = talk.offset
+                await asyncio.sleep(self._house.settle_seconds)
+        opened = talk.opened()
+        if opened is None:
+            return
+        state = self._engine.session(self._session)
+        found = await self._house.comeback.verdict(state, opened, talk.shown, self._engine.clock())
+        if not self.is_over:
+            state = await self._attendant.record(found)
+            if found is opened:
+                self._records.follow(state, opened.token)
+
+    async def _compare(self) -> None:
+        """Look at the agent's own record until it has grown: it is written a moment after the words are said."""
+        for _ in range(_LOOKS):
+            state = self._engine.session(self._session)
+            found = await compared(self._records, state, self.talk, self._engine.clock())
+            if found.extends is not None:
+                break
+            await asyncio.sleep(self._house.settle_seconds)
+        if not self.is_over and not self._engine.session(self._session).attempts[-1].compared:
+            await self._attendant.record(found)
+
+    async def _look_for_compaction(self) -> None:
+        state = self._engine.session(self._session)
+        found = await compacted(self._records, state, self.talk, self._engine.clock())
+        if found is not None and not self.is_over:
+            await self._engine.record(self._session, found)
+
+    async def _serve(self, asked: o.CallbackAsked) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        try:
+            state = self._engine.session(self._session)
+            result = await self._house.workplace.serve(state, self.talk.attempt, asked)
+        except (RekindleError, OSError, ValueError) as error:
+            result = CallbackRefused("failed", str(error))
+        finally:
+            self._serving.discard(task)
+        reply = self.talk.wire.reply(asked, result)
+        while reply is not None and not self.is_over:
+            try:
+                await self.send(reply)
+                return
+            except KeeperLost:
+                return
+            except NoRoomForTurn:
+                await asyncio.sleep(self._house.pause_seconds)
+
+    async def _notice(self, message: str) -> None:
+        await self._engine.record(self._session, f.Noticed(at=self._engine.clock(), message=message))
