@@ -52,7 +52,7 @@ from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
 from rekindle.places import Places
 from rekindle.ports.errors import OwnedError
-from rekindle.ports.store import Change, StoreError
+from rekindle.ports.store import StoreChange, StoreError
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.outbox import Outbox
@@ -308,10 +308,10 @@ async def _note_life(parts: contextlib.AsyncExitStack, access: StoreThread) -> N
 
     async def leave() -> None:
         with contextlib.suppress(StoreError):
-            await access.commit(Change(MACHINE.kind, SUBJECT, [DaemonLeft(at=time.time(), pid=pid)]))
+            await access.commit(StoreChange(MACHINE.kind, SUBJECT, [DaemonLeft(at=time.time(), pid=pid)]))
 
     began = DaemonBegan(at=time.time(), pid=pid, version=__version__)
-    await access.commit(Change(MACHINE.kind, SUBJECT, [began]))
+    await access.commit(StoreChange(MACHINE.kind, SUBJECT, [began]))
     parts.push_async_callback(leave)
 
 

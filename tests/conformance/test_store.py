@@ -16,7 +16,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.state import State
 from rekindle.ports.errors import BadEvent
-from rekindle.ports.store import Change, OutboxEntry, Recorded, StaleGeneration, Store, commit_one, of_session
+from rekindle.ports.store import OutboxEntry, Recorded, StaleGeneration, Store, StoreChange, commit_one, of_session
 from tests.fakes.store import Disk, FakeStore
 from tests.sessions import a_life, commit, created, facts_of, folded
 
@@ -117,8 +117,8 @@ def test_changes_that_come_together_are_made_in_order_and_one_that_is_refused_st
 def test_streams_of_other_kinds_are_numbered_among_sessions_and_read_by_kind_and_subject(store: Store) -> None:
     began, left = DaemonBegan(at=1.0, pid=7, version="1"), DaemonLeft(at=2.0, pid=7)
     put(store, [created("a")])
-    told = commit_one(store, Change("machine", "daemon", [began, left]))
-    commit_one(store, Change("machine", "other", [left]))
+    told = commit_one(store, StoreChange("machine", "daemon", [began, left]))
+    commit_one(store, StoreChange("machine", "other", [left]))
     put(store, [created("b")])
     assert told == [Recorded(2, "machine", "daemon", began), Recorded(3, "machine", "daemon", left)]
     assert [one.fact for one in store.facts("machine", "daemon")] == [began, left]

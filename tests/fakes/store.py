@@ -11,7 +11,7 @@ from rekindle.adapters.sql_store.codec import decode_session, decode_told, encod
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.state import Session
 from rekindle.core.streams import StreamKind
-from rekindle.ports.store import Change, OutboxEntry, Recorded, StaleGeneration, Store, commit_one
+from rekindle.ports.store import OutboxEntry, Recorded, StaleGeneration, Store, StoreChange, commit_one
 
 Found = TypeVar("Found")
 
@@ -38,7 +38,7 @@ class FakeStore:
     def point(self, name: str) -> None:
         """Where a test may crash the writer."""
 
-    def commit(self, changes: Sequence[Change]) -> list[list[Recorded] | StaleGeneration]:
+    def commit(self, changes: Sequence[StoreChange]) -> list[list[Recorded] | StaleGeneration]:
         self.point("before commit")
         for change in changes:  # what cannot be written down is refused before anything is
             _ = [encode_fact(fact) for fact in change.facts], [encode_data(entry.data) for entry in change.outbox]
@@ -92,7 +92,7 @@ class FakeStore:
         pass
 
 
-def _make(content: Content, change: Change, stored: int) -> list[Recorded]:
+def _make(content: Content, change: StoreChange, stored: int) -> list[Recorded]:
     if change.session is not None:
         generation = max(stored, change.generation, change.session.generation)
         content.sessions[change.subject] = (generation, encode(change.session))
@@ -111,7 +111,7 @@ class InlineAccess:
     def __init__(self, store: Store | None = None) -> None:
         self.store: Store = store or FakeStore()
 
-    async def commit(self, change: Change) -> list[Recorded]:
+    async def commit(self, change: StoreChange) -> list[Recorded]:
         return commit_one(self.store, change)
 
     async def ask(self, question: Callable[[Store], Found]) -> Found:

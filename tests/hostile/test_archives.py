@@ -205,7 +205,7 @@ def test_nothing_of_an_archive_counts_or_runs_before_somebody_wants_it(ground: G
         assert "Traceback" not in done.stderr and "\x1b]" not in done.stdout + done.stderr
     shown = machine.show(told["id"])
     session = shown["session"]
-    assert (session["permission"], session["arguments"], session["policy"]) == ("edits", [], "ask")
+    assert (session["permission"], session["arguments"], session["rules"]["policy"]) == ("edits", [], "ask")
     assert (session["feature"], session["task"]) == (None, None)
     assert shown["pid"] is None and shown["queued"] == 0
     assert all(one["status"] == "gone" for one in session["attempts"])

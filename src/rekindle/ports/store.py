@@ -74,7 +74,7 @@ class OutboxEntry:
 
 
 @dataclass(frozen=True)
-class Change:
+class StoreChange:
     """Facts about one subject that are recorded together, with all that follows from them.
 
     In the stream of sessions, `session` is what the facts have made of it, and `generation` is the writer's.
@@ -90,9 +90,9 @@ class Change:
 
 def of_session(
     session: Session, facts: Sequence[Fact], *, generation: int, outbox: Sequence[OutboxEntry] = ()
-) -> Change:
+) -> StoreChange:
     """What facts have made of a session."""
-    return Change(SESSION.kind, session.id, facts, session, generation, outbox)
+    return StoreChange(SESSION.kind, session.id, facts, session, generation, outbox)
 
 
 class Store(Protocol):
@@ -101,7 +101,7 @@ class Store(Protocol):
     A commit is on disk when it returns.
     """
 
-    def commit(self, changes: Sequence[Change]) -> list[list[Recorded] | StaleGeneration]:
+    def commit(self, changes: Sequence[StoreChange]) -> list[list[Recorded] | StaleGeneration]:
         """Make each change whole, in order, and sync once. For each, the facts as they are recorded.
 
         A session whose stored generation is higher than the writer's is left as it is, and the answer is the error.
@@ -147,7 +147,7 @@ class Store(Protocol):
 class StoreAccess(Protocol):
     """A store as those see it who must not wait for a disk: everything is awaited, and done in the order of asking."""
 
-    async def commit(self, change: Change) -> list[Recorded]:
+    async def commit(self, change: StoreChange) -> list[Recorded]:
         """Make a change. It is on disk when this returns. Raises StaleGeneration and StoreError.
 
         Whoever is cancelled while it waits does not know whether the change was made.
@@ -159,7 +159,7 @@ class StoreAccess(Protocol):
         ...
 
 
-def commit_one(store: Store, change: Change) -> list[Recorded]:
+def commit_one(store: Store, change: StoreChange) -> list[Recorded]:
     """Make one change. Raises StaleGeneration where `commit` answers with it."""
     (made,) = store.commit([change])
     if isinstance(made, StaleGeneration):

@@ -19,7 +19,7 @@ from rekindle.core.session.react import take, taken
 from rekindle.core.session.rules import BUILT_IN, Rules
 from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION
-from rekindle.ports.store import Change, Recorded, Store, StoreAccess, of_session
+from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange, of_session
 from rekindle.runtime.outbox import journal_entries
 
 #: Is told what a session has become, and the facts that made it so, as they are recorded.
@@ -148,10 +148,10 @@ class Engine:
             # The generation that we knew, not the one that we make: whoever has been overtaken is refused.
             return await self._commit(self._change(now, kept, before.generation)) if kept else before
 
-    def _change(self, now: Session, facts: Sequence[AnyFact], generation: int) -> Change:
+    def _change(self, now: Session, facts: Sequence[AnyFact], generation: int) -> StoreChange:
         return of_session(now, facts, generation=generation, outbox=journal_entries(now, facts, self.run_of(now)))
 
-    async def _commit(self, change: Change) -> Session:
+    async def _commit(self, change: StoreChange) -> Session:
         recorded = await self._store.commit(change)
         assert change.session is not None
         self._memory[change.subject] = change.session

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rekindle.ports.store import Change, Recorded, Store
+from rekindle.ports.store import Recorded, Store, StoreChange
 
 Found = TypeVar("Found")
 #: More than this are not made in one transaction: the first one would wait for the last.
@@ -22,7 +22,7 @@ MOST_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class _Commit:
-    change: Change
+    change: StoreChange
     told: asyncio.Future[list[Recorded]]
 
 
@@ -42,7 +42,7 @@ class StoreThread:
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
         self._thread.start()
 
-    async def commit(self, change: Change) -> list[Recorded]:
+    async def commit(self, change: StoreChange) -> list[Recorded]:
         """Make a change; it is on disk when this returns."""
         told: asyncio.Future[list[Recorded]] = self._loop.create_future()
         self._waiting.put(_Commit(change, told))

@@ -32,7 +32,7 @@ from rekindle.adapters.sql_store.rows import attempt_row, changed, prompt_row, r
 from rekindle.core.session.fact import Fact
 from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION, StreamKind, kind_of
-from rekindle.ports.store import Change, DamagedStore, OutboxEntry, Recorded, StaleGeneration, StoreError
+from rekindle.ports.store import DamagedStore, OutboxEntry, Recorded, StaleGeneration, StoreChange, StoreError
 
 log = logging.getLogger(__name__)
 
@@ -49,12 +49,12 @@ def make_engine(place: Path | str) -> sa.Engine:
 class _Written:
     """A change as text. What cannot be written down is refused before anything is."""
 
-    change: Change
+    change: StoreChange
     bodies: list[str]
     entries: dict[str, tuple[OutboxEntry, str]]
 
     @classmethod
-    def of(cls, change: Change) -> _Written:
+    def of(cls, change: StoreChange) -> _Written:
         bodies = [encode_fact(fact) for fact in change.facts]
         return cls(change, bodies, {entry.id: (entry, encode_data(entry.data)) for entry in change.outbox})
 
@@ -98,7 +98,7 @@ class SqlStore:
         self._open(make_engine(self._file))
         return True
 
-    def commit(self, changes: Sequence[Change]) -> list[list[Recorded] | StaleGeneration]:
+    def commit(self, changes: Sequence[StoreChange]) -> list[list[Recorded] | StaleGeneration]:
         written = [_Written.of(change) for change in changes]
         made: list[list[Recorded] | StaleGeneration] = []
         with self._transaction(self._writer) as connection:
