@@ -89,6 +89,32 @@ def created(**changes: Any) -> Callable[[Members, Path], Members]:
     return change
 
 
+def ruled(**changes: Any) -> Callable[[Members, Path], Members]:
+    """Other rules, wherever the facts set any."""
+
+    def change(members: Members, _: Path) -> Members:
+        told = [
+            {**one, "rules": {**one["rules"], **changes}} if one["fact"] == "rules_set" else one
+            for one in facts(members)
+        ]
+        return with_facts(members, told)
+
+    return change
+
+
+def without_rules(members: Members, _: Path) -> Members:
+    return with_facts(members, [one for one in facts(members) if one["fact"] != "rules_set"])
+
+
+def both(*changes: Callable[[Members, Path], Members]) -> Callable[[Members, Path], Members]:
+    def change(members: Members, canary: Path) -> Members:
+        for one in changes:
+            members = one(members, canary)
+        return members
+
+    return change
+
+
 def appended(*more: Callable[[Path], Fact]) -> Callable[[Members, Path], Members]:
     def change(members: Members, canary: Path) -> Members:
         return with_facts(members, [*facts(members), *(one(canary) for one in more)])
@@ -165,13 +191,17 @@ REFUSED: dict[str, Callable[[Members, Path], Members]] = {
 TAKEN: dict[str, Callable[[Members, Path], Members]] = {
     "permission for everything": created(permission="all"),
     "arguments": created(arguments=["--dangerously-skip-permissions", "--settings", "/tmp/x"]),
-    "a policy that goes on by itself": created(policy="continue"),
+    "a policy that goes on by itself": both(created(policy="continue"), ruled(policy="continue")),
+    "a policy and no rules": both(created(policy="continue"), without_rules),
+    "rules of its own": ruled(policy="continue", restarts={"times": 10**6, "pauses": [0.0]}),
     "a feature": created(feature="login", task="1"),
     "a prompt that was not sent": appended(queued),
     "a resume that was asked for": appended(queued, resume_asked),
     "a start that was about to happen": appended(queued, launch_intended),
-    "everything at once": lambda members, canary: appended(queued, resume_asked)(
-        created(permission="all", policy="continue", arguments=["-x"], feature="f")(members, canary), canary
+    "everything at once": both(
+        created(permission="all", policy="continue", arguments=["-x"], feature="f"),
+        ruled(policy="continue"),
+        appended(queued, resume_asked),
     ),
     "a title that writes on the terminal": created(title="\x1b]0;owned\x07\x1b[2J"),
     "handovers of its own": member(
@@ -206,6 +236,7 @@ def test_nothing_of_an_archive_counts_or_runs_before_somebody_wants_it(ground: G
     shown = machine.show(told["id"])
     session = shown["session"]
     assert (session["permission"], session["arguments"], session["rules"]["policy"]) == ("edits", [], "ask")
+    assert session["rules"]["restarts"]["times"] < 10
     assert (session["feature"], session["task"]) == (None, None)
     assert shown["pid"] is None and shown["queued"] == 0
     assert all(one["status"] == "gone" for one in session["attempts"])
