@@ -6,6 +6,7 @@ import pytest
 
 from rekindle.core.session import asking
 from rekindle.core.session import facts as f
+from rekindle.core.session.booking import questions
 from rekindle.core.session.state import Settled
 from tests.sessions import created, folded
 
@@ -14,10 +15,10 @@ OPTIONS = [("o-1", "Yes", "allow_once"), ("o-2", "Always", "allow_always"), ("o-
 
 def settled(option: str) -> Settled:
     session = folded([created()])
-    session = asking.asked(
+    session = questions.booked(
         session, f.PermissionAsked(at=1, attempt=1, request="7", title="rm", kind="execute", options=OPTIONS)
     )
-    session = asking.answered(session, f.PermissionAnswered(at=2, request="7", option=option, by="ann"))
+    session = questions.booked(session, f.PermissionAnswered(at=2, request="7", option=option, by="ann"))
     [over] = session.settled
     return over
 

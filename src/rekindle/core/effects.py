@@ -38,7 +38,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Say:
-    """Send a prompt. *Idempotent* within an attempt; over attempts the agent's own record decides (see machine.py)."""
+    """Send a prompt. *Idempotent* within an attempt; over attempts the agent's record decides (`session.settling`)."""
 
     session: str
     attempt: int

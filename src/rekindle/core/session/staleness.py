@@ -9,7 +9,7 @@ from rekindle.core.session.tables import ATTEMPTS, IGNORED_ATTEMPTS, IGNORED_PRO
 
 _OF_AN_ATTEMPT = frozenset(fact for _, fact in ATTEMPTS)
 #: Facts that name a prompt and count only while it is in a certain state. A prompt that is queued or cancelled twice is
-#: booked once (`machine`).
+#: booked once (`booking.turns`).
 _OF_A_PROMPT = (f.PromptSent, f.TurnBegan, f.Spent, f.TurnFinished, f.TurnFailed, f.TurnSettled)
 
 

@@ -1,6 +1,7 @@
 """A session as its facts have made it, and questions about it that have an answer in it alone. Pure data.
 
-What changes a session is in `machine`; the small functions at the end only put a changed part back in its place.
+What changes a session is in `machine` and `booking`; the small functions at the end only put a changed part back in its
+place.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A session is four machines that move together: its state, the status of its newest attempt, the state of each prompt,
 and what holds it. A fact that belongs to an attempt or to a prompt counts only where the table has a row for it; the
 pairs in the `IGNORED` tables are ignored on purpose. That is what makes it harmless to fold a spool again from its
-start. Everything that is not in a table (messages, tokens, usage) is booked in `machine`. Pure data.
+start. Everything that is not in a table (messages, tokens, usage) is booked in `booking`. Pure data.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ ATTEMPTS: Final[dict[tuple[Status, type[f.Fact]], Status]] = {
     },
 }
 
-#: The prompt that a fact names: (state, fact) -> state. An agent that ends cuts the turn that runs (see `machine`).
+#: The prompt that a fact names: (state, fact) -> state. An agent that ends cuts the running turn (`booking.attempts`).
 PROMPTS: Final[dict[tuple[PromptState, type[f.Fact]], PromptState]] = {
     ("none", f.PromptQueued): "queued",
     ("queued", f.PromptSent): "sent",

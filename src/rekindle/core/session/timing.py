@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
-from rekindle.core.session.decided import TimerName
+from rekindle.core.session.facts import TimerName
 from rekindle.core.session.state import Session, State
 
 

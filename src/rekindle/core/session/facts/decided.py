@@ -1,14 +1,14 @@
 """Facts that `react` derives from other facts: what rekindle has decided about a session, as data.
 
 They are recorded with the fact that gave rise to them, in one transaction. Whoever folds a session later needs no
-rules: all that the rules once said is in these.
+rules: all that the rules once said is in these. `Due`, which the clock tells, stands beside the timer that it ends.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from rekindle.core.session.fact import Fact
+from rekindle.core.session.facts.fact import Fact
 from rekindle.core.session.rules import BudgetName, Rules
 
 #: What a session waits for: to be put to sleep, to be ready, or for the end of a turn that takes too long.
@@ -88,8 +88,16 @@ class Due(Fact, frozen=True, kw_only=True, tag="due"):
     until: float
 
 
-class Stalled(Fact, frozen=True, kw_only=True, tag="stalled"):
-    """The agent has said nothing for so many seconds, although a turn is running and no tool is."""
-
-    attempt: int
-    seconds: float
+#: Every fact of this module.
+DecidedFact = (
+    RulesSet
+    | BudgetSpent
+    | Progressed
+    | Postponed
+    | TurnSettled
+    | ConversationLeft
+    | HeldBack
+    | LimitReached
+    | TimerSet
+    | Due
+)

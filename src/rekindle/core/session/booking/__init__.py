@@ -1,0 +1,1 @@
+"""What each fact changes in a session: one module for each thing that facts are about. They decide nothing."""

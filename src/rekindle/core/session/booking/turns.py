@@ -1,0 +1,60 @@
+"""What a fact about a prompt, or about the turn that it began, changes in a session. Pure."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from rekindle.core.session import facts as f
+from rekindle.core.session.booking import questions
+from rekindle.core.session.booking.spending import spent, taken_by, used
+from rekindle.core.session.facts import Usage
+from rekindle.core.session.shortening import let_go
+from rekindle.core.session.staleness import progress
+from rekindle.core.session.state import OURS, Prompt, Session, queued_first, with_attempt, with_prompt
+
+
+def booked(session: Session, fact: f.TurnFact) -> Session:
+    """The session with one more fact of a prompt or its turn."""
+    match fact:
+        case f.PromptQueued():
+            if any(prompt.id == fact.prompt for prompt in session.prompts):
+                return session
+            prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by, of=fact.of, after=fact.after)
+            wanted = replace(session, is_foreign=session.is_foreign and fact.by == OURS)
+            return queued_first(wanted, prompt) if fact.first else replace(wanted, prompts=[*session.prompts, prompt])
+        case f.PromptSent():
+            once = with_attempt(session, lambda a: replace(a, history=""))
+            sent = with_prompt(
+                once, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text
+            )
+            return with_prompt(sent, fact.prompt, sent_at=fact.at, usage=None, cut="no")
+        case f.TurnBegan():
+            return with_prompt(session, fact.prompt, state="began")
+        case f.Spent():
+            is_news = fact.usage.tokens > (spent(session, fact.prompt) or Usage()).tokens
+            return with_prompt(session, fact.prompt, usage=fact.usage) if is_news else session
+        case f.CancelAsked():
+            if fact.prompt in {prompt.id for prompt in session.queued}:
+                return with_prompt(session, fact.prompt, state="cancelled")
+            running = progress(session, fact.prompt) in ("sent", "began")
+            return replace(session, cancel_asked=fact.prompt) if running else session
+        case f.TurnFinished() | f.TurnFailed():
+            return _over(session, fact)
+        case f.Stalled():
+            return session
+        case _:
+            assert_never(fact)
+
+
+def _over(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Session:
+    usage = taken_by(session, fact)
+    if isinstance(fact, f.TurnFinished):
+        done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=usage)
+        over = replace(questions.turn_over(done, fact.at), message="", retry_at=None)
+    else:
+        told = f"{fact.error}: {fact.message}"
+        failed = with_prompt(session, fact.prompt, state="failed", outcome=told, usage=usage)
+        over = replace(questions.turn_over(failed, fact.at), message=told, retry_at=fact.retry_at)
+    return used(let_go(replace(over, cancel_asked=None), fact.prompt), usage)

@@ -1,0 +1,90 @@
+"""Facts about the session as a whole: it is wanted, resumed, stopped, taken over, moved. Pure data."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rekindle.core.session.facts.fact import Fact
+from rekindle.core.session.values import Handover, Limits
+
+
+class Created(Fact, frozen=True, kw_only=True, tag="created"):
+    """A person (or a feature run) wants a conversation with an agent.
+
+    `native`: the agent's own way to take up a conversation is trusted; else a new one is told the history.
+    """
+
+    session: str
+    agent: str
+    cwd: str
+    title: str = ""
+    policy: str = "ask"
+    permission: str = "edits"
+    feature: str | None = None
+    task: str | None = None
+    arguments: list[str] = []
+    model: str | None = None
+    limits: Limits = Limits()
+    one_shot: bool = False
+    fork_of: str | None = None
+    fork_at: str | None = None
+    #: the main checkout, and the work tree that `cwd` is in; `branch` only if the work tree was made for the session
+    repository: str | None = None
+    worktree: str | None = None
+    branch: str | None = None
+    #: which repository it is, whatever the checkout is called (see `rekindle.core.identity`)
+    repository_id: str | None = None
+    #: whoever begins the session tells the journal of its work tree
+    worktree_told: bool = False
+    native: bool = True
+    #: the agent is used as an interactive program
+    terminal: bool = False
+
+
+class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):
+    """Bring the agent back, whatever state the session is in. `by` says who asked. `limits` replace the old ones.
+
+    `native` None leaves it as it was; see `Created`.
+    """
+
+    by: str
+    limits: Limits | None = None
+    native: bool | None = None
+    handover: Handover | None = None
+
+
+class StopAsked(Fact, frozen=True, kw_only=True, tag="stop_asked"):
+    """End the agent. `to` is what the session is then; asleep means that it waits for input without a process."""
+
+    by: str
+    to: Literal["asleep", "cancelled", "completed", "failed"]
+
+
+class Adopted(Fact, frozen=True, kw_only=True, tag="adopted"):
+    """A new daemon has taken over: whatever an older one still writes is refused."""
+
+    generation: int
+
+
+class Relocated(Fact, frozen=True, kw_only=True, tag="relocated"):
+    """The session's repository was moved, and its folders with it."""
+
+    repository: str
+    cwd: str
+    worktree: str | None = None
+
+
+class Imported(Fact, frozen=True, kw_only=True, tag="imported"):
+    """The session came in an archive. `asked` says what that asked for, and what of it was reset."""
+
+    asked: list[str]
+
+
+class Noticed(Fact, frozen=True, kw_only=True, tag="noticed"):
+    """Something that a person should know, and that changes nothing."""
+
+    message: str
+
+
+#: Every fact of this module.
+SessionFact = Created | ResumeAsked | StopAsked | Adopted | Relocated | Imported | Noticed
