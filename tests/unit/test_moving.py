@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -13,17 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rekindle.adapters.moving.export import export
 from rekindle.adapters.moving.importing import put_in_place
 from rekindle.adapters.session_folder.rebuild import rebuild
 from rekindle.adapters.session_folder.session_file import write_session_file
 from rekindle.adapters.snapshots import taking
-from rekindle.adapters.sql_store.codec import encode_fact
-from rekindle.core.moving import FOLDER, Manifest, at_rest, folded, is_id, moved, why_not_member
+from rekindle.core.moving import FOLDER, at_rest, folded, is_id, moved, why_not_member
 from rekindle.core.session import facts as f
-from rekindle.core.session.facts import AnyFact, Cut
+from rekindle.core.session.facts import Cut
 from rekindle.ports.archives import ImportTarget
 from rekindle.ports.errors import OwnedError, RekindleError
+from tests.packing import Ground
 from tests.sessions import a_life
 
 LIFE = a_life("s1")
@@ -66,42 +64,6 @@ def test_no_path_of_an_archive_leads_out_of_its_folder(text: str) -> None:
 def test_an_id_can_be_a_folder_and_a_ref(text: str) -> None:
     if is_id(text):
         assert text.isalnum() and "/" not in text and taking.namespace_of(text) == f"refs/rekindle/{text}/"
-
-
-class Ground:
-    """A session's folder, a repository with a snapshot, and an agent's record."""
-
-    def __init__(self, folder: Path) -> None:
-        self.repo, self.home, self.sessions = folder / "repo", folder / "agent", folder / "sessions"
-        self.archive = folder / "a.tar.gz"
-        self.environment = {"REKINDLE_SCRIPTED_HOME": str(self.home), "HOME": str(folder)}
-        for one in (self.repo, self.home, self.sessions / "s1"):
-            one.mkdir(parents=True)
-        self.git("init", "-q", "-b", "main")
-        (self.repo / "a.txt").write_text("not committed")
-        stayed = [fact for fact in LIFE[1:] if not isinstance(fact, f.Relocated)]
-        self.facts: list[AnyFact] = [f.Created(at=1.0, session="s1", agent="scripted", cwd=str(self.repo)), *stayed]
-        write_session_file(self.sessions / "s1", f.Created(at=1.0, session="s1", agent="scripted", cwd=str(self.repo)))
-        session = folded(self.facts)
-        assert session is not None and session.token is not None
-        self.record = self.home / f"{session.token}.jsonl"
-        self.record.write_text('{"kind":"user","text":"do it"}\n')
-        assert taking.take(str(self.repo), "s1", "turn 1 has ended", 1.0) is not None
-
-    def git(self, *words: str) -> str:
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
-        done = subprocess.run(
-            ["git", *words], cwd=self.repo, env=environment, check=True, capture_output=True, text=True
-        )
-        return done.stdout
-
-    def export(self) -> Manifest:
-        texts = [encode_fact(fact) for fact in self.facts]
-        folder = str(self.sessions / "s1")
-        return export(folder, texts, str(self.archive), self.environment, with_secrets=False).manifest
-
-    def place(self, session: str, token: str | None = None) -> ImportTarget:
-        return ImportTarget(str(self.sessions), session, str(self.repo), self.environment, token)
 
 
 def test_an_archive_that_finds_no_room_is_named_and_leaves_nothing(

@@ -7,11 +7,10 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
-from rekindle.app.feature_decision import Tell, carry_out, ensure_team, given_up, start_of
+from rekindle.app.feature_decision import carry_out, ensure_team, given_up, start_of
 from rekindle.app.feature_refusals import (
     refuse_checked_out,
     refuse_leftovers,
@@ -23,7 +22,8 @@ from rekindle.app.feature_resume import ResumedFeature, answer, ensure_approved,
 from rekindle.app.feature_strays import Answers, refuse_unanswered
 from rekindle.app.feature_view import RunView, view
 from rekindle.app.journals import JournalWriters
-from rekindle.app.requests import AppendRequest, FeatureResumeRequest, PlanRequest
+from rekindle.app.requests import FeatureResumeRequest, PlanRequest
+from rekindle.app.run_events import WrittenRunEvents
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
@@ -44,8 +44,6 @@ from rekindle.runtime.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 JOBS = 4
-#: A run waits so long at its end for what its agents did to be on disk.
-_FLUSH_SECONDS = 30.0
 
 
 class BegunFeature(msgspec.Struct, frozen=True):
@@ -75,34 +73,6 @@ class FeaturePorts:
     teams: AgentTeams
     kinds: Collection[str]
     default_agent: str
-
-
-@dataclass(frozen=True)
-class _Events:
-    """The events of one run, written through the daemon's journals. See `rekindle.ports.feature.RunEvents`."""
-
-    order: RunOrder
-    journals: JournalWriters
-    outbox: Outbox
-
-    async def append(self, type_: str, data: dict[str, Any], event_id: str) -> None:
-        order = self.order
-        await self.journals.append(
-            AppendRequest(
-                cwd=order.repository, feature=order.feature, type=type_, data=data, sid=order.sid, event_id=event_id
-            )
-        )
-
-    async def flush(self) -> None:
-        await self.outbox.flush(self.order.repository, self.order.feature, _FLUSH_SECONDS)
-
-    def tell(self) -> Tell:
-        """Writes an event under a key that is the run's own."""
-
-        async def tell(type_: str, data: dict[str, Any], key: str) -> None:
-            await self.append(type_, data, f"{self.order.sid}-{key}")
-
-        return tell
 
 
 @dataclass
@@ -280,8 +250,9 @@ class Features:
             raise OwnedError(f"another process holds {feature}", "`rekindle` shows which")
         return held
 
-    def _events(self, order: RunOrder) -> _Events:
-        return _Events(order, self._ports.journals, self._ports.outbox)
+    def _events(self, order: RunOrder) -> WrittenRunEvents:
+        ports = self._ports
+        return WrittenRunEvents(order.repository, order.feature, order.sid, ports.journals, ports.outbox)
 
     def _drive(self, order: RunOrder, git: ResumableGit, here: Workspace, held: HeldFeature) -> None:
         """Begin to drive a run, which from then on holds the feature. What raises here has not begun it."""

@@ -1,0 +1,45 @@
+"""The events of one run of a feature, written through the daemon's journals. See `rekindle.ports.feature.RunEvents`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rekindle.app.feature_decision import Tell
+from rekindle.app.journals import JournalWriters
+from rekindle.app.requests import AppendRequest
+from rekindle.runtime.outbox import Outbox
+
+#: A run waits so long at its end for what its agents did to be on disk.
+_FLUSH_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class WrittenRunEvents:
+    """What the run says goes to the journal at once; what its sessions did comes there through the outbox."""
+
+    repository: str
+    feature: str
+    sid: str
+    journals: JournalWriters
+    outbox: Outbox
+    flush_seconds: float = _FLUSH_SECONDS
+
+    async def append(self, type_: str, data: dict[str, Any], event_id: str) -> None:
+        """Write an event of the run."""
+        asked = AppendRequest(
+            cwd=self.repository, feature=self.feature, type=type_, data=data, sid=self.sid, event_id=event_id
+        )
+        await self.journals.append(asked)
+
+    async def flush(self) -> None:
+        """Raises JournalError if what the sessions did cannot be written down."""
+        await self.outbox.flush(self.repository, self.feature, self.flush_seconds)
+
+    def tell(self) -> Tell:
+        """Writes an event under a key that is the run's own."""
+
+        async def tell(type_: str, data: dict[str, Any], key: str) -> None:
+            await self.append(type_, data, f"{self.sid}-{key}")
+
+        return tell
