@@ -12,7 +12,7 @@ from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
 from rekindle.doors.cli.status import session_lines
-from tests.property.test_session_machine import FACTS, begun, folded
+from tests.property.session_lives import FACTS, begun, folded
 from tests.sessions import told
 
 POLICIES = st.sampled_from(["ask", "continue", "never"])
@@ -23,7 +23,7 @@ def row(session: Session, listed: Listing) -> dict[str, object]:
     return {**about, **{name: getattr(listed, name) for name in Listing.__struct_fields__}}
 
 
-@given(st.lists(FACTS, max_size=25), POLICIES, st.booleans(), st.booleans())
+@given(FACTS, POLICIES, st.booleans(), st.booleans())
 def test_a_session_that_is_not_over_is_in_every_list(
     facts: list[f.AnyFact], policy: str, alive: bool, served: bool
 ) -> None:
@@ -39,7 +39,7 @@ def test_a_session_that_is_not_over_is_in_every_list(
         assert "the-session" in said
 
 
-@given(st.lists(FACTS, max_size=25), POLICIES)
+@given(FACTS, POLICIES)
 def test_one_that_nobody_brings_back_needs_a_person_and_one_that_comes_back_by_itself_says_so(
     facts: list[f.AnyFact], policy: str
 ) -> None:

@@ -79,7 +79,7 @@ def _intended(session: Session, fact: f.LaunchIntended) -> Session:
 
 def _launch_failed(session: Session, fact: f.LaunchFailed) -> Session:
     gone = with_attempt(session, lambda a: replace(a, status="gone", how_ended=fact.message, blocked=fact.blocked))
-    gone = replace(_used_up(gone), message=fact.message)
+    gone = replace(questions.agent_gone(_used_up(gone), fact.at), message=fact.message)
     return gone if session.stop_asked is None else stopped(gone)
 
 
