@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import ast
-import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "rekindle"
-DOCUMENT = ROOT / "docs" / "architecture.md"
-BEGIN, END = "<!-- rooms: made by `python -m tests.rooms` -->\n", "<!-- end of rooms -->"
+from tests.generated import ROOT, SOURCE, Section, first_sentence
+
+SECTION = Section("rooms", "tests.rooms")
 _WIDTH = 20
 
 
@@ -43,16 +41,8 @@ def _room(path: Path, depth: int) -> Iterator[str]:
 
 
 def _sentence(module: Path) -> str:
-    said = " ".join((ast.get_docstring(ast.parse(module.read_text())) or "").split("\n\n")[0].split())
-    return re.split(r"(?<=[a-z`)])\. ", said)[0].rstrip(".")
-
-
-def renewed(text: str) -> str:
-    """The document with the picture as it has to be."""
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{drawn()}\n\n{END}{tail}"
+    return first_sentence(ast.get_docstring(ast.parse(module.read_text())))
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(renewed(DOCUMENT.read_text()))
+    SECTION.document.write_text(SECTION.renewed(drawn()))

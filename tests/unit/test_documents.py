@@ -14,6 +14,7 @@ import rekindle
 from rekindle.ports import errors
 from rekindle.ports.errors import RekindleError
 from tests import rooms
+from tests.walks import page as walks
 
 SOURCE = Path(rekindle.__file__).parent
 ROOT = SOURCE.parent.parent
@@ -152,5 +153,11 @@ def drawn(tree: str) -> set[tuple[str, str, int]]:
 
 
 def test_the_picture_of_the_rooms_is_true() -> None:
-    shown = rooms.DOCUMENT.read_text()
-    assert shown == rooms.renewed(shown), "renew it with `python -m tests.rooms`"
+    shown = rooms.SECTION.document.read_text()
+    assert shown == rooms.SECTION.renewed(rooms.drawn()), "renew it with `python -m tests.rooms`"
+
+
+def test_the_tables_of_the_walks_are_true() -> None:
+    """That a run really passes what they show is a test of its own, with real processes: `tests/e2e/test_walks.py`."""
+    shown = walks.SECTION.document.read_text()
+    assert shown == walks.SECTION.renewed(walks.drawn()), "renew them with `python -m tests.walks`"

@@ -55,7 +55,10 @@ class InputSpool:
         return self._accepted.get(prompt)
 
     def append(self, generation: int, prompt: str, payload: bytes) -> int:
-        """On the disk when this returns. SpoolFull or SpoolBroken if not, and then it is not in the file."""
+        """Put a message behind the others; it is on the disk when this returns.
+
+        SpoolFull or SpoolBroken if not, and then it is not in the file.
+        """
         if self._broken:
             raise SpoolBroken
         record = InputRecord(self.last_n + 1, generation, prompt, payload).encode()

@@ -86,6 +86,7 @@ def create_exit_file(folder: str) -> SlotFile:
 
 
 def write_exit(file: SlotFile, record: ExitRecord) -> None:
+    """Write down how the incarnation ended. Long lists are cut: there is room for one record of a known size."""
     listed = slice(_MOST_LISTED)
     short = replace(
         record, swept=record.swept[listed], left=record.left[listed], reason=record.reason[:_LONGEST_REASON]

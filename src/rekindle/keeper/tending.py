@@ -167,6 +167,7 @@ class Tending:
         self._begin_ending(grace, Cause(EndedBy.STOP, reason))
 
     def _begin_ending(self, grace: float, cause: Cause) -> None:
+        """The agent is gone, or is to go: from now on the whole tree below is ended."""
         self.cause = cause
         gentle = (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT) if self._spec.pty else (signal.SIGTERM,)
         self._feed.close_now()

@@ -105,7 +105,7 @@ class VaultRecords:
         await asyncio.to_thread(self._copy, session)
 
     async def check(self, session: Session, token: str) -> Checked:
-        """The pre-flight."""
+        """The pre-flight: the agent's record is checked, repaired, or put back, before the agent opens it."""
         found = self._places.understood(session, token, thorough=True)
         if found is None:
             rows = await asyncio.to_thread(self._places.rows, session, token)

@@ -76,6 +76,7 @@ def prompt_row(session: Session, position: int, prompt: Prompt) -> Row:
 
 
 def receipt_row(session: Session, attempt: Attempt) -> Row:
+    """The receipt of an attempt as the store keeps it."""
     assert attempt.receipt is not None
     return {
         "session": session.id,

@@ -99,6 +99,7 @@ class SqlStore:
         return True
 
     def commit(self, changes: Sequence[StoreChange]) -> list[list[Recorded] | StaleGeneration]:
+        """Append facts and put sessions as they have made them in their places, in one transaction."""
         written = [_Written.of(change) for change in changes]
         made: list[list[Recorded] | StaleGeneration] = []
         with self._transaction(self._writer) as connection:

@@ -32,8 +32,9 @@ class RecordDecision:
 def decide(
     dialect: TranscriptDialect, current: bytes | None, copies: Iterable[bytes], expected: tuple[Spoken, ...] = ()
 ) -> RecordDecision:
-    """`current` is the record as it lies there (None: it does not), `copies` are kept ones, the newest first.
+    """Whether an agent's record can be loaded, and what is to be put in its place if it cannot.
 
+    `current` is the record as it lies there (None: it does not), `copies` are kept ones, the newest first.
     `expected` is what was acknowledged in this conversation.
     """
     kept = list(copies)

@@ -53,7 +53,10 @@ def candidates(session: Session) -> list[str]:
 
 
 def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice:
-    """The evidence is about `candidates`, in their order."""
+    """Which conversation the next attempt loads, or why it begins a new one.
+
+    The evidence is about `candidates`, in their order.
+    """
     tokens = [one.token for one in evidence]
     if not tokens:
         why = "" if session.attempt is None or nothing_ever_ran(session) else _why_none(session)
