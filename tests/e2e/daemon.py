@@ -41,6 +41,8 @@ class Machine:
     agent: str = "scripted"
     #: What the agent needs to find: its keys, its model, its program's folder (`PATH` is put in front).
     variables: Mapping[str, str] = field(default_factory=dict)
+    #: What is typed for `rekindle`: another one is another installation.
+    command: tuple[str, ...] = (str(BIN / "rekindle"),)
 
     def environment(self, **more: str) -> dict[str, str]:
         path = os.pathsep.join([*filter(None, [self.variables.get("PATH")]), str(BIN), os.environ["PATH"]])
@@ -53,7 +55,7 @@ class Machine:
 
     def run(self, *words: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(BIN / "rekindle"), *words],
+            [*self.command, *words],
             cwd=self.work,
             env=self.environment(**env),
             input=stdin,
@@ -66,7 +68,7 @@ class Machine:
     def start(self, *words: str) -> subprocess.Popen[str]:
         """A command that is not waited for; what it says for people comes with the rest."""
         return subprocess.Popen(
-            [str(BIN / "rekindle"), *words],
+            [*self.command, *words],
             cwd=self.work,
             env=self.environment(),
             stdin=subprocess.DEVNULL,
