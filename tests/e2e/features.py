@@ -15,7 +15,7 @@ from typing import Any
 
 from rekindle.adapters.daemon_socket.client import is_served
 from rekindle.keeper import launch
-from tests.e2e.daemon import BIN, Machine, until
+from tests.e2e.daemon import Machine, until
 
 FEATURE = "shop"
 
@@ -62,7 +62,7 @@ class Shop:
     def start(self, *words: str) -> subprocess.Popen[str]:
         """A command that is left running."""
         return subprocess.Popen(
-            [str(BIN / "rekindle"), *words],
+            [*self.machine.command, *words],
             cwd=self.root,
             env=self.machine.environment(),
             stdin=subprocess.DEVNULL,
