@@ -50,6 +50,7 @@ SUITES = {
     "SessionWorktrees": "test_session_worktrees",
     "Snapshots": "test_snapshots",
     "Store": "test_store",
+    "StoreAccess": "test_store_access",
     "VaultCopies": "test_vault_copies",
     "Workplace": "test_workplace",
     "Workspace": "test_workspace",

@@ -27,7 +27,7 @@ from rekindle.ports.store import Store
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.outbox import Outbox
 from tests.fakes.journal import FakeJournal, Log
-from tests.fakes.store import FakeStore
+from tests.fakes.store import FakeStore, InlineAccess
 
 REPOSITORY, FEATURE, RUN, OTHER = "/repo", "search", "aaaa0001", "bbbb0002"
 
@@ -42,7 +42,8 @@ class Desk:
     is_full: bool = field(default=False)
 
     def __post_init__(self) -> None:
-        self.engine = Engine(self.store, lambda: 1.0)
+        self.access = InlineAccess(self.store)
+        self.engine = Engine(self.access, lambda: 1.0)
         self.engine.run_of = lambda _session: RUN
         self.begin(RUN)
 
@@ -63,7 +64,7 @@ class Desk:
             writers = JournalWriters(self._journal)
             try:
                 events: RunEvents = WrittenRunEvents(
-                    REPOSITORY, FEATURE, RUN, writers, Outbox(self.store, writers), seconds
+                    REPOSITORY, FEATURE, RUN, writers, Outbox(self.access, writers, self.engine.where), seconds
                 )
                 for step in steps:
                     await step(events)
@@ -74,12 +75,17 @@ class Desk:
 
     def launch(self, session: str = "s1") -> None:
         work = {"cwd": f"{REPOSITORY}/tree", "repository": REPOSITORY, "feature": FEATURE, "task": "1"}
-        self.engine.create(f.Created(at=1.0, session=session, agent="scripted", **work))  # type: ignore[arg-type]
-        self.engine.record(
-            session,
+        created = f.Created(at=1.0, session=session, agent="scripted", **work)  # type: ignore[arg-type]
+        launched = (
             f.LaunchIntended(at=1.0, attempt=1, generation=1, how="new"),
             f.Launched(at=1.0, attempt=1, folder="", pid=1),
         )
+
+        async def story() -> None:
+            await self.engine.create(created)
+            await self.engine.record(session, *launched)
+
+        asyncio.run(story())
 
     def events(self) -> list[Event]:
         decoded = [decode_line(one.removesuffix(b"\n")) for one in self.lines()]

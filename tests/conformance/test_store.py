@@ -279,3 +279,9 @@ def test_a_thousand_sessions_are_listed_oldest_first(connect: Connect) -> None:
     assert len(store.named("s00")) == 100
     assert len(store.facts()) == 1000
     assert len(store.facts(limit=5000)) == 2000
+
+
+def test_a_store_that_nobody_moved_is_in_its_place(store: Store) -> None:
+    put(store, [created()])
+    assert store.stay_in_place() is False
+    assert store.session("s1") == folded([created()])

@@ -16,7 +16,7 @@ from rekindle.adapters.sql_store.codec import decode_session
 from rekindle.adapters.sql_store.open import open_store
 from tests.e2e.daemon import Machine
 from tests.e2e.features import FEATURE, Shop
-from tests.sessions import booked
+from tests.sessions import booked, facts_of
 from tests.upgrades import disguise, packing, place
 from tests.upgrades.edition import EDITIONS, Edition, editions
 from tests.upgrades.told import missing, tell
@@ -81,7 +81,7 @@ def test_the_store_opens_and_every_session_is_the_fold_of_its_facts(machine: Mac
     opened = open_store(Path(machine.places.store), now=datetime.now(UTC))
     with closing(opened.store) as store:
         assert opened.notice is None
-        facts = {session: [one.fact for one in store.facts(session, limit=10_000)] for session in store.named("")}
+        facts = {name: facts_of(store.facts("session", name, limit=10_000)) for name in store.named("")}
         assert set(facts) == set(recorded["sessions"])
         sessions = {session.id: session for session in store.sessions()}
     with closing(sqlite3.connect(machine.places.store)) as connection:

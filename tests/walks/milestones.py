@@ -81,9 +81,9 @@ WALKS = (
         daemon: daemon.serve
         daemon: doors.socket.server.Peer.is_inside
         daemon: app.beginnings.Beginnings.run
-        daemon: core.session.machine.evolve
-        daemon: adapters.sql_store.store.SqlStore.commit
-        daemon: runtime.supervisor.Supervisor.record
+        daemon: runtime.engine.Engine.create
+        daemon: adapters.sql_store.store.SqlStore._put_session
+        daemon: runtime.attendant.Attendant.record
         daemon: runtime.engine.Engine.due
         daemon: runtime.launching.Launcher.launch
         daemon: keeper.launch.spawn
@@ -98,7 +98,7 @@ WALKS = (
         agent: scripted.agent.ScriptedAgent.prompt
         agent: scripted.acting.ActionContext.say
         daemon: agents.acp.segment.Segment.update
-        daemon: core.session.machine._turn_over
+        daemon: core.session.booking.turns._over
         """,
     ),
     Walk(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from rekindle.core.session.fact import Fact
+from rekindle.core.fact import Fact
 
 #: The subject of their stream.
 SUBJECT = "daemon"

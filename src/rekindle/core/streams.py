@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from rekindle.core.daemon_lives import DaemonFact, DaemonLives, booked
-from rekindle.core.session.fact import Fact
+from rekindle.core.fact import Fact
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.state import Session

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from rekindle.core.session.fact import Fact
+from rekindle.core.fact import Fact
 from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION, StreamKind
 from rekindle.ports.errors import OwnedError, RekindleError

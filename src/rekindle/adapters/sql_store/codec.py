@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from rekindle.core.session.fact import Fact
+from rekindle.core.fact import Fact
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.state import Session
 from rekindle.core.streams import STREAMS, StreamKind, kind_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rekindle.adapters.sql_store.codec import encode, shown
+from rekindle.core.fact import Fact
 from rekindle.core.session.activity import needs_daemon
-from rekindle.core.session.fact import Fact
 from rekindle.core.session.facts import Exited, Launched, LaunchFailed
 from rekindle.core.session.listing import listing
 from rekindle.core.session.state import Attempt, Prompt, Session

@@ -29,7 +29,7 @@ from rekindle.adapters.sql_store.codec import (
     unescaped,
 )
 from rekindle.adapters.sql_store.rows import attempt_row, changed, prompt_row, receipt_row, session_row
-from rekindle.core.session.fact import Fact
+from rekindle.core.fact import Fact
 from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION, StreamKind, kind_of
 from rekindle.ports.store import DamagedStore, OutboxEntry, Recorded, StaleGeneration, StoreChange, StoreError
@@ -196,6 +196,7 @@ class SqlStore:
             raise sqlite.explain(error, self._place) from error
 
     def _put_session(self, connection: sa.Connection, session: Session, facts: Sequence[Fact], generation: int) -> None:
+        """Put a session in its row, with what is new of its parts. A writer that was overtaken is refused."""
         table = schema.sessions
         query = sa.select(table.c.generation, table.c.body).where(table.c.id == session.id).with_for_update()
         stored = connection.execute(query).first()

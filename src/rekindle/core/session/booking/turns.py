@@ -49,6 +49,7 @@ def booked(session: Session, fact: f.TurnFact) -> Session:
 
 
 def _over(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Session:
+    """Book how a turn ended, and what it took."""
     usage = taken_by(session, fact)
     if isinstance(fact, f.TurnFinished):
         done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=usage)

@@ -7,6 +7,7 @@ decides about a session is a fact too: those are in `decided`. Whoever uses fact
 
 from __future__ import annotations
 
+from rekindle.core.fact import Fact
 from rekindle.core.session.facts.attempts import (
     PROMPT,
     AttemptFact,
@@ -39,7 +40,6 @@ from rekindle.core.session.facts.decided import (
     TimerSet,
     TurnSettled,
 )
-from rekindle.core.session.facts.fact import Fact
 from rekindle.core.session.facts.life import (
     Adopted,
     Created,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rekindle.core.session.facts.fact import Fact
+from rekindle.core.fact import Fact
 from rekindle.core.session.rules import BudgetName, Rules
 
 #: What a session waits for: to be put to sleep, to be ready, or for the end of a turn that takes too long.

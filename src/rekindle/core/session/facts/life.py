@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rekindle.core.session.facts.fact import Fact
+from rekindle.core.fact import Fact
 from rekindle.core.session.values import Handover, Limits
 
 

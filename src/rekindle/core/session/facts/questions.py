@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekindle.core.session.facts.fact import Fact
+from rekindle.core.fact import Fact
 
 
 class PermissionAsked(Fact, frozen=True, kw_only=True, tag="permission_asked"):

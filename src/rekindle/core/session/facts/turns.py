@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rekindle.core.session.facts.fact import Fact
+from rekindle.core.fact import Fact
 from rekindle.core.session.values import Usage
 
 #: Why a turn failed, as far as it makes a difference to what follows.
