@@ -23,7 +23,6 @@ class FakeRecords:
         self.copied: dict[str, list[bytes]] = {}
         self.told: dict[int, bytes] = {}
         self.followed: dict[str, str] = {}
-        self.replaced: dict[str, tuple[bytes | None, bytes]] = {}
         self._checked: dict[str, Checked] = {}
 
     def follow(self, session: Session, token: str) -> None:
@@ -57,7 +56,6 @@ class FakeRecords:
         expected = self._acknowledged(session, token)
         decision = decide(self.dialect, current, self.copied.get(token, [])[::-1], expected)
         if decision.data is not None:
-            self.replaced[token] = (current, decision.data)
             self.lying[token] = decision.data
             self._copy(token)
         lies = self.lying.get(token, b"")
@@ -112,13 +110,6 @@ class FakeRecords:
         numbers = [one.number for one in session.attempts if one.token == token]
         told = [self.told.get(number, b"") for number in numbers if until is None or number < until]
         return self.dialect.acknowledged(one.split(b"\n") for one in told) if self.dialect is not None else ()
-
-    def difference(self, session: Session, token: str) -> str:
-        if token not in self.replaced:
-            return ""
-        before, after = self.replaced[token]
-        gone = [f"-{line}" for line in (before or b"").decode(errors="replace").splitlines()]
-        return "\n".join([*gone, *(f"+{line}" for line in after.decode(errors="replace").splitlines())])
 
     def _copy(self, token: str) -> None:
         data = self.lying.get(token)

@@ -12,6 +12,7 @@ import pytest
 
 from rekindle import files
 from rekindle.adapters.session_folder.records import VaultRecords
+from rekindle.adapters.vault import kept
 from rekindle.adapters.vault.vault import Vault, copies, editions, transcript
 from rekindle.core.session import facts as f
 from rekindle.ports.records import Checked, RecordsError
@@ -66,7 +67,7 @@ def test_the_original_is_kept_and_its_mode_stays(place: Place) -> None:
     assert stat.S_IMODE(place.file.stat().st_mode) == 0o640
     assert place.file.read_bytes() == GOOD
     assert os.listdir(place.home) == [place.file.name]
-    assert "-u:tor" in place.records.difference(SESSION, TOKEN).splitlines()
+    assert "-u:tor" in kept.difference(place.records.folder(SESSION.id)).splitlines()
 
 
 def test_a_folder_that_was_swept_away_is_made_again(place: Place) -> None:

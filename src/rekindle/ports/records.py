@@ -94,10 +94,6 @@ class Records(Protocol):
         """What the record as it lies there now lacks of what the agent has told us; nothing, where nobody can tell."""
         ...
 
-    def difference(self, session: Session, token: str) -> str:
-        """What the last check that replaced the record changed, as a diff; empty if none did."""
-        ...
-
 
 class MovedRecords(Protocol):
     """The records of agents that keep them by folder, where a session's folder has another name now."""

@@ -15,7 +15,6 @@ from rekindle.ports.errors import OwnedError, QuestionError, RekindleError, Usag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
 _START_SECONDS = 30.0
@@ -55,14 +54,6 @@ class DaemonClient:
         if answer.get("ok") is not True:
             raise _error(answer.get("error") or {})
         return {key: value for key, value in answer.items() if key not in ("ok", "re")}
-
-    def follow(self, after: int) -> Iterator[dict[str, Any]]:
-        """Facts as they happen, behind a sequence number."""
-        self._connect(start=True)
-        self._send(json.dumps({"op": "follow_feed", "after": after}).encode() + b"\n")
-        self._line()
-        while (fact := self._line()) is not None:
-            yield fact
 
     def is_served(self) -> bool:
         """Whether a daemon holds the store."""

@@ -14,7 +14,7 @@ from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.adapters.session_folder.record_places import RecordPlaces
 from rekindle.adapters.session_folder.spool_files import spools
 from rekindle.adapters.session_folder.spools import heard_lines
-from rekindle.adapters.vault import kept, preflight, record_files
+from rekindle.adapters.vault import preflight, record_files
 from rekindle.adapters.vault.follower import RESCAN_SECONDS, Follower
 from rekindle.adapters.vault.vault import Vault, transcript
 from rekindle.agents.base.acknowledged import Lacking, Spoken
@@ -163,10 +163,6 @@ class VaultRecords:
     async def lacking(self, session: Session, token: str) -> Lacking:
         """What the record lacks of what was said."""
         return await asyncio.to_thread(self._lacking, session, token)
-
-    def difference(self, session: Session, token: str) -> str:
-        """What the last replacement changed."""
-        return kept.difference(self.folder(session.id), token)
 
     def folder(self, session: str) -> str:
         """Where a session's vault is."""

@@ -81,9 +81,9 @@ def listing(vault: str) -> list[KeptReplacement]:
     return sorted(found, key=lambda one: one.number)
 
 
-def difference(vault: str, token: str | None = None) -> str:
-    """What the last replacement (of a token's record, or of any) changed; empty if there was none."""
-    found = [one for one in listing(vault) if token in (None, one.note.token)]
+def difference(vault: str) -> str:
+    """What the last replacement of a record changed; empty if there was none."""
+    found = listing(vault)
     if not found:
         return ""
     last = found[-1]
