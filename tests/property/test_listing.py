@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,7 +47,7 @@ def test_one_that_nobody_brings_back_needs_a_person_and_one_that_comes_back_by_i
     facts: list[f.AnyFact], policy: str
 ) -> None:
     session = folded(facts, policy)
-    if session.is_up or session.state in (State.COMPLETED, State.CANCELLED):
+    if session.is_up:
         return
     listed = listing(session, 5.0, alive=False)
     if listed.status in ("interrupted", "failed", "queued") and not wants_agent(session):
@@ -53,6 +56,17 @@ def test_one_that_nobody_brings_back_needs_a_person_and_one_that_comes_back_by_i
     if plan(session, 5000.0):
         assert alone.needs_you, "without a daemon nobody brings it back"
         assert "when the daemon runs" in alone.why
+
+
+@pytest.mark.parametrize("end", ["failed", "completed", "cancelled"])
+def test_a_session_that_has_ended_and_is_wanted_back_says_that_it_comes(
+    end: Literal["failed", "completed", "cancelled"],
+) -> None:
+    session = told(begun(), f.StopAsked(at=1, by="me", to=end))
+    assert "goes on" not in listing(session, 5.0, alive=False, served=False).why
+    wanted = told(session, f.ResumeAsked(at=2, by="me"))
+    assert "when the daemon runs" in listing(wanted, 5.0, alive=False, served=False).why
+    assert not listing(wanted, 5.0, alive=False).needs_you
 
 
 def opened(policy: str = "ask", limits: Limits | None = None) -> Session:

@@ -60,6 +60,8 @@ def listing(
 
 def _end(session: Session) -> _Need | None:
     """A session that is at an end, or at a limit of its own."""
+    if session.resume_asked is not None:
+        return None  # somebody wants it back
     if session.state in (State.COMPLETED, State.CANCELLED):
         return _Need()
     if session.state is State.FAILED:
