@@ -206,8 +206,10 @@ class Yard:
         head = (self.root / ".git" / "HEAD").read_text()
         files = [
             f"{path.relative_to(self.root)} {path.read_text(errors='replace')}"
-            for path in sorted(self.root.rglob("*"))
-            if path.is_file() and path.relative_to(self.root).parts[0] not in (".git", ".claude", ".worktrees")
+            for top in sorted(self.root.iterdir())
+            if top.name not in (".git", ".claude", ".worktrees")  # others write there while we look
+            for path in [top, *sorted(top.rglob("*"))]
+            if path.is_file()
         ]
         return (head, self.git("rev-parse", "HEAD"), index, *files)
 

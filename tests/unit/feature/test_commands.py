@@ -91,7 +91,8 @@ def test_a_command_leads_its_session_reads_nothing_and_ignores_no_signal() -> No
     ids, read, ignored, files = done.output.splitlines()
     assert len(set(ids.split())) == 1
     assert read == "0"
-    assert int(ignored.split()[1], 16) == 0
+    own = 1 << 31 | 1 << 32  # two signals are the C library's own: no program can ignore or restore them
+    assert int(ignored.split()[1], 16) & ~own == 0
     assert files.split() == ["0", "1", "2"]
 
 

@@ -105,12 +105,11 @@ class KeeperProcesses:
         try:
             connection = await self._connected(session, attempt)
             await connection.request({"op": "stop", "reason": reason})
-        except KeeperGone as error:
+        except KeeperGone:
             identity = launch.read_identity(self.folder(session, attempt))
-            if identity is None or not lockfile.is_held(self.lock(session)):
-                return
-            if not send_signal(identity.keeper, signal.SIGTERM):  # that is a stop, too
-                raise KeeperLost(f"{session}: {error}") from error
+            if identity is not None and lockfile.is_held(self.lock(session)):
+                # That is a stop, too. Where the keeper is gone its guard ends the tree.
+                send_signal(identity.keeper, signal.SIGTERM)
         except ReplacedGeneration as error:
             raise _overtaken(session) from error
         except Refused:
