@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import appending, reading, searching, sessions, snapshotting, starting, tailing
+from bench import appending, committing, reading, searching, sessions, snapshotting, starting, tailing
 from bench.measured import Row
 
 NAIVE = "naive (json.loads, line by line)"
@@ -143,6 +143,16 @@ ROWS: tuple[Row, ...] = (
         target=5,
         measure=sessions.recovery,
         what="From the start of the daemon's process to its first answer, which lists all sessions.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="commits of 64 sessions at once",
+        reference="one after the other, in the loop",
+        bound="at least",
+        target=2,
+        measure=committing.commits,
+        what="64 sessions record 8 facts each, every one synced before the next: through the store's thread, which "
+        "makes what has come together in one transaction, against a commit each in the daemon's loop.",
         reason=UNKNOWN,
     ),
     Row(

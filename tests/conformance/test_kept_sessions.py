@@ -14,10 +14,12 @@ from rekindle.adapters.session_folder.kept import SessionsOnDisk
 from rekindle.adapters.sql_store.codec import decode_fact
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.adapters.workplace.workplace import LocalWorkplace
+from rekindle.core.daemon_lives import SUBJECT, DaemonBegan
 from rekindle.core.session import facts as f
 from rekindle.places import Places
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.kept_sessions import KeptSessions
+from rekindle.ports.store import StoreChange, commit_one
 from rekindle.settings import load
 from tests.sessions import commit, created, folded
 
@@ -46,6 +48,7 @@ def test_without_a_store_there_are_no_sessions(kept: KeptSessions) -> None:
     assert not kept.has_folders()
     assert (kept.rows(), kept.bodies(), kept.facts("old")) == ([], [], [])
     assert not kept.is_alive("old")
+    assert kept.daemon_lives() is None
     assert not kept.has_keeper("old", 1)
     assert (dict(kept.begun("old")), kept.environment("old")) == ({}, None)
     assert (kept.folders(), kept.guard_pid("old")) == ([], None)
@@ -58,6 +61,18 @@ def test_sessions_and_facts_are_read_in_their_order(kept: KeptSessions, places: 
     assert [json.loads(body)["id"] for body in kept.bodies()] == ["old", "young"]
     assert [type(decode_fact(one)) for one in kept.facts("old")] == [f.Created, f.PromptQueued]
     assert kept.facts("nobody") == []
+
+
+def test_daemons_that_came_and_went_are_remembered(kept: KeptSessions, places: Places) -> None:
+    fill(places)
+    assert kept.daemon_lives() is None
+    store = open_store(Path(places.store), now=datetime(2026, 1, 2, tzinfo=UTC)).store
+    facts = [DaemonBegan(at=1.0, pid=7, version="1"), DaemonBegan(at=5.0, pid=8, version="2")]
+    commit_one(store, StoreChange("machine", SUBJECT, facts))
+    store.close()
+    lives = kept.daemon_lives()
+    assert lives is not None
+    assert (lives.pid, lives.version, lives.is_serving, lives.sudden) == (8, "2", True, (5.0,))
 
 
 def test_what_was_written_down_at_the_beginning_is_there(kept: KeptSessions, places: Places) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -24,6 +25,7 @@ from rekindle.ports.repository_care import RepositoryCare
 from rekindle.ports.workspace import Workspace
 
 _LARGE = 64 << 20
+_DAY = 86400.0
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -86,9 +88,15 @@ class Doctor:
         yield self._daemon()
         try:
             rows = self._patient.sessions.offline()
+            lives = kept.daemon_lives()
         except RekindleError as error:
             yield Finding("bad", error.message, error.hint)
             return
+        sudden = lives.sudden_since(time.time() - _DAY) if lives is not None else 0
+        if sudden:
+            times = "once" if sudden == 1 else f"{sudden} times"
+            what = f"the daemon ended {times} in the last day without a word: killed, or the machine went down"
+            yield Finding("note", what, f"agents went on; see {os.path.join(self._patient.state_dir, 'daemon.log')}")
         cut = [row["id"] for row in rows if row["status"] in ("interrupted", "dead")]
         if cut:
             yield Finding("note", f"sessions without their agent: {', '.join(cut[:10])}", "rekindle resume --all")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from rekindle.core.daemon_lives import DaemonLives
 from rekindle.core.session.state import Session
 
 
@@ -33,6 +34,10 @@ class KeptSessions(Protocol):
 
     def facts(self, session: str) -> list[str]:
         """The facts of a session as JSON texts, oldest first."""
+        ...
+
+    def daemon_lives(self) -> DaemonLives | None:
+        """How the daemons of this store have come and gone; None if there was none."""
         ...
 
     def is_alive(self, session: str) -> bool:

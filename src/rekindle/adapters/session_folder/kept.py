@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
+    from rekindle.core.daemon_lives import DaemonLives
     from rekindle.core.session.state import Session
     from rekindle.places import Places
 
@@ -63,6 +64,21 @@ class SessionsOnDisk:
         from rekindle.adapters.sql_store import quick
 
         return self._read(lambda: quick.facts(self._places.store, "session", session)) if self.is_there() else []
+
+    def daemon_lives(self) -> DaemonLives | None:
+        """How the daemons of this store have come and gone; None if there was none."""
+        from rekindle.adapters.sql_store import quick
+        from rekindle.adapters.sql_store.codec import Unreadable, decode_told
+        from rekindle.core.daemon_lives import SUBJECT
+        from rekindle.core.streams import MACHINE
+
+        if not self.is_there():
+            return None
+        told = self._read(lambda: quick.facts(self._places.store, MACHINE.kind, SUBJECT))
+        try:
+            return MACHINE.folded(decode_told(MACHINE.kind, one) for one in told)  # type: ignore[misc]
+        except Unreadable:
+            return None
 
     def is_alive(self, session: str) -> bool:
         """Whether somebody holds the session's lock."""
