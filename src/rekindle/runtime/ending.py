@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from rekindle.core.session import facts as f
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
+from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 
 _SECONDS = 60.0
@@ -18,14 +20,14 @@ async def end_agent(
 ) -> None:
     """End a session's agent. One that was never up comes up first: nothing holds it."""
     engine = supervisor.engine
-    await _until(lambda: bool(engine.session(session).attempts), f"the agent of session {session} never began")
+    await _until(engine, session, lambda now: bool(now.attempts), f"the agent of session {session} never began")
     await supervisor.record(session, f.StopAsked(at=engine.clock(), by=by, to=to))
-    await _until(lambda: not engine.session(session).is_up, f"the agent of session {session} does not end")
+    await _until(engine, session, lambda now: not now.is_up, f"the agent of session {session} does not end")
 
 
-async def _until(holds: Callable[[], bool], otherwise: str) -> None:
+async def _until(engine: Engine, session: str, holds: Callable[[Session], bool], otherwise: str) -> None:
     deadline = asyncio.get_running_loop().time() + _SECONDS
-    while not holds():
+    while not holds(await engine.load(session)):
         if asyncio.get_running_loop().time() > deadline:
             raise RekindleError(otherwise, "see `rekindle ps`")
         await asyncio.sleep(0.02)

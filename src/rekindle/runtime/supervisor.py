@@ -109,7 +109,8 @@ class Supervisor:
 
     def _is_up(self, session: str, number: int) -> bool:
         """Whether this very attempt is up, as far as we have heard, and somebody listens to it."""
-        attempt = self.engine.session(session).attempt
+        found = self.engine.in_memory(session)
+        attempt = found.attempt if found is not None else None
         is_it = attempt is not None and attempt.number == number and attempt.status != "gone"
         return is_it and self.is_followed(session)
 
