@@ -41,6 +41,7 @@ class Line:
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         until(lambda: not is_running(pid), "the end of the daemon")
+        until(lambda: not self.another().is_served(), "that its last thread lets go")
 
     @contextmanager
     def stopped(self) -> Iterator[int]:
