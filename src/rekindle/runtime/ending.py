@@ -26,6 +26,7 @@ async def end_agent(
 
 
 async def _until(engine: Engine, session: str, holds: Callable[[Session], bool], otherwise: str) -> None:
+    """Wait. One that sleeps is not in memory, and one that has ended may be let go of at any moment: it is loaded."""
     deadline = asyncio.get_running_loop().time() + _SECONDS
     while not holds(await engine.load(session)):
         if asyncio.get_running_loop().time() > deadline:

@@ -1,0 +1,55 @@
+"""Sessions that are not in memory, because they need nobody: whoever asks for them finds them all the same."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rekindle.core.session import facts as f
+from rekindle.core.session.state import State
+from rekindle.runtime.ending import end_agent
+from rekindle.runtime.supervisor import Supervisor
+from tests.fakes.keepers import FakeKeepers, FakeWorld
+from tests.fakes.store import FakeStore
+from tests.unit.test_supervisor import created, play, settle
+
+
+async def _asleep(supervisor: Supervisor, world: FakeWorld) -> None:
+    """A session that has done its work, and whose agent has ended."""
+    await supervisor.engine.create(created("s"))
+    await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
+    await settle(world)
+    await supervisor.record("s", f.StopAsked(at=2, by="user", to="asleep"))
+    await settle(world)
+    assert not supervisor.engine.session("s").is_up
+
+
+def test_the_agent_of_a_session_that_sleeps_is_ended_by_the_next_daemon() -> None:
+    world, store = FakeWorld(), FakeStore()
+    play(FakeKeepers(world), lambda supervisor: _asleep(supervisor, world), store=store)
+
+    async def later(supervisor: Supervisor) -> None:
+        await supervisor.start()
+        assert supervisor.engine.at_hand() == []
+        await end_agent(supervisor, "s", by="feature search", to="cancelled")
+
+    play(FakeKeepers(world), later, store=store)
+    found = store.session("s")
+    assert found is not None
+    assert found.state is State.CANCELLED
+
+
+def test_a_session_that_is_let_go_of_while_its_end_is_waited_for_is_no_fault() -> None:
+    world, store = FakeWorld(), FakeStore()
+
+    async def story(supervisor: Supervisor) -> None:
+        await supervisor.engine.create(created("s"))
+        await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
+        await settle(world)
+        ending = asyncio.ensure_future(end_agent(supervisor, "s", by="feature search", to="completed"))
+        while supervisor.engine.in_memory("s") is not None:
+            world.settle()
+            supervisor.release()
+            await asyncio.sleep(0)
+        await ending
+
+    play(FakeKeepers(world), story, store=store)
