@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -116,6 +117,35 @@ class InlineAccess:
 
     async def ask(self, question: Callable[[Store], Found]) -> Found:
         return question(self.store)
+
+
+class UnhurriedAccess(InlineAccess):
+    """A store that takes a moment before and after all that it does, as one in a thread does: others go on meanwhile.
+
+    What is asked is done, and answered, in the order of asking.
+    """
+
+    def __init__(self, store: Store | None = None, moments: int = 3) -> None:
+        super().__init__(store)
+        self._moments = moments
+
+    async def commit(self, change: StoreChange) -> list[Recorded]:
+        await self._moment()
+        try:
+            return await super().commit(change)
+        finally:
+            await self._moment()
+
+    async def ask(self, question: Callable[[Store], Found]) -> Found:
+        await self._moment()
+        try:
+            return await super().ask(question)
+        finally:
+            await self._moment()
+
+    async def _moment(self) -> None:
+        for _ in range(self._moments):
+            await asyncio.sleep(0)
 
 
 @dataclass

@@ -116,19 +116,9 @@ class Service:
         text = typeable(text) if found.terminal else text
         if not text.strip():
             raise UsageError("there is nothing to send", "give some text")
-        if found.state in TERMINAL:
-            again = f"bring it back first: rekindle resume {found.id}"
-            hint = "begin a new one with `rekindle run`" if found.state is State.COMPLETED else again
-            raise UsageError(f"session {found.id} is {found.state.lower()}", hint)
         prompt = prompt_of(text, prompt_id, self._engine.clock())
-        facts: list[f.AnyFact] = [prompt]
-        known = next((one for one in found.prompts if one.id == prompt.prompt), None)
-        if known is not None and text not in known.text:  # as it was sent it may have the history in front of it
-            raise UsageError(f"another prompt of session {found.id} has the id {prompt_id}", "use a new id")
-        if not found.is_up and known is None:
-            facts.append(f.ResumeAsked(at=self._engine.clock(), by="a prompt"))
         # A task of its own: the sender may go away, the prompt does not.
-        work = asyncio.ensure_future(self._supervisor.record(found.id, *facts))
+        work = asyncio.ensure_future(self._supervisor.decide(found.id, lambda now: _sent_to(now, prompt)))
         await asyncio.shield(work)
         await self.until(
             found.id,
@@ -165,11 +155,9 @@ class Service:
         found = await self._engine.load(found.id)
         if has_come_by_itself(found) and handover is None and native is None and not asked.limits:
             return await self._brought_back(found.id, by_itself=True)
-        if found.is_up or found.id in self._resuming or found.resume_asked is not None:
-            raise OwnedError(
-                f"session {found.id} has an agent: {who_has_it(found)}",
-                f"watch it: rekindle attach {found.id}; or end it first: rekindle resume --kill {found.id}",
-            )
+        if found.id in self._resuming:
+            raise _owned(found)
+        _refuse_owned(found)
         if handover is not None:
             native = self._kinds[handover.agent].native
             try:
@@ -177,8 +165,13 @@ class Service:
             except OSError as error:
                 raise RekindleError(f"its environment could not be kept ({error.strerror})", "make room") from error
         wish = f.ResumeAsked(at=self._engine.clock(), by=asked.by, limits=wanted, native=native, handover=handover)
+
+        def wished(now: Session) -> list[f.AnyFact]:
+            _refuse_owned(now)  # a prompt may have been quicker
+            return [wish]
+
         self._resuming.add(found.id)
-        work = asyncio.ensure_future(self._supervisor.record(found.id, wish))
+        work = asyncio.ensure_future(self._supervisor.decide(found.id, wished))
         work.add_done_callback(lambda _: self._resuming.discard(found.id))
         await asyncio.shield(work)
         return await self._brought_back(found.id, by_itself=False)
@@ -333,6 +326,33 @@ def usable(kinds: Mapping[str, AgentKind], agent: str, arguments: list[str]) -> 
     if refused is not None:
         raise UsageError(f"{refused} can't be passed to {kind.title}", "leave it out: rekindle sets it")
     return kind
+
+
+def _sent_to(session: Session, prompt: f.PromptQueued) -> list[f.AnyFact]:
+    """A prompt for a session, and the wish for an agent where it has none. Raises UsageError."""
+    if session.state in TERMINAL:
+        again = f"bring it back first: rekindle resume {session.id}"
+        hint = "begin a new one with `rekindle run`" if session.state is State.COMPLETED else again
+        raise UsageError(f"session {session.id} is {session.state.lower()}", hint)
+    known = next((one for one in session.prompts if one.id == prompt.prompt), None)
+    if known is not None and prompt.text not in known.text:  # as it was sent it may have the history in front of it
+        raise UsageError(f"another prompt of session {session.id} has the id {prompt.prompt}", "use a new id")
+    if session.is_up or known is not None:
+        return [prompt]
+    return [prompt, f.ResumeAsked(at=prompt.at, by="a prompt")]
+
+
+def _refuse_owned(session: Session) -> None:
+    """An agent that is there, or is about to be, is not brought back a second time."""
+    if session.is_up or session.resume_asked is not None:
+        raise _owned(session)
+
+
+def _owned(session: Session) -> OwnedError:
+    return OwnedError(
+        f"session {session.id} has an agent: {who_has_it(session)}",
+        f"watch it: rekindle attach {session.id}; or end it first: rekindle resume --kill {session.id}",
+    )
 
 
 def prompt_of(text: str, given: str, at: float) -> f.PromptQueued:

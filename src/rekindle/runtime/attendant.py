@@ -14,6 +14,7 @@ from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import KeeperLost, NoRoomForTurn
 from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
+from rekindle.runtime.engine import Decision
 from rekindle.runtime.hearing import Attendance, Hearing
 from rekindle.runtime.launching import StartPutOff
 from rekindle.runtime.talk import Talk
@@ -57,9 +58,19 @@ class Attendant:
 
     async def record(self, *facts: f.AnyFact) -> Session:
         """Take in facts and do what follows from them."""
+        return await self.decide(lambda _now: facts)
+
+    async def decide(self, decision: Decision) -> Session:
+        """The same, with what follows from how the session is when its turn comes."""
+        facts: list[f.AnyFact] = []
+
+        def decided(now: Session) -> list[f.AnyFact]:
+            facts.extend(decision(now))
+            return facts
+
         self._recording += 1
         try:
-            await self._engine.record(self._session, *facts)
+            await self._engine.decide(self._session, decided)
             if any(isinstance(fact, f.ResumeAsked) for fact in facts):
                 # what was put off is tried now
                 self._performed -= {name for name in self._performed if name.startswith("launch-")}

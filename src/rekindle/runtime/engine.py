@@ -26,6 +26,8 @@ from rekindle.runtime.outbox import journal_entries
 Listener = Callable[[Session, Sequence[Recorded]], None]
 #: The run of a session's feature that is under way, if any.
 RunOf = Callable[[Session], str | None]
+#: What is to be recorded of a session as it is now.
+Decision = Callable[[Session], Sequence[AnyFact]]
 Made = TypeVar("Made")
 
 
@@ -120,13 +122,20 @@ class Engine:
 
     async def record(self, session: str, *facts: AnyFact) -> Session:
         """Append facts, with all that follows from them. What changes nothing (told twice, or too late) is dropped."""
-        found = await self.record_if(session, lambda _now: True, *facts)
+        return await self.decide(session, lambda _now: facts)
+
+    async def decide(self, session: str, decision: Decision) -> Session:
+        """The same, with what follows from how the session is when its turn comes: nobody changes it in between.
+
+        Whatever `decision` raises is raised, and then nothing is recorded.
+        """
+        found = await self._unbroken(self._decided(session, decision))
         assert found is not None
         return found
 
     async def record_if(self, session: str, holds: Callable[[Session], bool], *facts: AnyFact) -> Session | None:
         """The same, if the session is as it has to be when its turn comes; None if it is not."""
-        return await self._unbroken(self._record_if(session, holds, facts))
+        return await self._unbroken(self._decided(session, lambda now: facts if holds(now) else None))
 
     def due(self, session: str) -> list[Effect]:
         """What has to be done now about a session in memory."""
@@ -137,12 +146,11 @@ class Engine:
             now, facts = take(None, fact, self._rules)
             return await self._commit(self._change(now, facts, 0))
 
-    async def _record_if(
-        self, session: str, holds: Callable[[Session], bool], facts: Sequence[AnyFact]
-    ) -> Session | None:
+    async def _decided(self, session: str, decision: Callable[[Session], Sequence[AnyFact] | None]) -> Session | None:
         async with self._turns[session]:
             before = await self.load(session)
-            if not holds(before):
+            facts = decision(before)
+            if facts is None:
                 return None
             now, kept = taken(before, facts, self._rules)
             # The generation that we knew, not the one that we make: whoever has been overtaken is refused.

@@ -18,7 +18,7 @@ from rekindle.ports.store import StaleGeneration
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.attendant import Attendant
 from rekindle.runtime.comeback import Comeback
-from rekindle.runtime.engine import Engine
+from rekindle.runtime.engine import Decision, Engine
 from rekindle.runtime.hearing import Attendance
 from rekindle.runtime.launching import Launcher
 
@@ -123,6 +123,10 @@ class Supervisor:
     async def record(self, session: str, *facts: f.AnyFact) -> Session:
         """Take in facts from outside and do what follows from them."""
         return await self._attendant(session).record(*facts)
+
+    async def decide(self, session: str, decision: Decision) -> Session:
+        """The same, with what follows from how the session is when its turn comes: see `Engine.decide`."""
+        return await self._attendant(session).decide(decision)
 
     async def advance(self, session: str) -> None:
         """Carry out what is due about a session in memory."""

@@ -12,6 +12,7 @@ from rekindle.core.feature.talks import signed
 from rekindle.core.journal import event as ev
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import open_questions
+from rekindle.core.session.state import Session
 from rekindle.runtime.feature.run import FeatureRun
 
 Data = dict[str, Any]
@@ -34,7 +35,7 @@ class Assigning:
             case e.Revive():
                 await self._begun(effect.task, now)
                 run.memory.revived[effect.session] = run.memory.revived.get(effect.session, 0) + 1
-                await run.record(effect.session, f.ResumeAsked(at=run.clock(), by=signed(run.order.feature)))
+                await run.decide(effect.session, self._wish)
             case e.Rest():
                 await run.end(effect.session, "asleep")
             case e.Report():
@@ -86,10 +87,13 @@ class Assigning:
             )
             await asyncio.to_thread(self._run.ports.places.prepare, created, self._run.order.env)
             await engine.create(created)
-        facts: list[f.AnyFact] = [f.PromptQueued(at=engine.clock(), prompt=effect.prompt, text=effect.text)]
-        if known and not (await engine.load(effect.session)).is_up:
-            facts.append(f.ResumeAsked(at=engine.clock(), by=signed(self._run.order.feature)))
-        await self._run.record(effect.session, *facts)
+        prompt = f.PromptQueued(at=engine.clock(), prompt=effect.prompt, text=effect.text)
+        await self._run.decide(effect.session, lambda now: [prompt, *(self._wish(now) if known else [])])
+
+    def _wish(self, session: Session) -> list[f.AnyFact]:
+        """The wish for an agent where a session has none: somebody else may have brought it back."""
+        by = signed(self._run.order.feature)
+        return [] if session.is_up else [f.ResumeAsked(at=self._run.clock(), by=by)]
 
     async def _place_of(self, effect: e.Assign, now: Situation) -> str:
         """Where an agent works: in its task's worktree, in a copy of what it reviews, or where merges are made."""

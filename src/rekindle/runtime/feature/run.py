@@ -13,11 +13,11 @@ from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.talks import signed
 from rekindle.core.journal import event as ev
-from rekindle.core.session import facts as f
 from rekindle.ports.conversations import Conversations
 from rekindle.ports.feature import CheckCommands, FeatureGit, RunEvents
 from rekindle.ports.workplace import SessionPlaces
 from rekindle.runtime.ending import end_agent
+from rekindle.runtime.engine import Decision
 from rekindle.runtime.supervisor import Supervisor
 
 
@@ -81,9 +81,9 @@ class FeatureRun:
         """Put a warning into the journal."""
         await self.tell(ev.WARNING_LOGGED, {"message": message, "context": context}, f"warning-{key}")
 
-    async def record(self, session: str, *facts: f.AnyFact) -> None:
-        """Have facts happen to a session."""
-        await self.ports.supervisor.record(session, *facts)
+    async def decide(self, session: str, decision: Decision) -> None:
+        """Have facts happen to a session, according to how it is by then."""
+        await self.ports.supervisor.decide(session, decision)
 
     async def end(self, session: str, to: Literal["asleep", "cancelled", "completed"]) -> None:
         """End a session's agent, and wait until it is gone."""
