@@ -7,9 +7,11 @@ import asyncio
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import State
 from rekindle.runtime.ending import end_agent
+from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
-from tests.fakes.store import FakeStore
+from tests.fakes.store import FakeStore, UnhurriedAccess
+from tests.sessions import booked, facts_of
 from tests.unit.test_supervisor import created, play, settle
 
 
@@ -53,3 +55,24 @@ def test_a_session_that_is_let_go_of_while_its_end_is_waited_for_is_no_fault() -
         await ending
 
     play(FakeKeepers(world), story, store=store)
+
+
+def test_writers_of_a_session_that_is_let_go_of_meanwhile_come_one_after_the_other() -> None:
+    store = FakeStore()
+
+    async def story() -> None:
+        engine = Engine(UnhurriedAccess(store), lambda: 1.0)
+        await engine.create(created("s"))
+        await engine.record("s", f.StopAsked(at=1, by="user", to="completed"))
+        work = []
+        for number in range(30):
+            work.append(asyncio.ensure_future(engine.record("s", f.Noticed(at=2, message=f"notice {number}"))))
+            for _ in range(5):
+                await asyncio.sleep(0)
+                engine.forget("s")
+        await asyncio.gather(*work)
+
+    asyncio.run(story())
+    found = store.session("s")
+    assert found is not None
+    assert found == booked(facts_of(store.facts("session", "s")))

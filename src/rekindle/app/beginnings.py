@@ -6,11 +6,9 @@ Whoever asks gives session and prompt their ids before the first try, so that as
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
-from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
@@ -25,6 +23,7 @@ from rekindle.ports.terminals import AgentTerminals
 from rekindle.ports.workplace import SessionPlaces
 from rekindle.ports.worktrees import SessionWorktree, SessionWorktrees
 from rekindle.runtime.supervisor import Supervisor
+from rekindle.runtime.turns import Turns
 
 _SESSION_ID = re.compile(r"[0-9a-f]{10}")
 
@@ -50,11 +49,12 @@ class Beginnings:
         self._terminals = terminals
         self._kinds = kinds
         self._known_as = known_as
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        #: whoever asks again with the same id waits until the first one is done
+        self._turns = Turns()
 
     async def run(self, asked: BeginRequest) -> SessionView:
         """Begin a session with its first prompt. Asking again is harmless: the session is the same one."""
-        async with self._turn(asked.session):
+        async with self._turns.of(asked.session):
             return await self._run(asked)
 
     async def _run(self, asked: BeginRequest) -> SessionView:
@@ -80,7 +80,7 @@ class Beginnings:
 
     async def adopt(self, *, session: str, staged: str, env: dict[str, str]) -> SessionView:
         """Take over a session that was imported: its folder lies ready, with its facts in it."""
-        async with self._turn(session):
+        async with self._turns.of(session):
             return await self._adopt(session, staged, env)
 
     async def _adopt(self, session: str, staged: str, env: dict[str, str]) -> SessionView:
@@ -102,7 +102,7 @@ class Beginnings:
         self, session: str, *, copy: str, prompt_id: str, at: str, prompt: str, env: dict[str, str]
     ) -> SessionView:
         """Begin the session `copy` with another one's conversation, up to one of its answers. The other one stays."""
-        async with self._turn(copy):
+        async with self._turns.of(copy):
             return await self._fork(session, copy, prompt_id, at, prompt, env)
 
     async def _fork(
@@ -139,15 +139,6 @@ class Beginnings:
         )
         await self._begin(created, env)
         return self._service.shown(await self._supervisor.record(copy, *([first] if first is not None else [])))
-
-    @contextlib.asynccontextmanager
-    async def _turn(self, session: str) -> AsyncIterator[None]:
-        """Whoever asks again with the same id waits until the first one is done."""
-        turn = self._turns[session]
-        async with turn:
-            yield
-        if not turn.locked():
-            self._turns.pop(session, None)
 
     async def _known(self, session: str) -> Session | None:
         return await self._engine.load(session) if await self._engine.knows(session) else None

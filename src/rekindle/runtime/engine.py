@@ -7,7 +7,6 @@ daemon, and those that somebody has asked for; any other one is read when it is 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
@@ -21,6 +20,7 @@ from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION
 from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange, of_session
 from rekindle.runtime.outbox import journal_entries
+from rekindle.runtime.turns import Turns
 
 #: Is told what a session has become, and the facts that made it so, as they are recorded.
 Listener = Callable[[Session, Sequence[Recorded]], None]
@@ -40,7 +40,7 @@ class Engine:
         self.clock = clock
         self._rules = rules
         self._memory: dict[str, Session] = {}
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._turns = Turns()
         self._pending: set[asyncio.Future[Any]] = set()
         self.listeners: list[Listener] = []
         self.run_of: RunOf = lambda _session: None
@@ -104,11 +104,10 @@ class Engine:
 
     def forget(self, session: str) -> None:
         """Let a session go that nobody attends to. It is read again when it is asked for."""
-        found, turn = self._memory.get(session), self._turns.get(session)
-        is_busy = turn is not None and turn.locked()
-        if found is not None and not is_busy and not needs_daemon(found) and self.run_of(found) is None:
-            del self._memory[session]
-            self._turns.pop(session, None)
+        found = self._memory.get(session)
+        if found is None or self._turns.is_wanted(session) or needs_daemon(found) or self.run_of(found) is not None:
+            return
+        del self._memory[session]
 
     async def create(self, fact: Created) -> Session:
         """Begin a session."""
@@ -142,12 +141,12 @@ class Engine:
         return plan(self._memory[session], self.clock())
 
     async def _create(self, fact: Created) -> Session:
-        async with self._turns[fact.session]:
+        async with self._turns.of(fact.session):
             now, facts = take(None, fact, self._rules)
             return await self._commit(self._change(now, facts, 0))
 
     async def _decided(self, session: str, decision: Callable[[Session], Sequence[AnyFact] | None]) -> Session | None:
-        async with self._turns[session]:
+        async with self._turns.of(session):
             before = await self.load(session)
             facts = decision(before)
             if facts is None:
