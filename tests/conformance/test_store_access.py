@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ import pytest
 
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.core.session import facts as f
+from rekindle.ports.errors import BadEvent
 from rekindle.ports.store import Recorded, StaleGeneration, Store, StoreAccess, StoreChange, StoreError, of_session
 from rekindle.runtime.store_thread import MOST_AT_ONCE, StoreThread
 from tests.fakes.store import FakeStore, InlineAccess
@@ -159,5 +161,34 @@ def test_a_disk_that_fails_tells_everybody_who_waits() -> None:
             work = [access.commit(begun(f"s{n}")) for n in range(5)]
             found = await asyncio.gather(*work, return_exceptions=True)
             assert all(isinstance(one, StoreError) and one.code == "disk_full" for one in found)
+
+    asyncio.run(story())
+
+
+def test_a_change_that_cannot_be_written_down_takes_no_other_along() -> None:
+    store = Slow()
+
+    async def story() -> None:
+        async with thread_over(store) as access:
+            no_number = of_session(folded([created("bad")]), [f.Noticed(at=math.nan, message="when?")], generation=1)
+            changes = [begun("a"), begun("b"), no_number, begun("c")]
+            work = [asyncio.ensure_future(access.commit(one)) for one in changes]
+            await asyncio.sleep(0)
+            store.go_on.set()
+            found = await asyncio.gather(*work, return_exceptions=True)
+            assert [isinstance(one, BadEvent) for one in found] == [False, False, True, False]
+            assert await access.ask(lambda store: store.named("")) == ["a", "b", "c"]
+
+    asyncio.run(story())
+
+
+def test_whoever_asks_when_the_thread_has_ended_is_told() -> None:
+    async def story() -> None:
+        async with thread_over(FakeStore()) as access:
+            pass
+        with pytest.raises(StoreError):
+            await access.commit(begun("a"))
+        with pytest.raises(StoreError):
+            await access.ask(lambda store: store.named(""))
 
     asyncio.run(story())

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rekindle.ports.store import Recorded, Store, StoreChange
+from rekindle.ports.store import Recorded, Store, StoreChange, StoreError
 
 Found = TypeVar("Found")
 #: More than this are not made in one transaction: the first one would wait for the last.
@@ -39,25 +39,32 @@ class StoreThread:
         self._store = store
         self._loop = asyncio.get_running_loop()
         self._waiting: queue.SimpleQueue[_Commit | _Question | None] = queue.SimpleQueue()
+        self._is_closed = False
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
         self._thread.start()
 
     async def commit(self, change: StoreChange) -> list[Recorded]:
         """Make a change; it is on disk when this returns."""
         told: asyncio.Future[list[Recorded]] = self._loop.create_future()
-        self._waiting.put(_Commit(change, told))
+        self._wait_for(_Commit(change, told))
         return await told
 
     async def ask(self, question: Callable[[Store], Found]) -> Found:
         """What the store answers to a question."""
         told: asyncio.Future[Found] = self._loop.create_future()
-        self._waiting.put(_Question(question, told))
+        self._wait_for(_Question(question, told))
         return await told
 
     async def close(self) -> None:
-        """Do what was asked for so far, and end. The store itself stays open."""
+        """Do what was asked for so far, and end. The store itself stays open. Whoever asks from now on is refused."""
+        self._is_closed = True
         self._waiting.put(None)
         await asyncio.to_thread(self._thread.join)
+
+    def _wait_for(self, asked: _Commit | _Question) -> None:
+        if self._is_closed:
+            raise StoreError("the daemon is ending, and has let go of its store", "ask again in a moment")
+        self._waiting.put(asked)
 
     def _work(self) -> None:
         one = self._waiting.get()
@@ -86,8 +93,14 @@ class StoreThread:
     def _make(self, commits: list[_Commit]) -> None:
         try:
             made: list[Any] = list(self._store.commit([one.change for one in commits]))
-        except BaseException as error:  # whatever it is, those who wait have to be told
+        except StoreError as error:  # the store's own trouble is everybody's
             made = [error] * len(commits)
+        except BaseException as error:  # whatever it is, those who wait have to be told
+            if len(commits) > 1:  # one of them cannot be written down: nobody else pays for that
+                for one in commits:
+                    self._make([one])
+                return
+            made = [error]
         self._tell([(one.told, what) for one, what in zip(commits, made, strict=True)])
 
     def _answer(self, asked: _Question) -> None:
