@@ -105,7 +105,8 @@ class Store(Protocol):
         """Make each change whole, in order, and sync once. For each, the facts as they are recorded.
 
         A session whose stored generation is higher than the writer's is left as it is, and the answer is the error.
-        Anything else that goes wrong is raised, and then none of the changes is made.
+        Anything else that goes wrong is raised. A StoreError leaves open whether the changes were made (all of them, or
+        none): the store may have been lost right behind them. After any other error none of them is.
         """
         ...
 

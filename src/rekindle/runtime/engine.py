@@ -18,7 +18,7 @@ from rekindle.core.session.react import take, taken
 from rekindle.core.session.rules import BUILT_IN, Rules
 from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION
-from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange, of_session
+from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange, StoreError, of_session
 from rekindle.runtime.outbox import journal_entries
 from rekindle.runtime.turns import Turns
 
@@ -41,6 +41,8 @@ class Engine:
         self._rules = rules
         self._memory: dict[str, Session] = {}
         self._turns = Turns()
+        #: sessions whose last commit failed, as it would have made them: it may have been made all the same
+        self._doubtful: dict[str, Session] = {}
         self._pending: set[asyncio.Future[Any]] = set()
         self.listeners: list[Listener] = []
         self.run_of: RunOf = lambda _session: None
@@ -147,6 +149,8 @@ class Engine:
 
     async def _decided(self, session: str, decision: Callable[[Session], Sequence[AnyFact] | None]) -> Session | None:
         async with self._turns.of(session):
+            if session in self._doubtful:
+                await self._read_again(session)
             before = await self.load(session)
             facts = decision(before)
             if facts is None:
@@ -159,12 +163,23 @@ class Engine:
         return of_session(now, facts, generation=generation, outbox=journal_entries(now, facts, self.run_of(now)))
 
     async def _commit(self, change: StoreChange) -> Session:
-        recorded = await self._store.commit(change)
         assert change.session is not None
+        try:
+            recorded = await self._store.commit(change)
+        except StoreError:
+            self._doubtful[change.subject] = change.session
+            raise
         self._memory[change.subject] = change.session
         for listener in self.listeners:
             listener(change.session, recorded)
         return change.session
+
+    async def _read_again(self, session: str) -> None:
+        """Find out whether a commit that failed was made. What somebody else has made of it is not taken over."""
+        found = await self._store.ask(lambda store: store.session(session))
+        made = self._doubtful.pop(session)
+        if found == made:
+            self._memory[session] = made
 
     async def _unbroken(self, work: Coroutine[Any, Any, Made]) -> Made:
         """Do it to its end, also if whoever asked goes away meanwhile: memory and store must stay the same."""

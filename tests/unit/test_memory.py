@@ -1,16 +1,19 @@
-"""Sessions that are not in memory, because they need nobody: whoever asks for them finds them all the same."""
+"""What is in memory and what is on disk: whoever asks for a session finds it, as it is, also if it was let go of."""
 
 from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import State
+from rekindle.ports.store import StoreError
 from rekindle.runtime.ending import end_agent
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
-from tests.fakes.store import FakeStore, UnhurriedAccess
+from tests.fakes.store import FakeStore, InlineAccess, UnhurriedAccess
 from tests.sessions import booked, facts_of
 from tests.unit.test_supervisor import created, play, settle
 
@@ -75,4 +78,36 @@ def test_writers_of_a_session_that_is_let_go_of_meanwhile_come_one_after_the_oth
     asyncio.run(story())
     found = store.session("s")
     assert found is not None
+    assert found == booked(facts_of(store.facts("session", "s")))
+
+
+class Failing(FakeStore):
+    """Loses its place right behind a commit."""
+
+    fails = False
+
+    def point(self, name: str) -> None:
+        if name == "after commit" and self.fails:
+            self.fails = False
+            raise StoreError("the store was deleted", "put it back", code="store_gone")
+
+
+def test_a_change_that_was_made_although_the_store_complained_is_not_lost() -> None:
+    store = Failing()
+
+    async def story() -> None:
+        engine = Engine(InlineAccess(store), lambda: 1.0)
+        await engine.create(created("s"))
+        store.fails = True
+        with pytest.raises(StoreError):
+            await engine.record("s", f.PromptQueued(at=1, prompt="one", text="one"))
+        store.fails = True
+        with pytest.raises(StoreError):
+            await engine.record("s", f.Adopted(at=2, generation=1))
+        await engine.record("s", f.PromptQueued(at=3, prompt="two", text="two"))
+
+    asyncio.run(story())
+    found = store.session("s")
+    assert found is not None
+    assert [one.id for one in found.prompts] == ["one", "two"]
     assert found == booked(facts_of(store.facts("session", "s")))
