@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 import pytest
 
@@ -21,7 +21,7 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
 from tests.fakes.records import FakeRecords
-from tests.fakes.store import FakeStore, InlineAccess
+from tests.fakes.store import FakeStore, UnhurriedAccess
 from tests.fakes.workplace import FakeWorkplace
 
 KINDS = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)}
@@ -38,8 +38,11 @@ class Crash(BaseException):
 class Schedule:
     """Crashes at the given points, counted from 0 over the whole story."""
 
-    def __init__(self, at: tuple[int, ...] = (), *, killed_at: int | None = None, busy: bool = False) -> None:
+    def __init__(
+        self, at: tuple[int, ...] = (), *, killed_at: int | None = None, busy: bool = False, moments: int = 0
+    ) -> None:
         self.at = set(at)
+        self.moments = moments  # so long the store takes for everything, and others go on meanwhile
         self.killed_at = killed_at
         self.busy = busy  # the agent does what it was told before it dies
         self.world: FakeWorld | None = None
@@ -68,12 +71,16 @@ class Life:
         keepers = FakeKeepers(self.world)
         keepers.point = self.schedule.point  # type: ignore[method-assign]
         self.store.point = self.schedule.point  # type: ignore[method-assign]
-        engine = Engine(InlineAccess(self.store), self._clock)
+        engine = Engine(UnhurriedAccess(self.store, self.schedule.moments), self._clock)
         return Supervisor(engine, keepers, FakeWorkplace(), KINDS, FakeRecords(), settle_seconds=0.0, pause_seconds=0.0)
 
     def _clock(self) -> float:
         self.now += 1
         return self.now
+
+    def in_order(self, said: Iterable[str]) -> list[str]:
+        """What was said, in its order where there is one: people who do not wait for each other have none."""
+        return sorted(said) if self.schedule.moments else list(said)
 
     def live(self, story: Story) -> None:
         """Let a supervisor live until all is quiet, or until it crashes, and then the next one."""
@@ -96,7 +103,7 @@ class Life:
             for name in [session.id for session in supervisor.engine.at_hand()]:
                 await supervisor.advance(name)
             quiet = 0
-            while quiet < 20:
+            while quiet < 20 * (1 + self.schedule.moments):
                 if supervisor.fault is not None:
                     raise supervisor.fault
                 moved = self.world.settle()
@@ -120,18 +127,30 @@ def begin(prompts: list[str]) -> Story:
     return story
 
 
+def begin_at_once(prompts: list[str]) -> Story:
+    """The same, with prompts from people who do not wait for each other."""
+
+    async def story(supervisor: Supervisor) -> None:
+        await begin([])(supervisor)
+        facts = [f.PromptQueued(at=0, prompt=f"p{number}", text=text) for number, text in enumerate(prompts)]
+        await asyncio.gather(*(supervisor.record(SESSION, fact) for fact in facts))
+
+    return story
+
+
 def lived(schedule: Schedule) -> Life:
+    told = begin_at_once if schedule.moments else begin
     life = Life(schedule)
-    life.live(begin(["one", "two"]))
+    life.live(told(["one", "two"]))
     life.world.kill(SESSION)
-    life.live(begin(["one", "two", "three"]))
+    life.live(told(["one", "two", "three"]))
     return life
 
 
 def check(life: Life) -> None:
     session = life.store.session(SESSION)
     assert session is not None
-    assert [text for _, text in life.world.executed] == ["one", "two", "three"]
+    assert life.in_order(text for _, text in life.world.executed) == life.in_order(["one", "two", "three"])
     assert {prompt.id: prompt.state for prompt in session.prompts} == {"p0": "done", "p1": "done", "p2": "done"}
     assert session.state is State.WAITING_FOR_INPUT
     assert life.world.most_alive <= 1
@@ -154,6 +173,12 @@ def test_a_crash_at_any_point_changes_nothing(at: int) -> None:
     check(lived(Schedule((at,))))
 
 
+@pytest.mark.parametrize("moments", [1, 4])
+@pytest.mark.parametrize("at", range(points()))
+def test_a_crash_at_any_point_changes_nothing_where_the_store_takes_its_time(at: int, moments: int) -> None:
+    check(lived(Schedule((at,), moments=moments)))
+
+
 PAIRS = random.Random(7).sample(list(itertools.combinations(range(points()), 2)), 250)
 
 
@@ -168,7 +193,7 @@ def check_killed(life: Life) -> None:
     session = life.store.session(SESSION)
     assert session is not None
     said = [text for _, text in life.world.executed if not text.startswith("Your process was interrupted")]
-    assert said == ["one", "two", "three"]
+    assert life.in_order(said) == life.in_order(["one", "two", "three"])
     assert not session.queued
     assert session.turn is None
     assert life.world.most_alive <= 1
@@ -180,6 +205,14 @@ def check_killed(life: Life) -> None:
 @pytest.mark.parametrize("at", range(points()))
 def test_an_agent_that_dies_at_any_point_gets_every_prompt_once(at: int, busy: bool) -> None:
     check_killed(lived(Schedule(killed_at=at, busy=busy)))
+
+
+@pytest.mark.parametrize("moments", [1, 4])
+@pytest.mark.parametrize("at", range(points()))
+def test_an_agent_that_dies_at_any_point_gets_every_prompt_once_where_the_store_takes_its_time(
+    at: int, moments: int
+) -> None:
+    check_killed(lived(Schedule(killed_at=at, moments=moments)))
 
 
 @pytest.mark.parametrize("chunk", range(5))
