@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
@@ -15,7 +15,7 @@ from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import word
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import AttemptOrder, StartedAttempt
-from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
+from rekindle.ports.store import DamagedStore, Recorded, StaleGeneration, StoreChange, StoreError
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
@@ -284,3 +284,31 @@ def test_a_disk_that_is_full_when_a_daemon_takes_up_an_agent_does_not_leave_it_u
     assert store.left < 0
     assert [prompt.state for prompt in engine.session("s").prompts] == ["done"]
     assert world.executed == [("s", "hello")]
+
+
+class Overtaken(FakeStore):
+    """A newer daemon takes a session over before the end of its agent is written down."""
+
+    def commit(self, changes: Sequence[StoreChange]) -> list[list[Recorded] | StaleGeneration]:
+        if any(isinstance(fact, f.Exited) for change in changes for fact in change.facts):
+            return [StaleGeneration("it was taken over") for _ in changes]
+        return super().commit(changes)
+
+
+def test_a_daemon_that_is_overtaken_while_it_starts_comes_to_the_end_of_its_start() -> None:
+    world, store = FakeWorld(), Overtaken()
+
+    async def begin(supervisor: Supervisor) -> None:
+        await supervisor.engine.create(created("s"))
+        await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
+        await settle(world)
+
+    play(FakeKeepers(world), begin, store=store)
+    world.kill("s")
+
+    async def start(supervisor: Supervisor) -> None:
+        async with asyncio.timeout(5):
+            await supervisor.start()
+        assert supervisor.superseded.is_set()
+
+    play(FakeKeepers(world), start, store=store)

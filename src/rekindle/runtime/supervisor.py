@@ -75,7 +75,7 @@ class Supervisor:
         await asyncio.gather(*(take_up(session) for session in self.engine.at_hand()))
         up = [(one.id, one.attempt.number) for one in self.engine.at_hand() if one.is_up and one.attempt is not None]
         gone = [(name, number) for name, number in up if not self.is_alive(name)]
-        while not self.broken.is_set() and any(self._is_up(name, number) for name, number in gone):
+        while not self._is_over() and any(self._is_up(name, number) for name, number in gone):
             await asyncio.sleep(0.01)  # how they ended is on disk; the first question may be about them
 
     async def close(self) -> None:
@@ -106,6 +106,9 @@ class Supervisor:
         for attendant in self._attendants.values():
             if attendant.talk is not None:
                 attendant.talk.forgive_silence(self.engine.clock())
+
+    def _is_over(self) -> bool:
+        return self.broken.is_set() or self.superseded.is_set()
 
     def _is_up(self, session: str, number: int) -> bool:
         """Whether this very attempt is up, as far as we have heard, and somebody listens to it."""
