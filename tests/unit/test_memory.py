@@ -6,16 +6,20 @@ import asyncio
 
 import pytest
 
+from rekindle.app.questions import Questions
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import State
+from rekindle.ports.errors import NoSuchQuestion
 from rekindle.ports.store import StoreError
 from rekindle.runtime.ending import end_agent
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.keepers import FakeKeepers, FakeWorld
+from tests.fakes.records import FakeRecords
 from tests.fakes.store import FakeStore, InlineAccess, UnhurriedAccess
+from tests.fakes.workplace import FakeWorkplace
 from tests.sessions import booked, facts_of
-from tests.unit.test_supervisor import created, play, settle
+from tests.unit.test_supervisor import KINDS, created, play, settle
 
 
 async def _asleep(supervisor: Supervisor, world: FakeWorld) -> None:
@@ -111,3 +115,31 @@ def test_a_change_that_was_made_although_the_store_complained_is_not_lost() -> N
     assert found is not None
     assert [one.id for one in found.prompts] == ["one", "two"]
     assert found == booked(facts_of(store.facts("session", "s")))
+
+
+def test_what_the_beginning_of_a_questions_id_means_does_not_depend_on_what_is_in_memory() -> None:
+    async def story() -> None:
+        access = UnhurriedAccess()
+        supervisor = Supervisor(
+            Engine(access, lambda: 9.0), FakeKeepers(FakeWorld()), FakeWorkplace(), KINDS, FakeRecords()
+        )
+        engine, options = supervisor.engine, [("a", "Allow", "allow_once")]
+        for name in ("over", "open"):
+            await engine.create(created(name))
+            await engine.record(
+                name,
+                f.LaunchIntended(at=1, attempt=1, generation=1, how="new"),
+                f.Launched(at=2, attempt=1, folder="/k", pid=1),
+                f.Opened(at=3, attempt=1, how="new", token="t"),
+                f.PermissionAsked(at=4, attempt=1, request="r", title="rm", kind="execute", options=options),
+            )
+        ended = f.Exited(at=6, attempt=1, how_ended="exit code 0", by_us=True)
+        await engine.record("over", f.PermissionAnswered(at=5, request="r", option="a", by="user"))
+        await engine.record("over", f.StopAsked(at=6, by="user", to="completed"), ended)
+        engine.forget("over")
+        assert [one.id for one in engine.at_hand()] == ["open"]
+        with pytest.raises(NoSuchQuestion, match="can mean 2 questions"):
+            await Questions(supervisor).answer("q", "a", by="user")
+        await supervisor.close()
+
+    asyncio.run(story())

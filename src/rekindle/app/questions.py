@@ -75,7 +75,10 @@ class Questions:
         return AnsweredQuestion(question, session, chosen)
 
     async def _meant(self, given: str) -> Found:
-        found = asking.meant(self._engine.at_hand(), given) or asking.meant(await self._engine.all_sessions(), given)
+        """What an id means; what the beginning of one means does not depend on which sessions are in memory."""
+        at_hand = asking.meant(self._engine.at_hand(), given)
+        exact = [one for one in at_hand if _name(one.open or one.over) == given]
+        found = exact or asking.meant(await self._engine.all_sessions(), given)
         if len(found) == 1:
             return found[0]
         if not found:
