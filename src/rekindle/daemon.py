@@ -137,8 +137,10 @@ async def _serve_with(
     *,
     on_demand: bool,
 ) -> bool:
-    house = _put_together(parts, places, environment)
-    await _note_life(parts, house.access)
+    access = StoreThread(_open_store(parts, places))
+    parts.push_async_callback(access.close)
+    await _note_life(parts, access)
+    house = _put_together(parts, access, places, environment)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, house.server.stopping.set)
@@ -182,10 +184,10 @@ class _House:
         ]
 
 
-def _put_together(parts: contextlib.AsyncExitStack, places: Places, environment: Mapping[str, str]) -> _House:
+def _put_together(
+    parts: contextlib.AsyncExitStack, access: StoreThread, places: Places, environment: Mapping[str, str]
+) -> _House:
     """The composition root of the daemon. Whatever is opened here is closed with `parts`."""
-    access = StoreThread(_open_store(parts, places))
-    parts.push_async_callback(access.close)
     keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
     workplace = LocalWorkplace(places.sessions, places.sockets)
     records = VaultRecords.of(places.sessions, workplace.environment, AGENTS)
@@ -303,7 +305,7 @@ async def _stay_in_place(access: StoreThread) -> None:
 
 
 async def _note_life(parts: contextlib.AsyncExitStack, access: StoreThread) -> None:
-    """Write down that this daemon serves, and later that it left: one that was killed cannot say so."""
+    """Write down that this daemon serves, and last of all that it left: one that is killed before cannot say so."""
     pid = os.getpid()
 
     async def leave() -> None:
