@@ -139,7 +139,9 @@ async def _serve_with(
 ) -> bool:
     access = StoreThread(_open_store(parts, places))
     parts.push_async_callback(access.close)
-    await _note_life(parts, access)
+    life = _Life(access)
+    await life.begin()
+    parts.push_async_callback(life.end)
     house = _put_together(parts, access, places, environment)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -156,7 +158,26 @@ async def _serve_with(
         _stay_reachable(house.server, places, lock),
         *([_leave_when_idle(house.server, house.supervisor, house.features)] if on_demand else []),
     ]
-    return await _until_over(house, [asyncio.ensure_future(chore) for chore in chores])
+    life.is_well = await _until_over(house, [asyncio.ensure_future(chore) for chore in chores])
+    return life.is_well
+
+
+@dataclass
+class _Life:
+    """Writes down that this daemon serves, and last of all that it left in good order: one that is killed cannot."""
+
+    access: StoreThread
+    is_well: bool = False
+
+    async def begin(self) -> None:
+        began = DaemonBegan(at=time.time(), pid=os.getpid(), version=__version__)
+        await self.access.commit(StoreChange(MACHINE.kind, SUBJECT, [began]))
+
+    async def end(self) -> None:
+        if self.is_well:
+            left = DaemonLeft(at=time.time(), pid=os.getpid())
+            with contextlib.suppress(StoreError):
+                await self.access.commit(StoreChange(MACHINE.kind, SUBJECT, [left]))
 
 
 @dataclass(frozen=True)
@@ -235,6 +256,7 @@ def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
     missing = not os.path.exists(places.store)
     opened = open_store(Path(places.store), now=datetime.now(UTC))
     parts.callback(opened.store.close)
+    _renew(opened.store)
     if opened.notice or (missing and os.listdir(places.sessions)):
         log.warning("%s", opened.notice or "the store is gone; sessions are rebuilt from their folders")
         rebuilt = rebuild(Path(places.sessions), known=opened.store.named(""))
@@ -243,6 +265,13 @@ def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
         for sentence in rebuilt.report:
             log.warning("%s", sentence)
     return opened.store
+
+
+def _renew(store: SqlStore) -> None:
+    """What rows say of sessions is made by rules of this version; those that another version wrote are made again."""
+    lives = MACHINE.folded(one.fact for one in store.facts(MACHINE.kind, SUBJECT, limit=1_000_000))  # type: ignore[misc]
+    if lives is not None and lives.version != __version__:
+        log.info("the store was served by rekindle %s; %d sessions are listed anew", lives.version, store.renew())
 
 
 async def _until_over(house: _House, chores: list[asyncio.Task[None]]) -> bool:
@@ -302,19 +331,6 @@ async def _stay_in_place(access: StoreThread) -> None:
         await asyncio.sleep(1.0)
         with contextlib.suppress(StoreError):  # whoever writes next is told
             await access.ask(lambda store: store.stay_in_place())
-
-
-async def _note_life(parts: contextlib.AsyncExitStack, access: StoreThread) -> None:
-    """Write down that this daemon serves, and last of all that it left: one that is killed before cannot say so."""
-    pid = os.getpid()
-
-    async def leave() -> None:
-        with contextlib.suppress(StoreError):
-            await access.commit(StoreChange(MACHINE.kind, SUBJECT, [DaemonLeft(at=time.time(), pid=pid)]))
-
-    began = DaemonBegan(at=time.time(), pid=pid, version=__version__)
-    await access.commit(StoreChange(MACHINE.kind, SUBJECT, [began]))
-    parts.push_async_callback(leave)
 
 
 async def _leave_when_idle(server: Server, supervisor: Supervisor, features: Features) -> None:

@@ -285,3 +285,19 @@ def test_a_store_that_nobody_moved_is_in_its_place(store: Store) -> None:
     put(store, [created()])
     assert store.stay_in_place() is False
     assert store.session("s1") == folded([created()])
+
+
+def test_sessions_are_found_by_their_feature_to_the_letter(store: Store) -> None:
+    for name, feature in (("a", "search"), ("b", "search2"), ("c", "caf\udce9"), ("d", "caf\\udce9")):
+        put(store, [created(name, feature=feature)])
+    put(store, [created("e")])
+    assert [one.id for one in store.sessions(feature="search")] == ["a"]
+    assert [one.id for one in store.sessions(feature="caf\udce9")] == ["c"]
+    assert store.sessions(feature="nothing") == []
+
+
+def test_what_is_kept_beside_sessions_is_made_anew_and_nothing_else(store: Store) -> None:
+    put(store, a_life())
+    before = store.session("s1"), store.facts()
+    assert store.renew() == 0, "this version has written it"
+    assert (store.session("s1"), store.facts()) == before

@@ -60,9 +60,13 @@ class FakeStore:
         found = self._disk.content.sessions.get(session)
         return None if found is None else decode_session(found[1])
 
-    def sessions(self, *, attended: bool = False) -> list[Session]:
+    def renew(self) -> int:
+        return 0  # nothing is kept here beside facts and sessions
+
+    def sessions(self, *, attended: bool = False, feature: str | None = None) -> list[Session]:
         found = [decode_session(body) for _, body in self._disk.content.sessions.values()]
         wanted = [one for one in found if not attended or needs_daemon(one)]
+        wanted = [one for one in wanted if feature in (None, one.feature)]
         return sorted(wanted, key=lambda one: (one.created_at, one.id))
 
     def named(self, prefix: str) -> list[str]:

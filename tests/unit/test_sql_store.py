@@ -81,6 +81,18 @@ def test_rows_say_what_the_session_says(tmp_path: Path) -> None:
     assert sql(path, "SELECT id, session, state FROM tasks") == [("t1", "s1", session.task_state.value)]
 
 
+def test_rows_that_another_version_made_are_made_anew(tmp_path: Path) -> None:
+    path = filled(tmp_path / "store.db", 3)
+    rows = "SELECT id, attended, if_alive, if_dead, body FROM sessions ORDER BY id"
+    before = sql(path, rows)
+    sql(path, "UPDATE sessions SET attended = 1 - attended WHERE id = 's1'")
+    sql(path, "UPDATE sessions SET if_dead = '{}' WHERE id = 's2'")
+    with closing(opened(path).store) as store:
+        assert store.renew() == 2
+        assert store.renew() == 0
+    assert sql(path, rows) == before
+
+
 def test_a_session_told_at_once_has_the_same_rows_as_one_told_fact_by_fact(tmp_path: Path) -> None:
     dumps = []
     for name, step in (("once", len(a_life())), ("slowly", 1)):

@@ -261,7 +261,7 @@ class Service:
 
     async def find(self, prefix: str) -> Session:
         """The session that an id, or the beginning of one, means."""
-        return await self._engine.load(meant(await self._engine.named(""), prefix))
+        return await self._engine.load(meant(await self._engine.named(prefix), prefix))
 
     def shown(self, session: Session) -> SessionView:
         """A session as every answer shows it."""

@@ -114,8 +114,16 @@ class Store(Protocol):
         """One session, or None."""
         ...
 
-    def sessions(self, *, attended: bool = False) -> list[Session]:
-        """All sessions, oldest first; with `attended` only those that need the daemon (see `core.session.activity`)."""
+    def sessions(self, *, attended: bool = False, feature: str | None = None) -> list[Session]:
+        """All sessions, oldest first.
+
+        With `attended` only those that need the daemon (see `core.session.activity`), with `feature` only those of a
+        feature of that name, in any repository.
+        """
+        ...
+
+    def renew(self) -> int:
+        """Make anew what is kept of each session beside its facts and itself. How many sessions that changed."""
         ...
 
     def named(self, prefix: str) -> list[str]:

@@ -99,7 +99,7 @@ class Engine:
         """Have all sessions of a feature in memory. They stay there while `run_of` names a run of it."""
 
         def of_feature(store: Store) -> list[Session]:
-            return [one for one in store.sessions() if (one.repository, one.feature) == (repository, feature)]
+            return [one for one in store.sessions(feature=feature) if one.repository == repository]
 
         for session in await self._store.ask(of_feature):
             self._memory.setdefault(session.id, session)
@@ -119,7 +119,7 @@ class Engine:
         """Take in a session with its past. What journals were told of it they were told elsewhere."""
         now = SESSION.folded(facts)
         assert now is not None
-        return await self._unbroken(self._commit(of_session(now, facts, generation=now.generation)))
+        return await self._unbroken(self._adopt(of_session(now, facts, generation=now.generation)))
 
     async def record(self, session: str, *facts: AnyFact) -> Session:
         """Append facts, with all that follows from them. What changes nothing (told twice, or too late) is dropped."""
@@ -146,6 +146,10 @@ class Engine:
         async with self._turns.of(fact.session):
             now, facts = take(None, fact, self._rules)
             return await self._commit(self._change(now, facts, 0))
+
+    async def _adopt(self, change: StoreChange) -> Session:
+        async with self._turns.of(change.subject):
+            return await self._commit(change)
 
     async def _decided(self, session: str, decision: Callable[[Session], Sequence[AnyFact] | None]) -> Session | None:
         async with self._turns.of(session):

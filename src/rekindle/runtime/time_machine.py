@@ -15,7 +15,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.snapshots import Snapshots
-from rekindle.ports.store import Recorded, StaleGeneration
+from rekindle.ports.store import Recorded
 from rekindle.runtime.engine import Engine
 
 log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class TimeMachine:
         if (session, message) in self._told or message in (await self._engine.load(session)).notices:
             return
         self._told.add((session, message))
-        with contextlib.suppress(StaleGeneration):
+        with contextlib.suppress(RekindleError):
             await self._engine.record(session, f.Noticed(at=self._engine.clock(), message=message))
 
 

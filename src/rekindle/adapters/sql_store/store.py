@@ -127,13 +127,28 @@ class SqlStore:
             row = connection.execute(query).first()
             return None if row is None else self._decode(connection, row.id, row.body)
 
-    def sessions(self, *, attended: bool = False) -> list[Session]:
+    def sessions(self, *, attended: bool = False, feature: str | None = None) -> list[Session]:
         table = schema.sessions
         query = sa.select(table.c.id, table.c.body).order_by(table.c.created_at, table.c.id)
         if attended:
             query = query.where(table.c.attended.is_(True))
+        if feature is not None:
+            query = query.where(table.c.feature == shown(feature))
         with self._transaction(self._engine) as connection:
-            return [self._decode(connection, row.id, row.body) for row in connection.execute(query).all()]
+            found = [self._decode(connection, row.id, row.body) for row in connection.execute(query).all()]
+        return [one for one in found if feature is None or one.feature == feature]
+
+    def renew(self) -> int:
+        table, changed_rows = schema.sessions, 0
+        made = (table.c.attended, table.c.if_alive, table.c.if_dead)
+        with self._transaction(self._writer) as connection:
+            for row in connection.execute(sa.select(table.c.id, table.c.generation, table.c.body, *made)).all():
+                now = session_row(self._decode(connection, row.id, row.body), row.generation)
+                new = {column.name: now[column.name] for column in made}
+                if new != {column.name: row._mapping[column] for column in made}:
+                    connection.execute(sa.update(table).where(table.c.id == row.id), new)
+                    changed_rows += 1
+        return changed_rows
 
     def named(self, prefix: str) -> list[str]:
         name = schema.sessions.c.id
