@@ -251,9 +251,13 @@ def test_a_feature_that_was_rewritten_is_understood_from_git(shop: Shop, how: st
     foretold = shop.machine.json("resume", FEATURE, "--explain")
     told = shop.machine.ok("resume", FEATURE)
     again = {row["name"] for row in foretold["tasks"] if row["action"] == "merge again"}
+    branches = {row["name"]: row["action"] for row in foretold["branches"]}
+    trees = {row["name"].rpartition("/")[2] for row in foretold["worktrees"]}
     lost = {"reset to the base": ["a", "b"], "reset by one": ["b"]}.get(how, [])
     for one in ("a", "b"):
         assert (one in again) is (one in lost)
+        assert branches[branch(one)] == "nothing", "a merge is made again without the branch"
+        assert one not in trees
         assert (f"our merge of task {one} is not in {name} any more" in warnings(shop)) is (one in lost)
     assert ("will be merged again" in told) is bool(lost)
     assert {"a.txt", "b.txt", "c.txt"} <= set(files(shop))

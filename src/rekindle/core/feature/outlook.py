@@ -176,6 +176,12 @@ def _recorded(one: TaskProgress | None, *, merged: bool, exists: bool) -> Record
     return "in progress" if one.has_branch or exists else "nothing"
 
 
+def _is_merged_again(name: str, one: TaskProgress, git: GitEvidence) -> bool:
+    """Whether only our merge of a task has to be made again, which needs neither its branch nor its worktree."""
+    has_branch = one.branch in git.branches or name in git.fallen
+    return one.status != SKIPPED and not has_branch and merge_of(name, one, git) == "gone"
+
+
 def _branches(known: dict[str, TaskProgress], git: GitEvidence, trees: Sequence[_Tree]) -> list[Row]:
     rows = []
     owners = {one.branch: (name, one) for name, one in known.items()}
@@ -197,6 +203,8 @@ def _branches(known: dict[str, TaskProgress], git: GitEvidence, trees: Sequence[
             verdict = branches.BranchVerdict(
                 "make again", f"it was deleted: it is made again at {git.fallen[task][:10]}"
             )
+        if one is not None and _is_merged_again(task, one, git):
+            verdict = branches.BranchVerdict("nothing", "it is gone: its task is merged again from the commit that passed")
         rows.append(Row(name, verdict.action, verdict.why))
     return rows
 
@@ -216,6 +224,7 @@ def _trees(known: dict[str, TaskProgress], merged: set[str], git: GitEvidence) -
         WorkTree(git.homes.get(name, ""), one.branch)
         for name, one in known.items()
         if one.has_branch and name not in merged and one.status != SKIPPED and one.branch not in there
+        if not _is_merged_again(name, one, git)
     ]
     for tree in (*git.trees.values(), *gone):
         task, one = owners.get(tree.branch or "", ("", None))
