@@ -116,5 +116,5 @@ def test_a_run_of_ours_that_was_cut_needs_no_yes(shop: Shop) -> None:
     (shop.root / "go").write_text("")
     assert shop.yes() == ()
     told = shop.machine.ok("resume", "--all")
-    assert "goes on with run" in told
+    assert "goes on with run" in told and "Nothing was brought back" not in told
     until(lambda: shop.events("session.end"), "the end of the run")

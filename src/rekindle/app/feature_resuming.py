@@ -25,6 +25,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     feature: str
     about: str
+    goes_on: bool = False
 
 
 class FeatureResuming:
@@ -96,7 +97,7 @@ class FeatureResuming:
         for feature in features:
             try:
                 assert here is not None
-                yield Outcome(feature, self._resume_unasked(here, feature))
+                yield self._resume_unasked(here, feature)
             except NoDaemon:
                 raise
             except RekindleError as error:  # what is the matter with one holds up no other
@@ -107,18 +108,18 @@ class FeatureResuming:
         top = self._open_here().worktrees_top if features else ""
         return [os.path.join(top, branch_word(feature)) for feature in features]
 
-    def _resume_unasked(self, here: Workspace, feature: str) -> str:
+    def _resume_unasked(self, here: Workspace, feature: str) -> Outcome:
         told = self._outlook.explain(here, feature, "")
         again = f"rekindle resume {quoted(feature)}"
         if told.unapproved is not None:
             why = "its journal was not written by your rekindle on this machine"
-            return f"skipped, {why}; see what it would run: {again}"
+            return Outcome(feature, f"skipped, {why}; see what it would run: {again}")
         if told.case in ("B", "C"):
-            return f"skipped, it asks (case {told.case}): {again}"
+            return Outcome(feature, f"skipped, it asks (case {told.case}): {again}")
         if any(row["state"] == "asked" for row in told.strays):
-            return f"skipped, it asks about work that is not on its task's branch: {again}"
+            return Outcome(feature, f"skipped, it asks about work that is not on its task's branch: {again}")
         begun = self.resume(FeatureResumeRequest(cwd=os.getcwd(), feature=feature, env=dict(self._environment)))
-        return f"run {begun['sid']} goes on with run {told.run}."
+        return Outcome(feature, f"run {begun['sid']} goes on with run {told.run}.", goes_on=True)
 
 
 def _interrupted(here: Workspace) -> list[str]:

@@ -180,17 +180,20 @@ def _yes_to_removal(told: dict[str, Any], *, as_json: bool) -> bool:
     return click.confirm("Remove them?", default=False)
 
 
-def resume_all(*, as_json: bool) -> list[str]:
+def resume_all(*, as_json: bool) -> tuple[list[str], bool]:
     """Resume every interrupted feature here that asks nothing; name the others, with what a person has to do.
 
-    Returns the folders of their worktrees: whoever works there comes back with its feature, or not at all.
+    Returns the folders of their worktrees (whoever works there comes back with its feature, or not at all), and whether
+    any feature goes on.
     """
     say = (lambda text: print(text, file=sys.stderr)) if as_json else print
     resuming = use_cases().feature_resuming()
     found = resuming.interrupted()
+    goes_on = False
     for one in resuming.resume_each(found):
+        goes_on = goes_on or one.goes_on
         say(f"{printable(one.feature)}: {one.about}")
-    return resuming.worktrees_of(found)
+    return resuming.worktrees_of(found), goes_on
 
 
 def watch(resuming: FeatureResuming, cwd: str, feature: str, *, as_json: bool) -> int:

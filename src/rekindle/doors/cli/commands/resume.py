@@ -115,9 +115,9 @@ def _explain_each(as_json: bool) -> int:
 def _resume_all(asked: _Flags, *, as_json: bool) -> int:
     from rekindle.doors.cli import features
 
-    apart = features.resume_all(as_json=as_json)
+    apart, goes_on = features.resume_all(as_json=as_json)
     told = use_cases().session_resuming().resume_all(who(), kill=asked.kill, apart=apart)
-    print_json(told) if as_json else _print_resumed(daemon(), told)
+    print_json(told) if as_json else _print_resumed(daemon(), told, is_any_back=goes_on)
     return 1 if told["failed"] else 0
 
 
@@ -148,12 +148,12 @@ def _resume_session(chosen: str, asked: _Flags, *, as_json: bool) -> int:
     return 0 if told["is_back"] else 1
 
 
-def _print_resumed(client: Daemon, told: dict[str, Any]) -> None:
+def _print_resumed(client: Daemon, told: dict[str, Any], *, is_any_back: bool) -> None:
     for name in told["resumed"]:
         print_receipt(client.ask("show", session=name))
     for one in told["skipped"]:
         print(f"{one['id']}: skipped, {printable(one['reason'])}")
     for one in told["failed"]:
         print(f"{one['id']}: did not come back: {printable(one['reason'])}")
-    if not told["resumed"]:
+    if not told["resumed"] and not is_any_back:
         print("Nothing was brought back.")
