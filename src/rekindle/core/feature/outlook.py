@@ -204,7 +204,9 @@ def _branches(known: dict[str, TaskProgress], git: GitEvidence, trees: Sequence[
                 "make again", f"it was deleted: it is made again at {git.fallen[task][:10]}"
             )
         if one is not None and _is_merged_again(task, one, git):
-            verdict = branches.BranchVerdict("nothing", "it is gone: its task is merged again from the commit that passed")
+            verdict = branches.BranchVerdict(
+                "nothing", "it is gone: its task is merged again from the commit that passed"
+            )
         rows.append(Row(name, verdict.action, verdict.why))
     return rows
 
