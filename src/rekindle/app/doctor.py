@@ -95,8 +95,9 @@ class Doctor:
         sudden = lives.sudden_since(time.time() - _DAY) if lives is not None else 0
         if sudden:
             times = "once" if sudden == 1 else f"{sudden} times"
-            what = f"the daemon ended {times} in the last day without a word: killed, or the machine went down"
-            yield Finding("note", what, f"agents went on; see {os.path.join(self._patient.state_dir, 'daemon.log')}")
+            what = f"the daemon was killed {times} in the last day, or the machine went down"
+            log = os.path.join(self._patient.state_dir, "daemon.log")
+            yield Finding("note", what, f"agents outlive the daemon: see `rekindle ps`; its log is {log}")
         cut = [row["id"] for row in rows if row["status"] in ("interrupted", "dead")]
         if cut:
             yield Finding("note", f"sessions without their agent: {', '.join(cut[:10])}", "rekindle resume --all")
