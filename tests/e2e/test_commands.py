@@ -27,6 +27,17 @@ def test_the_bare_command_tells_what_is_interrupted_and_what_to_type_next(scratc
     assert json.loads(scratch.ok("--json"))["features"]["auth-system"]["case"] == "A"
 
 
+def test_a_journal_without_a_plan_promises_no_resume(scratch: Scratch) -> None:
+    """One that is kept by hand: there is nothing that rekindle could work."""
+    for words in (("session.start",), ("started", "--task", "1"), ("done", "--task", "1")):
+        scratch.ok("track", *words)
+    scratch.ok("checkpoint", "wave-1", "--next", "wave-2-start")
+    told = scratch.ok()
+    assert "next step: wave-2-start" in told and "there is no plan" in told
+    assert "no input needed" not in told and "rekindle resume" not in told
+    assert "The journal has no plan" in scratch.ok("analyze", "auth")
+
+
 def test_the_bare_command_notices_that_a_journal_grew(scratch: Scratch) -> None:
     scratch.put("auth", journal(line("session.start")))
     assert "Interrupted" in scratch.ok()
@@ -250,6 +261,7 @@ def test_a_run_that_a_process_holds_is_not_interrupted_and_not_abandoned(scratch
     assert run_owner.hold(str(scratch.journal().parent), "a") is None
     try:
         assert not scratch.json("analyze", "auth")["interrupted"]
+        assert "is still running. Nothing is interrupted." in scratch.ok("analyze", "auth")
         assert f"held by pid {os.getpid()}" in scratch.ok()
         done = scratch.run("abandon", "auth")
         assert done.returncode == 4

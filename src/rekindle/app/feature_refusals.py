@@ -54,6 +54,14 @@ def _resumable(here: Workspace, feature: str) -> bool:
     return run is not None and run.end_reason != "completed"
 
 
+def no_plan(feature: str, *, can_restart: bool) -> UsageError:
+    """A journal that is kept by hand has no plan to go on with. Where the run starts over, a new one can be given."""
+    name = shlex.quote(feature)
+    begin = f"work a plan instead: rekindle abandon {name}, then rekindle run --plan FILE"
+    hint = f"give one: rekindle resume {name} --choose B --plan FILE" if can_restart else begin
+    return UsageError(f"the journal of {feature} has no plan", f"{hint}; work by hand goes on with rekindle track")
+
+
 def refuse_checked_out(branch: str, where: str | None) -> None:
     """The feature's branch is not moved while somebody has it checked out."""
     if where is not None:

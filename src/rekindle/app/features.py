@@ -12,6 +12,7 @@ import msgspec
 
 from rekindle.app.feature_decision import carry_out, ensure_team, given_up, start_of
 from rekindle.app.feature_refusals import (
+    no_plan,
     refuse_checked_out,
     refuse_leftovers,
     refuse_missing_programs,
@@ -148,10 +149,10 @@ class Features:
             strays = Answers(asked.take, asked.leave)
             refuse_unanswered(found, chosen, strays)
             self._refuse_at_work(here, feature, (*asked.take, *asked.leave))
-            refuse_checked_out(found.git.branch, found.elsewhere)
             work = given if chosen == "restart B" else found.plan
             if work is None:
-                raise UsageError(f"the journal of {feature} has no plan", "give one: --choose B --plan FILE")
+                raise no_plan(feature, can_restart=found.outlook.decision.case == "C")
+            refuse_checked_out(found.git.branch, found.elsewhere)
             start = found.analysis.run.start if found.analysis.run is not None else None
             order = self._order(here, id_, asked, feature, sid, work, mode_of(found), JOBS)
             removed = await asyncio.to_thread(unlocked, found, remove=asked.remove_locks)

@@ -29,6 +29,7 @@ def summary(analysis: Analysis) -> dict[str, Any]:
         "checkpoint": label if isinstance(label, str) else None,
         "has_checkpoint": state.checkpoint is not None,
         "issues": len(state.issues),
+        "has_plan": state.plan is not None,
         "case": analysis.decision.case,
         "next_step": analysis.decision.next_step,
         "restart_tasks": list(analysis.decision.restart_tasks),

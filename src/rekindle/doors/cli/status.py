@@ -136,6 +136,9 @@ def lines(status: StatusReport, now: float, moved: str = "") -> Iterator[str]:
                 yield "      your rekindle did not write this journal here: resuming shows what it would run, and asks"
                 yield f"      next: rekindle resume {quoted(name)} --explain"
                 continue
+            if not _can_go_on(found):
+                yield f"      next: rekindle analyze {quoted(name)}"
+                continue
             yield f"      next: rekindle resume {quoted(name)}   (first look: rekindle analyze {quoted(name)})"
     if running:
         yield ""
@@ -171,6 +174,11 @@ def _ended(features: dict[str, Summary], now: float) -> Iterator[str]:
         yield f"{_count(len(features) - len(failed), 'feature')} ended or empty (rekindle features lists all)."
 
 
+def _can_go_on(found: Summary) -> bool:
+    """Whether there is anything that a resume could work. A summary that an earlier version kept does not say."""
+    return bool(found["case"] != "A" or found.get("has_plan", True))
+
+
 def _details(found: Summary, now: float) -> Iterator[str]:
     when = ago(found["last_ts"], now)
     yield f"run {printable(str(found['sid']))} never ended; last event {when}"
@@ -188,7 +196,10 @@ def _details(found: Summary, now: float) -> Iterator[str]:
             step = printable(str(found["next_step"] or "the step after the checkpoint"))
             label = printable(found["checkpoint"] or "")
             asks = "" if found["is_foreign"] else "; no input needed"
-            yield f'resuming continues at {step} (checkpoint "{label}"){again}{asks}'
+            if _can_go_on(found):
+                yield f'resuming continues at {step} (checkpoint "{label}"){again}{asks}'
+            else:
+                yield f'next step: {step} (checkpoint "{label}"); there is no plan: go on by hand, with rekindle track'
         case "B":
             yield f"{_count(found['issues'], 'issue')} after the checkpoint: resuming asks how to continue"
         case _:

@@ -49,13 +49,11 @@ def screen(analysis: Analysis, what: str) -> Iterator[str]:
     command = run.start.command if run.start is not None and run.start.command else "of unknown command"
     if analysis.is_interrupted:
         yield f"Run {printable(run.sid)} ({printable(command)}) never ended: interrupted after {run.events} events."
+    elif run.ended:
+        end = printable(run.end_reason or "no reason given")
+        yield f"Run {printable(run.sid)} ({printable(command)}) ended: {end}. Nothing is interrupted."
     else:
-        end = (
-            f"ended: {printable(run.end_reason or 'no reason given')}"
-            if run.ended
-            else "not ended, and not interrupted"
-        )
-        yield f"Run {printable(run.sid)} ({printable(command)}) {end}. Nothing is interrupted."
+        yield f"Run {printable(run.sid)} ({printable(command)}) is still running. Nothing is interrupted."
     if run.first_ts:
         yield f"From {printable(run.first_ts)} to {printable(run.last_ts or run.first_ts)}."
     if len(analysis.lineage) > 1:
@@ -75,6 +73,7 @@ def _state(analysis: Analysis) -> Iterator[str]:
         yield "No checkpoint: the run was cut during its early work."
     if state.tasks:
         yield "Tasks:"
+        width = max(len(printable(name)) for name in state.tasks)
         for name, task in state.tasks.items():
             more = [printable(text) for text in (task.summary, task.agent and f"agent {task.agent}") if text]
             if task.error:
@@ -84,9 +83,11 @@ def _state(analysis: Analysis) -> Iterator[str]:
             qa = state.qa.get(name)
             if qa is not None:
                 more.append(f"QA round {qa.round or '?'} {qa.result}")
-            yield f"  #{printable(name):<4} {status_of(task):<12} {'; '.join(more)}".rstrip()
+            yield f"  #{printable(name):<{width}} {status_of(task):<12} {'; '.join(more)}".rstrip()
     if state.active_agents:
-        yield "Agents at work when it was cut:"
+        ended = analysis.run is not None and analysis.run.ended
+        when = " when it was cut" if analysis.is_interrupted else " when it ended" if ended else ""
+        yield f"Agents at work{when}:"
         for name in state.active_agents:
             yield f"  - {printable(name)}"
     yield from _issues("Issues after the checkpoint" if state.checkpoint else "Issues", state.issues)
@@ -118,9 +119,14 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
         return
     yield ""
     if decision.case == "A":
-        yield f"Nothing stands in the way: a resume goes on at {printable(str(decision.next_step or 'the next step'))}."
+        step = printable(str(decision.next_step or "the next step"))
+        yield f"By the journal alone, nothing stands in the way: a resume goes on at {step}."
         if decision.restart_tasks:
             yield f"It goes on with {printable(tasks_phrase(decision.restart_tasks))}."
+        if analysis.state.plan is None:
+            yield "The journal has no plan, so a resume has nothing to work. Go on by hand, with rekindle track."
+        if "/" not in what:
+            yield f"To see what git says as well: rekindle resume {quoted(what)} --explain"
     else:
         yield "A resume has to ask:"
         for option in decision.options:
