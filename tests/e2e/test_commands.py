@@ -35,7 +35,8 @@ def test_a_journal_without_a_plan_promises_no_resume(scratch: Scratch) -> None:
     told = scratch.ok()
     assert "next step: wave-2-start" in told and "there is no plan" in told
     assert "no input needed" not in told and "rekindle resume" not in told
-    assert "The journal has no plan" in scratch.ok("analyze", "auth")
+    told = scratch.ok("analyze", "auth")
+    assert "The journal has no plan" in told and "rekindle resume" not in told
 
 
 def test_the_bare_command_notices_that_a_journal_grew(scratch: Scratch) -> None:

@@ -90,6 +90,36 @@ def test_a_start_that_takes_too_long_is_given_up_with_a_sentence_and_the_session
     assert world.alive("s") == 0
 
 
+class Asked(FakeKeepers):
+    """Somebody asks about a session before its keeper is there, and after."""
+
+    def point(self, name: str) -> None:
+        if self.ask is not None:
+            self.told[name] = self.ask("s")
+
+    ask: Callable[[str], bool] | None = None
+
+    def __init__(self, world: FakeWorld) -> None:
+        super().__init__(world)
+        self.told: dict[str, bool] = {}
+
+
+def test_an_agent_that_is_being_started_is_not_taken_to_be_gone() -> None:
+    world = FakeWorld()
+    keepers = Asked(world)
+
+    async def story(supervisor: Supervisor) -> None:
+        await supervisor.engine.create(created("s"))
+        assert not supervisor.is_launching("s")
+        keepers.ask = supervisor.is_launching
+        await supervisor.record("s", f.PromptQueued(at=1, prompt="p", text="hello"))
+        await settle(world)
+        assert not supervisor.is_launching("s")
+
+    play(keepers, story)
+    assert keepers.told["before launch"]
+
+
 class Refusing(FakeKeepers):
     """One keeper speaks a protocol that we do not know."""
 

@@ -266,7 +266,8 @@ class Service:
     def shown(self, session: Session) -> SessionView:
         """A session as every answer shows it."""
         alive = self._supervisor.is_followed(session.id)
-        seen = 0.0 if session.is_up and not alive and self._supervisor.is_alive(session.id) else None
+        there = self._supervisor.is_alive(session.id) or self._supervisor.is_launching(session.id)
+        seen = 0.0 if session.is_up and not alive and there else None
         return session_view.shown(session, self._engine.clock(), alive=alive, seen_seconds_ago=seen)
 
     async def until(self, session: str, done: Callable[[Session], bool], seconds: float) -> bool:

@@ -49,6 +49,11 @@ class Attendant:
         """Whether nothing goes on here: no agent is followed, and nothing is being done or waited for."""
         return self._hearing is None and not self._tasks and not self._recording and not self._acting.locked()
 
+    @property
+    def is_acting(self) -> bool:
+        """Whether what is due is being carried out just now."""
+        return self._acting.locked()
+
     async def close(self) -> None:
         """Let go of everything. The agent goes on in its keeper."""
         for task in list(self._tasks):

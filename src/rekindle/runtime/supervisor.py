@@ -95,6 +95,13 @@ class Supervisor:
         found = self._attendants.get(session)
         return found is not None and found.talk is not None
 
+    def is_launching(self, session: str) -> bool:
+        """Whether the session's agent is being started just now: its keeper has no lock yet."""
+        found, attendant = self.engine.in_memory(session), self._attendants.get(session)
+        attempt = found.attempt if found is not None else None
+        is_new = attempt is not None and attempt.status == "launching"
+        return is_new and attendant is not None and attendant.is_acting
+
     def silent_seconds(self, session: str) -> float:
         """How long the session's agent has said nothing, as far as it should have."""
         found = self._attendants.get(session)

@@ -120,12 +120,13 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
     yield ""
     if decision.case == "A":
         step = printable(str(decision.next_step or "the next step"))
-        yield f"By the journal alone, nothing stands in the way: a resume goes on at {step}."
+        if analysis.state.plan is None:
+            yield f"The next step is {step}. The journal has no plan: go on by hand, with rekindle track."
+        else:
+            yield f"By the journal alone, nothing stands in the way: a resume goes on at {step}."
         if decision.restart_tasks:
             yield f"It goes on with {printable(tasks_phrase(decision.restart_tasks))}."
-        if analysis.state.plan is None:
-            yield "The journal has no plan, so a resume has nothing to work. Go on by hand, with rekindle track."
-        if "/" not in what:
+        if "/" not in what and analysis.state.plan is not None:
             yield f"To see what git says as well: rekindle resume {quoted(what)} --explain"
     else:
         yield "A resume has to ask:"
@@ -135,7 +136,8 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
     if others:
         yield f"Older runs that never ended: {', '.join(map(printable, others))}."
     if "/" not in what:
-        yield f"To resume it: rekindle resume {quoted(what)}"
+        if decision.case != "A" or analysis.state.plan is not None:
+            yield f"To resume it: rekindle resume {quoted(what)}"
         yield f"To end it for good instead: rekindle abandon {quoted(what)}"
 
 
