@@ -25,6 +25,9 @@ def meant(known: Iterable[str], prefix: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NoSuchSession(f"there is no session {prefix!r}", "`rekindle ps --all` lists them")
+        raise NoSuchSession(
+            f"there is no session {prefix!r}",
+            "`rekindle ps --all` lists sessions, `rekindle features` the features here",
+        )
     names = ", ".join(found[:_NAMED])
     raise NoSuchSession(f"{prefix!r} can mean {len(found)} sessions: {names}", "give more of the id")
