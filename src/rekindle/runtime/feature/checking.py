@@ -95,7 +95,10 @@ class Checking:
         if effect.issues:
             await self._run.tell("qa.failed", {**about, "issues": list(effect.issues)}, key)
             return
-        looked = [f"{len(planned.checks)} checks"] if planned.checks and self._run.order.mode != "fast" else []
+        number = len(planned.checks)
+        looked = (
+            [f"{number} check{'' if number == 1 else 's'}"] if planned.checks and self._run.order.mode != "fast" else []
+        )
         looked += [f"reviewed by {planned.reviewer}"] if planned.reviewer else []
         summary = ", ".join(looked) or "there is nothing to check it with"
         await self._run.tell("qa.passed", {**about, "summary": summary}, key)
