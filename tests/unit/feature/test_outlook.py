@@ -104,6 +104,15 @@ def test_only_what_is_really_gone_starts_over(found: dict[str, Any]) -> None:
     assert found["outlook"].decision.case == "A"
 
 
+def test_a_task_that_only_the_journal_calls_complete_is_named_and_left_alone(tmp_path: Path) -> None:
+    repo = make(tmp_path / "repo")
+    repo.begun("worked")
+    seen = look(repo, [*events(), ("task.started", {"taskId": "later"}), ("task.completed", {"taskId": "later"})])
+    assert {row.name: row.action for row in seen.tasks}["later"] == "left alone"
+    assert any("by the journal's word alone" in one and one.count("later") == 1 for one in seen.warnings)
+    assert not any("by the journal's word alone" in one for one in look(repo, events()).warnings)
+
+
 def test_a_rewritten_or_a_lost_feature_branch_is_told(tmp_path: Path) -> None:
     repo = make(tmp_path / "repo")
     feature = repo.begun("merged")

@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from rekindle.core.feature.evidence import GitEvidence, WorkTree
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import TaskProgress
-from rekindle.core.feature.task_outcome import has_passed, is_merged, is_said_finished, merge_of
+from rekindle.core.feature.task_outcome import (
+    has_passed,
+    is_complete_by_word,
+    is_merged,
+    is_said_finished,
+    merge_of,
+)
 from rekindle.core.journal.analysis import Analysis, Decision, affected, decide, options_with_issues
 from rekindle.core.journal.event import BLOCKER_REPORTED
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, PENDING, SKIPPED, Issue
@@ -150,6 +156,8 @@ def _task(name: str, one: TaskProgress, git: GitEvidence) -> Row:
     step = tasks.step(found)
     if step == "make the branch and start" and one.status == PENDING:
         return Row(name, "not begun", "its turn has not come yet")
+    if step == "make the branch and start" and is_complete_by_word(one, git):
+        return Row(name, "left alone", "the journal calls it complete; git has neither a branch nor a merge of it")
     return Row(name, step, _WHY[step])
 
 
@@ -273,6 +281,12 @@ def _warnings(
     elif git.tip is None and merged:
         told.append(
             f"{branch} is gone, and merged work was on it: find it with `git reflog`, then `git branch {branch} COMMIT`"
+        )
+    word = [name for name, one in known.items() if is_complete_by_word(one, git) and name not in merged]
+    if word:
+        told.append(
+            f"complete by the journal's word alone, without a branch or a merge in git: {', '.join(word)}; nobody "
+            "works on that, and nothing of it was checked here"
         )
     if git.rewritten and git.last_merge is not None:
         told.append(

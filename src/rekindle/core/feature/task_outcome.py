@@ -55,3 +55,8 @@ def is_said_finished(one: TaskProgress) -> bool:
     """
     passed = one.qa is not None and one.qa.result == "passed"
     return passed or one.status == COMPLETE
+
+
+def is_complete_by_word(one: TaskProgress, git: GitEvidence) -> bool:
+    """Whether a journal calls a task complete that never had a branch: somebody did it elsewhere, or only said so."""
+    return one.status == COMPLETE and not one.has_branch and one.branch not in git.branches

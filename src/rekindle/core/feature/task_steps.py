@@ -15,7 +15,7 @@ from rekindle.core.feature.quality import check
 from rekindle.core.feature.situation import ROUNDS, Situation
 from rekindle.core.feature.strays import Stray, unanswered
 from rekindle.core.feature.talks import round_prompt
-from rekindle.core.feature.task_outcome import has_passed, is_contained, is_said_finished, merge_of
+from rekindle.core.feature.task_outcome import has_passed, is_complete_by_word, is_contained, is_said_finished, merge_of
 from rekindle.core.journal.run import COMPLETE, FAILED, SKIPPED
 
 #: A task that asks for nothing now: it is over (well, badly, or until a person does something), somebody works on it,
@@ -54,7 +54,7 @@ def next_step(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
         tip = now.git.fallen[name]
         why = f"{known.branch} is gone: it is made again at {tip[:10]}, which had passed its checks"
         return e.Restore(name, known.branch, tip, why)
-    if known.status == COMPLETE and branch is None and not known.has_branch:
+    if is_complete_by_word(known, now.git):
         return "settled"  # somebody did it without a branch: there is nothing to merge
     if name in now.git.checking and name not in now.memory.checking and now.tree_of(name) is not None:
         return e.CloseChecks(name)
