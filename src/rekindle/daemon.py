@@ -229,6 +229,7 @@ def _put_together(
     terminals = SessionTerminals(places.terminals, places.sessions)
     beginnings = Beginnings(service, supervisor, workplace, linked_worktrees, terminals, AGENTS, relocations.known_as)
     outbox = Outbox(access, journals, supervisor.engine.where)
+    supervisor.engine.listeners.append(outbox.heard)
     features = Features(
         FeaturePorts(
             supervisor,

@@ -167,3 +167,29 @@ def test_the_worktree_of_a_session_may_be_gone() -> None:
     desk = Desk()
     desk.launch()
     assert {entry.repository for entry in desk.store.outbox()} == {REPOSITORY}
+
+
+def test_what_has_happened_is_in_the_journal_at_once_and_not_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever loses the store right afterwards has lost nothing of it."""
+    monkeypatch.setattr("rekindle.runtime.outbox._PAUSE", 3600.0)
+    desk = Desk()
+    desk.begin(FIRST)
+
+    async def story() -> None:
+        writers = JournalWriters(lambda _cwd, _feature: desk.journal)
+        outbox = Outbox(desk.access, writers, nowhere)
+        desk.engine.listeners.append(outbox.heard)
+        delivering = asyncio.ensure_future(outbox.deliver())
+        await asyncio.sleep(0)
+        work = {"cwd": f"{REPOSITORY}/tree", "repository": REPOSITORY, "feature": FEATURE, "task": "1"}
+        await desk.engine.create(f.Created(at=1.0, session="s1", agent="scripted", **work))  # type: ignore[arg-type]
+        intended = f.LaunchIntended(at=1.0, attempt=1, generation=1, how="new")
+        await desk.engine.record("s1", intended, f.Launched(at=1.0, attempt=1, folder="", pid=1))
+        async with asyncio.timeout(30):
+            while desk.store.outbox():
+                await asyncio.sleep(0.001)
+        delivering.cancel()
+        writers.close()
+
+    asyncio.run(story())
+    assert desk.written()[-1] == (FIRST, 1, "agent.spawned")

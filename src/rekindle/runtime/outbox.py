@@ -6,6 +6,7 @@ An event belongs to the run in which it happened. A run waits for the events of 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 from rekindle.core.session.facts import AnyFact, Created, Exited, Launched, ReceiptWritten
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import JournalError, RekindleError
-from rekindle.ports.store import OutboxEntry, StoreAccess
+from rekindle.ports.store import OutboxEntry, Recorded, StoreAccess
 
 log = logging.getLogger(__name__)
 _PAUSE = 1.0
@@ -72,12 +73,19 @@ class Outbox:
         self._where = where
         self._journals = journals
         self._turn = asyncio.Lock()
+        self._posted = asyncio.Event()
+
+    def heard(self, session: Session, _recorded: Sequence[Recorded]) -> None:
+        """Something has happened to a session: what its journal has to be told of it is not left waiting."""
+        if session.feature is not None:
+            self._posted.set()
 
     async def deliver(self) -> None:
         """Deliver for ever. An entry that cannot be delivered stays, and is tried again."""
         pause = _PAUSE
         while True:
             stuck: list[str] = []
+            self._posted.clear()
             try:
                 stuck = await self._deliver(lambda _entry: True)
             except RekindleError as error:
@@ -85,7 +93,11 @@ class Outbox:
             for problem in stuck:
                 log.warning("%s", problem)
             pause = min(pause * 2, 60.0) if stuck else _PAUSE
-            await asyncio.sleep(pause)
+            if stuck:
+                await asyncio.sleep(pause)
+                continue
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._posted.wait(), pause)
 
     async def flush(self, repository: str, feature: str, seconds: float) -> None:
         """Return when all that has happened to the sessions of a feature is in its journal.
