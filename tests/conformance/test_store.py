@@ -301,3 +301,11 @@ def test_what_is_kept_beside_sessions_is_made_anew_and_nothing_else(store: Store
     before = store.session("s1"), store.facts()
     assert store.renew() == 0, "this version has written it"
     assert (store.session("s1"), store.facts()) == before
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\0", "caf\udce9\0"])
+def test_what_cannot_be_an_id_names_nothing(store: Store, text: str) -> None:
+    put(store, [created()])
+    assert store.named(text) == []
+    assert store.session(text) is None
+    assert store.facts("session", text) == []

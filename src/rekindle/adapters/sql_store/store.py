@@ -122,7 +122,7 @@ class SqlStore:
         return [Recorded(seq, change.stream, change.subject, fact) for seq, fact in pairs]
 
     def session(self, session: str) -> Session | None:
-        query = sa.select(schema.sessions.c.id, schema.sessions.c.body).where(schema.sessions.c.id == session)
+        query = sa.select(schema.sessions.c.id, schema.sessions.c.body).where(schema.sessions.c.id == shown(session))
         with self._transaction(self._engine) as connection:
             row = connection.execute(query).first()
             return None if row is None else self._decode(connection, row.id, row.body)
@@ -151,7 +151,7 @@ class SqlStore:
         return changed_rows
 
     def named(self, prefix: str) -> list[str]:
-        name = schema.sessions.c.id
+        name, prefix = schema.sessions.c.id, shown(prefix)  # whatever somebody types, no id has it
         # Not LIKE: it has wildcards, and SQLite's does not tell A from a.
         query = sa.select(name).where(sa.func.substr(name, 1, len(prefix)) == prefix).order_by(name)
         with self._transaction(self._engine) as connection:
@@ -165,7 +165,7 @@ class SqlStore:
         if stream is not None:
             query = query.where(table.c.stream == stream)
         if subject is not None:
-            query = query.where(table.c.subject == subject)
+            query = query.where(table.c.subject == shown(subject))
         with self._transaction(self._engine) as connection:
             found = connection.execute(query.order_by(table.c.seq).limit(limit)).all()
         try:
