@@ -194,7 +194,9 @@ class Campaign:
             self.yard.start(*words)
 
     def _meddle(self, *, down: bool) -> None:
-        """The first of some entries that has something to meddle with."""
+        """The first of some entries that has something to meddle with. What is over is its owner's to change."""
+        if self.yard.is_complete:
+            return
         fitting = [one for one in self.meddlings if one.down == down and one not in self.done]
         for entry in self.chance.sample(fitting, min(8, len(fitting))):
             begun = [one.name for one in self.plan.items if (self.yard.trees / one.name / ".git").exists()]
