@@ -266,7 +266,8 @@ BRANCHES: tuple[Meddling, ...] = (
     Meddling(
         "the feature is rebased onto new work",
         _rebase,
-        allows=Allows({"upstream.txt": "new"}, history="more", says=_REWRITTEN, merged_by_hand=True),
+        # git does not call the old commits merged any more, so a branch that still has them is kept
+        allows=Allows({"upstream.txt": "new"}, history="more", says=_REWRITTEN, merged_by_hand=True, leaves=True),
     ),
     Meddling(
         "the feature is squashed",
