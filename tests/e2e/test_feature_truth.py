@@ -154,7 +154,7 @@ def test_a_check_that_mends_the_files_does_not_make_an_unmended_commit_pass(shop
 
 
 def test_what_an_agent_writes_after_its_checks_were_cut_is_work(shop: Shop) -> None:
-    check = "sh -c 'echo x > left.txt; test -e ../../../go || sleep 600'"
+    check = "sh -c 'echo x > left.txt; test -e ../../../go || exec sleep 600'"
     running = shop.start("run", "--plan", shop.plan(task("a", "write a.txt a", checks=[check])))
     until(lambda: (shop.root / TREES / "a" / "left.txt").exists(), "the check")
     shop.kill_everything()
