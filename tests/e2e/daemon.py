@@ -92,6 +92,15 @@ class Machine:
     def show(self, session: str) -> Any:
         return self.json("show", session)
 
+    def receipt(self, session: str) -> Any:
+        """Its receipt, once a turn has shown what it was to show: the agent's record comes a moment late."""
+
+        def settled() -> tuple[Any] | None:
+            found = self.show(session)["receipt"]
+            return None if found is not None and "the next turn will show" in found["reason"] else (found,)
+
+        return until(settled, f"the proof of how {session} went on")[0]
+
     def status(self, session: str) -> str:
         rows = self.json("ps", "--all")["sessions"]
         return str(next(row["status"] for row in rows if row["id"] == session))

@@ -89,6 +89,14 @@ class Stage(ABC):
         until(lambda: self.has_said(session, text), f"{text!r} from {session}")
         self.machine.until_status(session, "waiting")
 
+    def until_half_said(self, session: str, name: str) -> None:
+        """Wait until the agent is in the middle of its sentence, and its own record has the prompt."""
+        self.machine.until_said(session, self.half)
+        self.until_recorded(session, called(name))
+
+    def until_recorded(self, session: str, text: str) -> None:  # noqa: B027
+        """Wait until the agent's own record has it, where that comes a moment after it was said."""
+
     def token(self, session: str) -> str:
         return str(self.machine.show(session)["session"]["token"])
 
@@ -225,6 +233,9 @@ class ClaudeStage(Stage):
 
     def record(self, session: str) -> OwnRecord:
         return Lines(self.transcript(session))
+
+    def until_recorded(self, session: str, text: str) -> None:
+        until(lambda: text in self.transcript(session).read_text(), f"{text!r} in the agent's own record")
 
     def turns(self, session: str) -> list[Request]:
         """What the model was asked in this conversation, by the name that the agent gives it."""

@@ -93,7 +93,7 @@ def test_an_agent_that_is_killed_before_its_first_word_is_never_begun_anew_in_si
     stage.machine.run("resume", session)
     stage.until_said(session, "the answer")
     assert stage.was_told(session, called("the thing"))
-    receipt = stage.machine.show(session)["receipt"]
+    receipt = stage.machine.receipt(session)
     given = stage.has_heard(session, "the thing")
     assert receipt["kind"] in ("same", "rebuilt", "fresh"), receipt
     assert (receipt["kind"] == "same") <= (given == 1), "the same conversation has its prompt"

@@ -37,7 +37,7 @@ def test_an_agent_that_was_killed_in_mid_stream_goes_on_with_its_history(stand_u
     assert stage.machine.show(session)["reason"] == wanted
     stage.machine.ok("resume", session)
     stage.machine.until_status(session, "waiting")
-    receipt = stage.machine.show(session)["receipt"]
+    receipt = stage.machine.receipt(session)
     assert receipt["kind"] == ("same" if AGENTS[agent].native else "rebuilt"), receipt
     stage.machine.ok("send", session, stage.answering("the third thing", "answer three"), "--follow")
     for name in ("the first thing", "the second thing", "the third thing"):
@@ -58,7 +58,7 @@ def test_a_turn_with_words_commands_and_words_is_no_loss_when_it_is_loaded_again
     assert (stage.machine.work / "ran.txt").read_text() == "one\ntwo\n"
     stage.machine.ok("stop", session, "--sleep")
     stage.machine.ok("send", session, stage.answering("the second thing", "answer two"), "--follow")
-    receipt = stage.machine.show(session)["receipt"]
+    receipt = stage.machine.receipt(session)
     assert receipt["kind"] == "same", receipt
     assert stage.has_heard(session, "the commands") == 1
 
@@ -88,7 +88,7 @@ def test_a_conversation_that_the_agent_has_lost_waits_for_input_and_is_then_told
     assert told["session"]["token"] is None
     assert "told the history" in told["message"]
     stage.machine.ok("send", session, stage.answering("the third thing", "answer three"), "--follow")
-    assert stage.machine.show(session)["receipt"]["kind"] == "rebuilt"
+    assert stage.machine.receipt(session)["kind"] == "rebuilt"
     assert stage.was_told(session, called("the first thing"))
 
 

@@ -32,6 +32,7 @@ def test_a_turn_after_an_interrupted_command_is_not_lost_when_the_idle_agent_is_
     claude.machine.ok("resume", session)
     claude.machine.until_status(session, "waiting")
     claude.machine.ok("send", session, claude.answering("the second thing", "answer two"), "--follow")
+    claude.until_recorded(session, "answer two")
     kill_agent(claude, session, 2)
     claude.machine.until_status(session, "dead")
     go_on(claude, session)

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.timeout(240)
 def test_killed_between_two_turns_it_goes_on_in_the_same_conversation(claude: ClaudeStage) -> None:
     session = claude.begin(claude.answering("the first thing", "answer one"))
     claude.machine.until_status(session, "waiting")
+    claude.until_recorded(session, "answer one")
     claude.machine.kill(claude.machine.pids(session)["agent"])
     claude.machine.until_status(session, "dead")
     go_on(claude, session)
@@ -35,7 +36,7 @@ def test_killed_between_two_turns_it_goes_on_in_the_same_conversation(claude: Cl
 @pytest.mark.parametrize("victims", [("agent", "daemon"), ("daemon", "agent"), ("daemon", "keeper"), ("keeper",)])
 def test_killed_together_with_others_in_a_hanging_stream(claude: ClaudeStage, victims: tuple[str, ...]) -> None:
     session = claude.begin(claude.speaking("the report"))
-    claude.machine.until_said(session, claude.half)
+    claude.until_half_said(session, "the report")
     pids = {**claude.machine.pids(session), "daemon": claude.machine.daemon()}
     for victim in victims:
         os.kill(pids[victim], signal.SIGKILL)
@@ -131,6 +132,7 @@ def test_a_command_in_the_background_of_an_idle_agent_is_named_when_it_is_killed
     claude.model.then(Reply("I start it.", (Use("Bash", what),)), Reply("it runs"))
     session = claude.begin(called("the command"))
     claude.until_said(session, "it runs")
+    claude.until_recorded(session, "it runs")
     claude.machine.kill(claude.machine.pids(session)["agent"])
     claude.machine.until_status(session, "dead")
     go_on(claude, session)
@@ -148,6 +150,7 @@ def test_a_turn_by_hand_beside_a_live_agent_costs_none_of_its_answers(
     done = by_hand.ask(claude.answering("a thing by hand", "an answer by hand"), "--resume", claude.token(session))
     assert done.status == 0
     claude.machine.ok("send", session, claude.answering("the second thing", "answer two"), "--follow")
+    claude.until_recorded(session, "answer two")
     claude.machine.kill(claude.machine.pids(session)["agent"])
     claude.machine.until_status(session, "dead")
     go_on(claude, session)

@@ -21,7 +21,7 @@ def test_a_conversation_goes_on_after_everything_was_killed_and_the_store_is_gon
     machine.until_status(session, "waiting")
     token = claude.token(session)
     machine.ok("send", session, claude.speaking("the report"))
-    machine.until_said(session, claude.half)
+    claude.until_half_said(session, "the report")
     everybody = [machine.daemon(), *machine.pids(session).values()]
     for pid in everybody:
         os.kill(pid, signal.SIGKILL)

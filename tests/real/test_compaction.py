@@ -77,7 +77,7 @@ def test_an_agent_that_shortens_its_conversation_by_itself_is_noticed(stand_up: 
     stage.machine.ok("stop", session, "--sleep")
     stage.machine.ok("send", session, stage.answering("the last thing", "the last answer"), "--follow")
     assert not remembers(stage, "answer 0"), "the model has it in a summary, or not at all"
-    receipt = stage.machine.show(session)["receipt"]
+    receipt = stage.machine.receipt(session)
     assert "compacted" in receipt["reason"], receipt
 
 

@@ -108,7 +108,7 @@ class Corpus:
         if done.returncode != 0:
             stage.machine.run("send", session, called("one thing more"), "--follow")
         given = stage.model.turns()[before:]
-        receipt = stage.machine.show(session)["receipt"]
+        receipt = stage.machine.receipt(session)
         self._stop()
         if not given:
             return "" if receipt is None or receipt["kind"] != "same" else "same, and the model was never asked"

@@ -30,7 +30,7 @@ TOOL = "import os,time; open('ran.txt','a').write(str(os.getpid())+'\\n'); time.
 
 def check_receipt(stage: Stage, session: str, *earlier: str, kinds: tuple[str, ...] = ()) -> dict[str, Any]:
     """What the receipt claims is what the model was given: the same conversation, as far as its agent can do that."""
-    receipt: dict[str, Any] = stage.machine.show(session)["receipt"]
+    receipt: dict[str, Any] = stage.machine.receipt(session)
     assert receipt["kind"] in (kinds or ("same" if stage.resumes_itself else "rebuilt",)), receipt
     assert receipt["reason"]
     given = [stage.has_heard(session, name) for name in earlier]
@@ -85,7 +85,7 @@ def lose_the_vault(stage: Stage) -> None:
 
 def test_s1_killed_in_mid_stream(stage: Stage) -> None:
     session = stage.begin(stage.speaking("the report"))
-    stage.machine.until_said(session, stage.half)
+    stage.until_half_said(session, "the report")
     kill_agent(stage, session)
     stage.machine.until_status(session, "interrupted")
     stage.machine.ok("resume", session)
@@ -155,7 +155,7 @@ def test_s4_the_daemon_is_killed(stage: Stage) -> None:
 
 def test_s5_two_resumes_at_once(stage: Stage) -> None:
     session = stage.begin(stage.speaking("the report"))
-    stage.machine.until_said(session, stage.half)
+    stage.until_half_said(session, "the report")
     kill_agent(stage, session)
     stage.machine.until_status(session, "interrupted")
     with ThreadPoolExecutor(3) as pool:
@@ -246,8 +246,8 @@ def test_s10_everything_is_killed(stage: Stage) -> None:
     names = ["the north", "the south"]
     sessions = [stage.begin(stage.speaking(name)) for name in names]
     idle = stage.begin(stage.answering("the idle one", "nothing to do"))
-    for session in sessions:
-        stage.machine.until_said(session, stage.half)
+    for session, name in zip(sessions, names, strict=True):
+        stage.until_half_said(session, name)
     stage.machine.until_status(idle, "waiting")
     everybody = [pid for session in [*sessions, idle] for pid in stage.machine.pids(session).values()]
     for pid in [stage.machine.daemon(), *everybody]:

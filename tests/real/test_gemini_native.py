@@ -87,6 +87,6 @@ def test_a_load_that_waits_for_its_minute_outlives_the_daemon(stand_up: StandUp)
         asked.result()
     stage.machine.show(session)
     until(lambda: stage.machine.status(session) == "waiting", "the load in the next minute", seconds=120)
-    assert stage.machine.show(session)["receipt"]["kind"] == "same"
+    assert stage.machine.receipt(session)["kind"] == "same"
     stage.machine.ok("send", session, stage.answering("the second thing", "answer two"), "--follow")
     assert stage.was_told(session, called("the first thing"))

@@ -36,7 +36,7 @@ def test_codex_goes_on_with_its_conversation_on_another_machine(
         assert not told["notes"]
         session, stage.machine = told["id"], there
         there.ok("send", session, stage.answering("the second thing", "answer two"), "--follow")
-        receipt = there.show(session)["receipt"]
+        receipt = there.receipt(session)
         assert receipt["kind"] == "same", receipt
         assert stage.heard(session)[-2:] == [called("the first thing"), called("the second thing")]
         assert "answer one" in stage.remembered(session)

@@ -93,6 +93,7 @@ def test_a_long_prompt_of_many_lines_arrives_as_it_is(stage: ClaudeStage) -> Non
 def test_whatever_is_killed_the_same_conversation_comes_back_in_a_new_terminal(stage: ClaudeStage, victim: str) -> None:
     machine = stage.machine
     session = begin(stage, "apples", "Apples are red.")
+    stage.until_recorded(session, "Apples are red.")
     match victim:
         case "tmux session":
             tmux(machine, "kill-session", "-t", name(session))
@@ -108,9 +109,8 @@ def test_whatever_is_killed_the_same_conversation_comes_back_in_a_new_terminal(s
     machine.until_status(session, "waiting")
     assert stage.heard(session) == [called("apples"), called("pears")]
     assert stage.remembered(session) == ["Apples are red."]
-    shown = machine.show(session)
-    assert shown["receipt"]["kind"] == "same"
-    assert [one["how"] for one in shown["session"]["attempts"]] == ["new", "load"]
+    assert machine.receipt(session)["kind"] == "same"
+    assert [one["how"] for one in machine.show(session)["session"]["attempts"]] == ["new", "load"]
 
 
 def test_a_turn_that_was_cut_off_goes_on_and_its_prompt_is_not_typed_again(stage: ClaudeStage) -> None:
@@ -124,4 +124,4 @@ def test_a_turn_that_was_cut_off_goes_on_and_its_prompt_is_not_typed_again(stage
     until(lambda: stage.has_heard(session, "plums") and len(stage.heard(session)) > 1, "the agent told to go on")
     machine.until_status(session, "waiting")
     assert stage.has_heard(session, "plums") == 1
-    assert machine.show(session)["receipt"]["kind"] == "same"
+    assert machine.receipt(session)["kind"] == "same"

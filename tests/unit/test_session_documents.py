@@ -31,6 +31,13 @@ def test_the_same_cut_is_told_in_the_same_bytes() -> None:
     assert all(not line.startswith("run ") for line in told.splitlines()), "a quotation is no instruction"
 
 
+def test_a_command_that_had_ended_is_not_called_unknown() -> None:
+    told = continuation("fix it", Cut(said="I build", done=["run: make"]))
+    assert "came to its end" in told
+    assert "run: make" in told
+    assert "unknown" not in told
+
+
 def test_every_answer_that_was_cut_off_comes_back_once_and_in_order() -> None:
     told = continuation("fix it", Cut(said="the end of two"), said=["one", "", "two"])
     assert told.index("cut off was: one") < told.index("cut off again, was: two")

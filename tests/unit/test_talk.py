@@ -17,6 +17,7 @@ from tests.sessions import created, folded
 KIND = AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)
 UPDATE = b'{"method":"session/update","params":{"sessionId":"tok","update":%s}}\n'
 TOLD = UPDATE % b'{"sessionUpdate":"tool_call","toolCallId":"c","title":"make all"}'
+ENDED = UPDATE % b'{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}'
 ASKED = b'{"id":7,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c"},"options":[]}}\n'
 
 
@@ -26,18 +27,20 @@ def written(*prompts: str) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("heard", "record", "tools"),
+    ("heard", "record", "tools", "done"),
     [
-        (b"", written("before", "do it"), ["run make"]),
-        (TOLD, written("before", "do it"), ["make all"]),
-        (ASKED, written("before", "do it"), []),
-        (b"", written("before"), []),
-        (b"", None, []),
+        (b"", written("before", "do it"), ["run make"], []),
+        (TOLD, written("before", "do it"), ["make all"], []),
+        (TOLD + ENDED, written("before", "do it"), [], ["run make"]),
+        (TOLD + ENDED, written("before"), [], []),
+        (ASKED, written("before", "do it"), [], []),
+        (b"", written("before"), [], []),
+        (b"", None, [], []),
     ],
-    ids=["not told", "told", "only asked for", "of another turn", "no record"],
+    ids=["not told", "told", "told that it ended", "ended", "only asked for", "of another turn", "no record"],
 )
 def test_a_tool_that_only_the_record_knows_of_was_running_too(
-    heard: bytes, record: Record | None, tools: list[str]
+    heard: bytes, record: Record | None, tools: list[str], done: list[str]
 ) -> None:
     session = folded(
         [
@@ -55,4 +58,4 @@ def test_a_tool_that_only_the_record_knows_of_was_running_too(
     talk.feed(heard)
     cut = talk.ended(Ended("killed", False, 3, 3), session, record).cut
     assert cut is not None
-    assert cut.tools == tools
+    assert (cut.tools, cut.done) == (tools, done)

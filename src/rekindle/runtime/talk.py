@@ -205,8 +205,10 @@ class Talk:
             delivered = (
                 "yes" if turn.message <= ended.delivered else "no" if turn.message > ended.started else "unknown"
             )
-            tools = [tool.words for tool in state.tools or _untold(state, turn, record)]
-            cut = Cut(state.said[-4000:], tools, list(ended.swept), delivered, behind)  # type: ignore[arg-type]
+            written = () if state.tools else _untold(state, turn, record)
+            tools = [tool.words for tool in state.tools or written if tool.tool_id not in state.finished]
+            done = [tool.words for tool in written if tool.tool_id in state.finished]
+            cut = Cut(state.said[-4000:], tools, list(ended.swept), delivered, behind, done)  # type: ignore[arg-type]
         return f.Exited(
             at=self._clock(),
             attempt=self.attempt,

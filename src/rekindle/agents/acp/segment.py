@@ -56,6 +56,11 @@ class Segment:
     def tools(self) -> tuple[OpenTool, ...]:
         return tuple(tool for name, tool in self._tools.items() if name not in self._only_asked_for)
 
+    @property
+    def finished(self) -> frozenset[str]:
+        """The ids of the tool calls that have ended."""
+        return frozenset(self._finished)
+
     def tool(self, tool_id: str) -> OpenTool | None:
         return self._tools.get(tool_id)
 

@@ -75,7 +75,8 @@ class Opening(msgspec.Struct, frozen=True):
 class OpenState(msgspec.Struct, frozen=True, kw_only=True):
     """What the next daemon has to know. `said` and `tools` belong to the running turn, empty if none runs.
 
-    `background` are tools that were started in any turn, go on behind it, and are not known to have ended.
+    `background` are tools that were started in any turn, go on behind it, and are not known to have ended. `finished`
+    are the ids of those that have, in the running turn.
     """
 
     initialized: Initialized | None
@@ -88,6 +89,7 @@ class OpenState(msgspec.Struct, frozen=True, kw_only=True):
     said: str
     tools: tuple[OpenTool, ...]
     background: tuple[OpenTool, ...] = ()
+    finished: frozenset[str] = frozenset()
 
 
 class Dialect(Protocol):

@@ -37,6 +37,11 @@ class Words:
         """Tool calls that were started and are not known to have ended."""
         return tuple(self._tools.values())
 
+    @property
+    def finished(self) -> frozenset[str]:
+        """The ids of the tool calls that have ended."""
+        return frozenset(self._finished)
+
     def partial(self, value: dict[str, Any]) -> list[Observation]:
         """A bit of a message that is still being made."""
         event = fields.mapping(value.get("event"))

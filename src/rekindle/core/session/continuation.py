@@ -40,6 +40,10 @@ def continuation(
         f"This was started, and its outcome is unknown (it was stopped with you): {quoted(tool, 500)}"
         for tool in cut.tools
     ]
+    lines += [
+        f"This came to its end, although your record of the conversation does not have that: {quoted(tool, 500)}"
+        for tool in cut.done
+    ]
     if cut.swept:
         lines.append(f"Processes that were still running and have been ended: {', '.join(cut.swept[:20])}")
     if changed:

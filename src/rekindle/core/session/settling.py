@@ -26,7 +26,7 @@ def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
     cut, attempt = cut_of(before, turn), before.attempts[-1]
     known = fact.known if fact.known is not None else attempt.known or []
     same = fact.how == "load" and turn.id in prompts_in(before, known)
-    if same or (attempt.history and (cut.said or cut.tools) and not before.queued):
+    if same or (attempt.history and cut.had_begun and not before.queued):
         task = task_of(before, turn)
         every = [tool.words for tool in untold_tools(before, fact.attempt)]
         text = continuation(task.text, replace(cut, tools=every), attempt.changed, same=same, said=attempt.said)
@@ -38,7 +38,7 @@ def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
                 at=fact.at, prompt=derived(task.id, str(fact.attempt)), text=text, by=OURS, of=task.id, first=True
             ),
         ]
-    if not cut.said and not cut.tools:
+    if not cut.had_begun:
         return [f.TurnSettled(at=fact.at, prompt=turn.id, to="queued")]
     outcome = "cut off; the agent's record does not have it"
     why = "the last prompt was cut off, and the agent does not remember it: say how to go on"

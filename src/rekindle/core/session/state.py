@@ -286,7 +286,7 @@ def nothing_ever_ran(session: Session) -> bool:
     """Whether no turn has ever begun, so that a new conversation gives nothing up."""
     if any(prompt.state in ("began", "done") for prompt in session.prompts):
         return False
-    return all(one.cut is None or not (one.cut.said or one.cut.tools) for one in session.attempts)
+    return all(one.cut is None or not one.cut.had_begun for one in session.attempts)
 
 
 def with_attempt(session: Session, change: Callable[[Attempt], Attempt]) -> Session:

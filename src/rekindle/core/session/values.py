@@ -58,13 +58,22 @@ class Handover(msgspec.Struct, frozen=True):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """What was going on in the agent when it ended: in the middle of a turn or, in the `background`, at any time."""
+    """What was going on in the agent when it ended: in the middle of a turn or, in the `background`, at any time.
+
+    `done` are tools that had come to their end, although the agent's own record does not have the end.
+    """
 
     said: str = ""
     tools: list[str] = []
     swept: list[str] = []
     delivered: Literal["yes", "no", "unknown"] = "yes"
     background: list[str] = []
+    done: list[str] = []
+
+    @property
+    def had_begun(self) -> bool:
+        """Whether the agent had said or started anything in the turn."""
+        return bool(self.said or self.tools or self.done)
 
 
 class Receipt(msgspec.Struct, frozen=True):
