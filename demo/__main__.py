@@ -1,10 +1,12 @@
 """`make demo`: agents work on a feature, everything is killed in its second wave, and it is finished all the same.
 
-Everything happens in a temporary folder with a HOME of its own, and is removed at the end.
+Everything happens in a temporary folder with a HOME of its own, and is removed at the end. `--record FILE` also writes
+what was shown as an animated SVG.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import shlex
@@ -16,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from demo.recording import Line, Style, svg
 from rekindle.keeper import launch
 from rekindle.places import Places
 from rekindle.settings import load
@@ -27,12 +30,18 @@ FEATURE = "checkout"
 
 def main() -> int:
     """Run the demonstration; 0 if it showed what it promises."""
+    parser = argparse.ArgumentParser(prog="python -m demo", description="Agents are killed, and finish their work.")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="also write what was shown as an animated SVG")
+    record: Path | None = parser.parse_args().record
     with tempfile.TemporaryDirectory(prefix="rekindle-demo-") as folder:
         stage = Stage(Path(folder))
         try:
-            return stage.play()
+            status = stage.play()
         finally:
             stage.clean_up()
+    if record is not None and status == 0:
+        record.write_text(svg(stage.shown))
+    return status
 
 
 class Stage:
@@ -49,6 +58,7 @@ class Stage:
             "LANG": "C.UTF-8",
         }
         self.places = Places(load(self.environment, None))
+        self.shown: list[Line] = []
 
     def play(self) -> int:
         """The whole story."""
@@ -89,7 +99,7 @@ class Stage:
 
     def _run_until_wave_two(self, plan: Path) -> subprocess.Popen[str]:
         command = ("rekindle", "run", "--plan", str(plan))
-        print("$ rekindle run --plan plan.toml", flush=True)
+        self._print("command", "$ rekindle run --plan plan.toml")
         running = subprocess.Popen(
             command,
             cwd=self.repository,
@@ -102,7 +112,7 @@ class Stage:
         assert running.stdout is not None
         at_work: set[str] = set()
         for line in running.stdout:
-            print(f"    {line}", end="", flush=True)
+            self._print("output", f"    {line.rstrip()}")
             at_work |= {name for name in ("payment", "shipping") if f"{name}: working" in line}
             if len(at_work) == 2:
                 break
@@ -135,14 +145,21 @@ class Stage:
         return found
 
     def _say(self, text: str) -> None:
-        print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n{text}", flush=True)
+        self._print("output", "")
+        self._print("narration", text)
+
+    def _print(self, style: Style, text: str) -> None:
+        """Show a line, and keep it for the recording. Where the demonstration happens is nothing to a reader."""
+        self.shown.append(Line(time.monotonic(), style, text.replace(str(self.repository.parent), "~")))
+        print(f"\033[1m{text}\033[0m" if style == "narration" and sys.stdout.isatty() else text, flush=True)
 
     def _show(self, *command: str) -> str:
-        print(f"$ {shlex.join(command)}", flush=True)
+        self._print("command", f"$ {shlex.join(command)}")
         done = subprocess.run(
             command, cwd=self.repository, env=self.environment, capture_output=True, text=True, check=False
         )
-        print("".join(f"    {line}\n" for line in (done.stdout + done.stderr).splitlines()), end="", flush=True)
+        for line in (done.stdout + done.stderr).splitlines():
+            self._print("output", f"    {line}")
         return done.stdout
 
 
