@@ -342,3 +342,53 @@ def test_a_daemon_that_is_overtaken_while_it_starts_comes_to_the_end_of_its_star
         assert supervisor.superseded.is_set()
 
     play(FakeKeepers(world), start, store=store)
+
+
+class Unsayable(FakeKeepers):
+    """A start fails because some text is none that a program can be given."""
+
+    async def launch(self, order: AttemptOrder) -> StartedAttempt:
+        if order.session == "bad":
+            "\ud800".encode()
+        return await super().launch(order)
+
+
+def test_text_that_no_program_can_be_given_is_a_start_that_fails() -> None:
+    world = FakeWorld()
+
+    async def story(supervisor: Supervisor) -> None:
+        await supervisor.engine.create(f.Created(at=0, session="bad", agent="fake", cwd="/", policy="never"))
+        await supervisor.record("bad", f.PromptQueued(at=1, prompt="p", text="hello"))
+
+    session = play(Unsayable(world), story).session("bad")
+    assert "surrogates not allowed" in session.message
+    assert not session.is_up
+
+
+class Faulty(FakeKeepers):
+    """One session brings out a fault of ours."""
+
+    async def connect(self, session: str, attempt: int, generation: int) -> bool:
+        if session == "bad":
+            raise KeyError("nobody foresaw this")
+        return await super().connect(session, attempt, generation)
+
+
+def test_a_fault_over_one_session_does_not_keep_the_daemon_from_starting() -> None:
+    world = FakeWorld()
+
+    async def begin(supervisor: Supervisor) -> None:
+        for name in ("bad", "good"):
+            await supervisor.engine.create(created(name))
+            await supervisor.record(name, f.PromptQueued(at=1, prompt="p", text="hello"))
+
+    store = FakeStore()
+    play(FakeKeepers(world), begin, store=store)
+
+    async def take_over(supervisor: Supervisor) -> None:
+        await supervisor.start()
+        await settle(world)
+
+    engine = play(Faulty(world), take_over, store=store)
+    assert "nobody foresaw this" in engine.session("bad").notices[0]
+    assert engine.session("good").prompts[0].state == "done"

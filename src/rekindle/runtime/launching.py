@@ -77,7 +77,7 @@ class Launcher:
             running = await self._keepers.launch(self._order(session, kind))
         except (StoreError, StaleGeneration):
             raise  # that nothing can be written down says nothing about the agent
-        except (RekindleError, OSError) as error:
+        except (RekindleError, OSError, ValueError) as error:  # some text is none that a program can be given
             await self._failed(effect, error)
             return True
         launched = f.Launched(at=self._engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
@@ -90,7 +90,7 @@ class Launcher:
             return
         try:
             missing = self._keepers.obstacle(self._order(session, self.kind(session)))
-        except (RekindleError, OSError):
+        except (RekindleError, OSError, ValueError):
             return  # the start itself will say what is wrong
         if missing is not None:
             raise StartPutOff(f"{session.id}: {missing}", "it is started when that is there")
@@ -108,7 +108,7 @@ class Launcher:
             terminal=session.terminal,
         )
 
-    async def _failed(self, effect: Launch, error: RekindleError | OSError) -> None:
+    async def _failed(self, effect: Launch, error: RekindleError | OSError | ValueError) -> None:
         """Record a start that came to nothing. Only a folder that cannot be built again is an end of the session."""
         session = self._engine.session(effect.session)
         now, attempt = self._engine.clock(), effect.attempt
@@ -131,7 +131,7 @@ class Launcher:
         ended = [f.StopAsked(at=now, by="rekindle", to="failed")] if isinstance(error, WorktreeLost) else []
         await self._engine.record(session.id, wanted, failed, *ended)
 
-    def _why_not_started(self, session: Session, error: RekindleError | OSError) -> str:
+    def _why_not_started(self, session: Session, error: RekindleError | OSError | ValueError) -> str:
         """The reason, and how to install an agent that is not there."""
         message = error.message if isinstance(error, RekindleError) else str(error)
         if not isinstance(error, ProgramMissing):

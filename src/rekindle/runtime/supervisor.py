@@ -7,6 +7,7 @@ it is.
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from rekindle.agents.base.kind import AgentKind
 from rekindle.core.session import facts as f
@@ -21,6 +22,8 @@ from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Decision, Engine
 from rekindle.runtime.hearing import Attendance
 from rekindle.runtime.launching import Launcher
+
+log = logging.getLogger(__name__)
 
 #: How long an agent must be silent to have shown all that it remembers.
 SETTLE_SECONDS = 0.25
@@ -71,6 +74,10 @@ class Supervisor:
                     self.superseded.set()
                 except RekindleError as error:
                     await self.engine.record(session.id, f.Noticed(at=self.engine.clock(), message=error.message))
+                except Exception as error:  # whatever it is, the other sessions have done nothing
+                    log.exception("%s could not be taken up", session.id)
+                    message = f"it could not be taken up ({type(error).__name__}: {error})"
+                    await self.engine.record(session.id, f.Noticed(at=self.engine.clock(), message=message))
 
         await asyncio.gather(*(take_up(session) for session in self.engine.at_hand()))
         up = [(one.id, one.attempt.number) for one in self.engine.at_hand() if one.is_up and one.attempt is not None]

@@ -91,10 +91,7 @@ class Server:
     async def _handle(self, line: bytes, peer: Peer) -> tuple[dict[str, Any] | None, Answer]:
         request: dict[str, Any] | None = None
         try:
-            request = json.loads(line)
-            if not isinstance(request, dict):
-                request = None
-                raise UsageError("a request is a JSON object", 'for example {"op": "ping"}')
+            request = _parsed(line)
             op = str(request.get("op"))
             if op != "follow_feed" and op not in self._operations:
                 raise UsageError(
@@ -115,7 +112,7 @@ class Server:
             return request, {"ok": True, **answer}
         except RekindleError as error:
             return request, _failed(error)
-        except (msgspec.ValidationError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        except msgspec.ValidationError as error:
             return request, _failed(UsageError(f"bad request: {error}", "see docs/daemon.md"))
         except Exception as error:
             log.exception("an operation failed")
@@ -144,6 +141,22 @@ class Server:
     async def _shutdown(self) -> DaemonPid:
         self.stopping.set()
         return DaemonPid(os.getpid())
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """A line as a request. Raises UsageError."""
+    try:
+        request = json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:  # a number may have too many digits
+        raise UsageError(f"bad request: {error}", "see docs/daemon.md") from error
+    if not isinstance(request, dict):
+        raise UsageError("a request is a JSON object", 'for example {"op": "ping"}')
+    return request
+
+
+def _refuse(constant: str) -> float:
+    """NaN is no JSON. One timer that is set to it puts all timers of the loop out of order."""
+    raise ValueError(f"{constant} is not a number")
 
 
 @functools.cache

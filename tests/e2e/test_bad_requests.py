@@ -1,0 +1,50 @@
+"""Whatever somebody writes to the daemon's socket, he is told what is wrong with it, and nobody else is harmed."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+import pytest
+
+from tests.e2e.daemon import Machine
+
+pytestmark = pytest.mark.timeout(240)
+
+
+def tell(machine: Machine, line: str) -> dict[str, Any]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(machine.places.socket)
+        connection.sendall(line.encode() + b"\n")
+        with connection.makefile("rb") as file:
+            return dict(json.loads(file.readline()))
+
+
+@pytest.mark.parametrize("seconds", ["NaN", "Infinity", "9" * 5000])
+def test_what_is_no_number_is_refused_before_a_timer_is_set_to_it(machine: Machine, seconds: str) -> None:
+    session = machine.begin("sleep 600")
+    answer = tell(machine, f'{{"op": "wait", "session": "{session}", "seconds": {seconds}}}')
+    assert answer["error"]["code"] == "usage", answer
+    assert "bad request" in answer["error"]["message"]
+
+
+def test_a_session_that_cannot_be_started_keeps_no_daemon_from_starting(machine: Machine) -> None:
+    good = machine.begin("say I am here")
+    machine.until_said(good, "I am here")
+    request = {
+        "op": "run",
+        "session": "0123456789",
+        "prompt_id": "p",
+        "agent": "scripted",
+        "prompt": "hello",
+        "cwd": str(machine.work),
+        "env": {},
+        "arguments": ["\ud800"],
+    }
+    answer = tell(machine, json.dumps(request))
+    assert answer["ok"], answer
+    assert "surrogates" in machine.ok("ps")
+    machine.kill_daemon()
+    machine.ok("send", good, "say And I still am")
+    machine.until_said(good, "And I still am")
