@@ -254,7 +254,7 @@ def _put_together(
 
 def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
     """The store; one that is gone or damaged is rebuilt from the sessions' folders."""
-    missing = not os.path.exists(places.store)
+    missing = not os.path.exists(places.store) or os.path.getsize(places.store) == 0
     opened = open_store(Path(places.store), now=datetime.now(UTC))
     parts.callback(opened.store.close)
     _renew(opened.store)

@@ -93,10 +93,13 @@ def _open_file(path: Path, now: datetime) -> OpenedStore:
 
 def _damage(path: Path) -> str | None:
     """What is wrong with the file's content; None if nothing is, or if there is no file."""
+    left = [suffix for suffix in sqlite.COMPANIONS if _beside(path, suffix).exists()]
     if not path.exists():
-        left = [suffix for suffix in sqlite.COMPANIONS if _beside(path, suffix).exists()]
         # SQLite would put the old log's pages into the new file.
         return f"the file is gone and its {left[0]} is not" if left else None
+    if path.stat().st_size == 0 and left:
+        # SQLite would take the log of an empty file for nothing, and delete it.
+        return f"the file is empty and its {left[0]} is there"
     try:
         with closing(sqlite.connect_to_read(str(path))) as connection:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()
