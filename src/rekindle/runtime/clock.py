@@ -27,13 +27,14 @@ async def keep_time(supervisor: Supervisor, seconds: float = 1.0) -> None:
     while True:
         await asyncio.sleep(seconds)
         before, looked = looked, supervisor.engine.clock()
-        slept = looked - before > seconds + _LATE_SECONDS
+        late = looked - before - seconds
+        slept = late > _LATE_SECONDS
         if slept:
             supervisor.forgive_silence()
         for session in supervisor.engine.at_hand():
             if not supervisor.is_followed(session.id):
                 continue  # nobody has read yet what it said
-            found = _started_anew(session, looked) if slept else _due(session, looked, supervisor)
+            found = _put_off(session, looked, late) if slept else _due(session, looked, supervisor)
             if found is None:
                 continue
             try:
@@ -54,8 +55,10 @@ def _due(session: Session, now: float, supervisor: Supervisor) -> f.Due | f.Stal
     return f.Stalled(at=now, attempt=attempt.number, seconds=silent)
 
 
-def _started_anew(session: Session, now: float) -> f.TimerSet | None:
-    """An agent that was starting while the machine slept gets all the time again."""
-    if "start" not in session.timers:
-        return None
-    return f.TimerSet(at=now, timer="start", until=now + session.rules.start_seconds)
+def _put_off(session: Session, now: float, late: float) -> f.TimerSet | None:
+    """An agent that was starting while the machine slept gets all the time again, and a turn what the sleep took."""
+    if "start" in session.timers:
+        return f.TimerSet(at=now, timer="start", until=now + session.rules.start_seconds)
+    if "turn" in session.timers:
+        return f.TimerSet(at=now, timer="turn", until=session.timers["turn"] + late)
+    return None
