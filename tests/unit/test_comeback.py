@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rekindle.agents.base.acknowledged import Lacking
+from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import PROMPT, AnyFact
@@ -130,6 +132,70 @@ def test_a_new_conversation_is_told_the_history_once_and_the_receipt_says_rebuil
     name = getattr(say, "prompt", "")
     sent = told(session, f.PromptSent(at=18, attempt=2, prompt=name, message=2, text="told"))
     assert sent.attempts[-1].history == ""
+
+
+def cut_at_once(policy: Literal["ask", "continue"] = "ask") -> list[AnyFact]:
+    """One attempt that was killed in its first turn."""
+    return [
+        f.Created(at=1, session="s1", agent="claude", cwd="/w", policy=policy),
+        f.PromptQueued(at=2, prompt="p1", text="one"),
+        f.LaunchIntended(at=3, attempt=1, generation=1, how="new", token=TOKEN),
+        f.Launched(at=4, attempt=1, folder="/k/1", pid=1),
+        f.Opened(at=5, attempt=1, how="new", token=TOKEN, proof="transcript"),
+        f.PromptSent(at=6, attempt=1, prompt="p1", message=2, text="one"),
+        f.TurnBegan(at=7, attempt=1, prompt="p1"),
+        f.Exited(at=12, attempt=1, how_ended="killed", by_us=False, cut=f.Cut(said="half")),
+    ]
+
+
+def refused(by: str = "user") -> list[AnyFact]:
+    """The second attempt, whose agent does not know the conversation."""
+    return [
+        *([f.ResumeAsked(at=13, by=by)] if by else []),
+        f.LaunchIntended(at=14, attempt=2, generation=2, how="load", token=TOKEN),
+        f.Launched(at=15, attempt=2, folder="/k/2", pid=2),
+        f.OpenRefused(at=16, attempt=2, how="load", problem="unknown_session", message="No conversation found"),
+        f.Exited(at=17, attempt=2, how_ended="stopped", by_us=True),
+    ]
+
+
+def anew(at: float = 20) -> list[AnyFact]:
+    """The third attempt, in a new conversation."""
+    return [
+        f.LaunchIntended(at=at, attempt=3, generation=3, how="new", token="t2", history=f"before {PROMPT}", why="lost"),
+        f.Launched(at=at + 1, attempt=3, folder="/k/3", pid=3),
+        f.Opened(at=at + 2, attempt=3, how="new", token="t2", proof="transcript"),
+    ]
+
+
+def test_whoever_wants_a_first_turn_back_that_the_agent_has_lost_gets_it_in_a_new_conversation() -> None:
+    lost = folded([*cut_at_once(), *refused()])
+    assert not lost.held
+    assert plan(lost, 18) == [Launch("s1", 3)]
+    session = folded([*cut_at_once(), *refused(), *anew()])
+    [said] = plan(session, 23)
+    assert getattr(said, "text", "").startswith("before Your process was interrupted")
+    assert written([*cut_at_once(), *refused(), *anew()]).kind == "rebuilt"
+
+
+def test_a_conversation_with_answers_is_not_given_up_before_somebody_has_said_so() -> None:
+    lost = folded([*worked(), *refused()])
+    assert lost.held
+    assert plan(lost, 18) == []
+
+
+def test_a_turn_that_was_cut_goes_on_before_a_prompt_that_waited_behind_it() -> None:
+    waits = f.PromptQueued(at=8, prompt="p2", text="two")
+    *working, ended = cut_at_once("continue")
+    session = folded([*working, waits, ended, *refused(""), *anew()])
+    assert [one.by for one in session.queued] == ["rekindle", "user"]
+    assert "one" in session.queued[0].text and "half" in session.queued[0].text
+
+
+def test_a_prompt_that_says_how_to_go_on_stands_for_the_turn_that_was_lost() -> None:
+    says: list[AnyFact] = [f.PromptQueued(at=18, prompt="p3", text="leave it"), f.ResumeAsked(at=18, by="user")]
+    session = folded([*worked(), *refused(), *says, *anew()])
+    assert [(one.by, one.text) for one in session.queued] == [("user", "leave it")]
 
 
 def test_without_a_history_a_new_conversation_is_fresh() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Literal
 
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.outstanding import last_worked, untold_tools
 from rekindle.core.session.prompt_ids import derived
-from rekindle.core.session.state import OURS, Session, cut_of, prompts_in, task_of
+from rekindle.core.session.state import OURS, Prompt, Session, cut_of, prompts_in, task_of
 
 
 def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
@@ -26,7 +27,7 @@ def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
     cut, attempt = cut_of(before, turn), before.attempts[-1]
     known = fact.known if fact.known is not None else attempt.known or []
     same = fact.how == "load" and turn.id in prompts_in(before, known)
-    if same or (attempt.history and cut.had_begun and not before.queued):
+    if same or (attempt.history and cut.had_begun and not _was_told_how(before, turn)):
         task = task_of(before, turn)
         every = [tool.words for tool in untold_tools(before, fact.attempt)]
         text = continuation(task.text, replace(cut, tools=every), attempt.changed, same=same, said=attempt.said)
@@ -43,6 +44,15 @@ def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
     outcome = "cut off; the agent's record does not have it"
     why = "the last prompt was cut off, and the agent does not remember it: say how to go on"
     return [f.TurnSettled(at=fact.at, prompt=turn.id, to="failed", outcome=outcome, cut="lost", why=why)]
+
+
+def _was_told_how(session: Session, turn: Prompt) -> bool:
+    """Whether somebody has said how to go on since an agent had refused to: that stands for the turn.
+
+    What was queued before that was meant to come behind the turn, and does.
+    """
+    refused = [one.opened_at for one in session.attempts if one.number > turn.attempt and one.refused]
+    return any(one.by != OURS and one.at >= min(refused, default=inf) for one in session.queued)
 
 
 def cut_attempts(session: Session) -> list[int]:
