@@ -10,6 +10,7 @@ import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -496,3 +497,22 @@ def test_nobody_speaks_or_stops_in_the_name_of_a_feature_s_run(machine: Machine)
         with pytest.raises(RekindleError, match="signs"):
             client.ask("stop", session=session, to="cancelled", by="feature shop")
     assert machine.status(session) == "waiting"
+
+
+def test_a_copy_of_a_store_leaves_the_live_agents_of_the_original_alone(machine: Machine, tmp_path: Path) -> None:
+    session = machine.begin("stream 2000 0.05 word", options=("--policy", "continue"))
+    machine.until_said(session, "word3")
+    before = machine.pids(session)
+    shutil.copytree(machine.home, tmp_path / "home", symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
+    copy = replace(machine, home=tmp_path / "home")
+    try:
+        copy.run("resume", session)
+        until(lambda: copy.show(session)["attempt"] == 2, "the agent of the copy")
+        copy.until_status(session, "waiting")
+        assert all(is_running(pid) for pid in before.values())
+        assert machine.status(session) == "working"
+        machine.ok("cancel", session)
+        machine.until_status(session, "waiting")
+        assert machine.pids(session) == before
+    finally:
+        copy.clean_up()

@@ -105,7 +105,7 @@ def _say_who_holds(spec: Spec, readiness: Readiness) -> None:
 
 def _look_back(spec: Spec) -> Before:
     holder, now = lockfile.read_holder(spec.lock), here()
-    if holder is None:
+    if holder is None or not _is_beside(holder.folder, spec.folder):
         return Before()
     if holder.place != now:
         is_of_another_boot = holder.place.machine == now.machine and holder.place.boot != now.boot
@@ -115,6 +115,11 @@ def _look_back(spec: Spec) -> Before:
     if record is None or spec.background is Background.END:
         return Before(seen, folder=holder.folder)
     return Before(seen, tuple(one for one in record.left if is_running(one.id)), holder.folder)
+
+
+def _is_beside(folder: str, ours: str) -> bool:
+    """Whether an attempt is of this very session. In a copy of a store the lock names the agent of the original."""
+    return os.path.realpath(os.path.dirname(folder)) == os.path.realpath(os.path.dirname(ours))
 
 
 def _pass_on(keeper: int, number: int) -> None:

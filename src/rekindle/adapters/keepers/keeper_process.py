@@ -228,6 +228,8 @@ class KeeperProcesses:
         identity = launch.read_identity(self.folder(session, attempt))
         if identity is None:
             raise KeeperGone("it never said where it listens")
+        if not lockfile.is_held(self.lock(session)):
+            raise KeeperGone("it is gone")  # in a copy of a store it may live all the same, for the original
         given = self._generations.get(key, 0) if generation is None else generation
         connection = await KeeperConnection.open(identity.socket, given, identity.keeper.pid)
         self._connections[key] = connection
