@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rekindle.agents.base.acknowledged import Lacking
 from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
+from rekindle.core.session.activity import why_skipped
 from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import PROMPT, AnyFact
 from rekindle.core.session.history import Turn, with_history
@@ -182,6 +183,8 @@ def test_a_conversation_with_answers_is_not_given_up_before_somebody_has_said_so
     lost = folded([*worked(), *refused()])
     assert lost.held
     assert plan(lost, 18) == []
+    skipped = why_skipped(lost, alive=False, kill=False, of_a_run=False)
+    assert skipped is not None and "rekindle resume s1" in skipped, "whoever resumes all of them is told what to do"
 
 
 def test_a_turn_that_was_cut_goes_on_before_a_prompt_that_waited_behind_it() -> None:

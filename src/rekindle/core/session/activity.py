@@ -81,6 +81,8 @@ def why_skipped(session: Session, *, alive: bool, kill: bool, of_a_run: bool) ->
     if session.is_foreign:
         return f"it came in an archive: look at it (rekindle show {session.id}), then resume it by its id"
     attempt = session.attempt
+    if session.held and not session.is_up:
+        return f"its agent would not open the conversation; rekindle resume {session.id}, or a prompt, begins a new one"
     if attempt is not None and attempt.by_us and not session.queued and not session.is_up:
         return "it is asleep; a prompt wakes it"
     return None
