@@ -27,20 +27,30 @@ def written(*prompts: str) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("heard", "record", "tools", "done"),
+    ("heard", "record", "tools", "done", "asked_for"),
     [
-        (b"", written("before", "do it"), ["run make"], []),
-        (TOLD, written("before", "do it"), ["make all"], []),
-        (TOLD + ENDED, written("before", "do it"), [], ["run make"]),
-        (TOLD + ENDED, written("before"), [], []),
-        (ASKED, written("before", "do it"), [], []),
-        (b"", written("before"), [], []),
-        (b"", None, [], []),
+        (b"", written("before", "do it"), ["run make"], [], []),
+        (TOLD, written("before", "do it"), ["make all"], [], []),
+        (TOLD + ENDED, written("before", "do it"), [], ["run make"], []),
+        (TOLD + ENDED, written("before"), [], [], []),
+        (TOLD + ASKED, written("before", "do it"), [], [], ["make all"]),
+        (ASKED, written("before", "do it"), [], [], []),
+        (b"", written("before"), [], [], []),
+        (b"", None, [], [], []),
     ],
-    ids=["not told", "told", "told that it ended", "ended", "only asked for", "of another turn", "no record"],
+    ids=[
+        "not told",
+        "told",
+        "told that it ended",
+        "ended",
+        "told and asked for",
+        "only asked for",
+        "another turn",
+        "none",
+    ],
 )
 def test_a_tool_that_only_the_record_knows_of_was_running_too(
-    heard: bytes, record: Record | None, tools: list[str], done: list[str]
+    heard: bytes, record: Record | None, tools: list[str], done: list[str], asked_for: list[str]
 ) -> None:
     session = folded(
         [
@@ -58,4 +68,4 @@ def test_a_tool_that_only_the_record_knows_of_was_running_too(
     talk.feed(heard)
     cut = talk.ended(Ended("killed", False, 3, 3), session, record).cut
     assert cut is not None
-    assert (cut.tools, cut.done) == (tools, done)
+    assert (cut.tools, cut.done, cut.asked_for) == (tools, done, asked_for)

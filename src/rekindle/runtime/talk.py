@@ -5,7 +5,7 @@ The whole spool may be fed again by the next daemon: the facts that come of it a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -206,9 +206,16 @@ class Talk:
                 "yes" if turn.message <= ended.delivered else "no" if turn.message > ended.started else "unknown"
             )
             written = () if state.tools else _untold(state, turn, record)
-            tools = [tool.words for tool in state.tools or written if tool.tool_id not in state.finished]
-            done = [tool.words for tool in written if tool.tool_id in state.finished]
-            cut = Cut(state.said[-4000:], tools, list(ended.swept), delivered, behind, done)  # type: ignore[arg-type]
+            waiting = {asked.tool_id for asked in state.unanswered if isinstance(asked, o.AgentAskedPermission)}
+            cut = Cut(
+                said=state.said[-4000:],
+                tools=_words(state.tools or written, without=state.finished | waiting),
+                swept=list(ended.swept),
+                delivered=delivered,  # type: ignore[arg-type]
+                background=behind,
+                done=[tool.words for tool in written if tool.tool_id in state.finished],
+                asked_for=[tool.words for tool in state.tools if tool.tool_id in waiting],
+            )
         return f.Exited(
             at=self._clock(),
             attempt=self.attempt,
@@ -275,6 +282,10 @@ class Talk:
             case Ask():
                 return [asked]
         return [asked, f.PermissionAnswered(at=self._clock(), request=key, option=chosen, by=POLICY)]
+
+
+def _words(tools: Iterable[OpenTool], *, without: Collection[str]) -> list[str]:
+    return [tool.words for tool in tools if tool.tool_id not in without]
 
 
 def _untold(state: OpenState, turn: Prompt, record: Record | None) -> tuple[OpenTool, ...]:

@@ -44,6 +44,7 @@ def continuation(
         f"This came to its end, although your record of the conversation does not have that: {quoted(tool, 500)}"
         for tool in cut.done
     ]
+    lines += [f"This waited for a permission, and was not started: {quoted(tool, 500)}" for tool in cut.asked_for]
     if cut.swept:
         lines.append(f"Processes that were still running and have been ended: {', '.join(cut.swept[:20])}")
     if changed:

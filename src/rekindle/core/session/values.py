@@ -60,7 +60,8 @@ class Handover(msgspec.Struct, frozen=True):
 class Cut(msgspec.Struct, frozen=True):
     """What was going on in the agent when it ended: in the middle of a turn or, in the `background`, at any time.
 
-    `done` are tools that had come to their end, although the agent's own record does not have the end.
+    `done` are tools that had come to their end, although the agent's own record does not have the end. `asked_for` are
+    those that waited for a permission, and so had not begun.
     """
 
     said: str = ""
@@ -69,11 +70,12 @@ class Cut(msgspec.Struct, frozen=True):
     delivered: Literal["yes", "no", "unknown"] = "yes"
     background: list[str] = []
     done: list[str] = []
+    asked_for: list[str] = []
 
     @property
     def had_begun(self) -> bool:
         """Whether the agent had said or started anything in the turn."""
-        return bool(self.said or self.tools or self.done)
+        return bool(self.said or self.tools or self.done or self.asked_for)
 
 
 class Receipt(msgspec.Struct, frozen=True):
