@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from rekindle.core.journal.analysis import analyse
 from rekindle.core.journal.decode import decode_line
@@ -15,13 +19,25 @@ def told(*lines: bytes) -> dict[str, Any]:
     return document(analyse(fold(map(decode_line, lines))))
 
 
+LINES = Path(__file__).parents[1] / "golden" / "journal"
+INTERRUPTED = (LINES / "interrupted.jsonl").read_bytes().splitlines()
+RESUMED = (LINES / "resumed.jsonl").read_bytes().splitlines()
+SID, FEATURE = "f4e3d2c1", "auth-system"
+
+
 def test_the_worked_example_gives_exactly_its_analysis() -> None:
-    found = told(*interrupted_in_wave_two())
-    assert found["interrupted"]
-    assert found["sid"] == "f4e3d2c1"
-    assert (found["events"], found["gaps"]) == (11, [])
+    found = told(*INTERRUPTED)
+    assert (found["feature"], found["sid"], found["interrupted"], found["interrupted_sids"]) == (
+        *(FEATURE, SID, True, [SID]),
+    )
+    assert (found["lineage"], found["strays"], found["malformed"], found["duplicates"]) == ([SID], [], [], 0)
+    [run] = found["runs"]
+    assert (found["events"], run["first_seq"], run["last_seq"], found["gaps"]) == (11, 0, 10, [])
+    assert (run["first_ts"], run["last_ts"]) == ("2026-02-14T10:00:00.000Z", "2026-02-14T10:08:00.000Z")
+    assert (run["command"], run["branch"], run["mode"]) == ("implement", "feature/auth-system", "strict")
+    assert (run["ended"], run["superseded"], run["interrupted"]) == (False, False, True)
     assert found["checkpoint"] == {
-        "sid": "f4e3d2c1",
+        "sid": SID,
         "seq": 7,
         "label": "wave-1-complete",
         "branch": "feature/auth-system",
@@ -29,9 +45,96 @@ def test_the_worked_example_gives_exactly_its_analysis() -> None:
     }
     assert found["tasks"] == {"1": "COMPLETE", "2": "IN_PROGRESS"}
     assert found["active_agents"] == ["service-eng"]
-    assert found["issues"] == []
-    assert [issue["seq"] for issue in found["resolved_issues"]] == [10]
+    assert (found["issues"], found["warnings"]) == ([], [])
+    assert found["resolved_issues"] == [
+        {
+            "sid": SID,
+            "seq": 10,
+            "type": "error.encountered",
+            "task": None,
+            "message": "Import path not found: ../db/schema",
+            "file": "src/api/service.ts",
+            "line": 42,
+            "attempts": 1,
+        }
+    ]
     assert found["decision"] == {"case": "A", "next_step": "wave-2-start", "restart_tasks": ["2"]}
+    assert found["options"] == []
+
+
+def test_the_worked_example_names_the_three_events_after_its_checkpoint() -> None:
+    found = told(*INTERRUPTED)
+    assert found["after_checkpoint"] == [
+        {"sid": SID, "seq": 8, "type": "agent.spawned", "task": "2", "agent": "service-eng", "resolved": None},
+        {"sid": SID, "seq": 9, "type": "task.started", "task": "2", "agent": "service-eng", "resolved": None},
+        {"sid": SID, "seq": 10, "type": "error.encountered", "task": None, "agent": None, "resolved": True},
+    ]
+    assert found["after_checkpoint_count"] == 3
+
+
+def test_the_worked_example_keeps_agents_files_plan_and_merge_of_its_tasks() -> None:
+    found = told(*INTERRUPTED)
+    assert found["task_details"] == {
+        "1": {
+            "status": "COMPLETE",
+            "summary": "Design schema",
+            "agent": "schema-designer",
+            "files": ["src/db/schema.ts"],
+            "files_changed": ["src/db/schema.ts", "src/db/migrations/001.ts"],
+        },
+        "2": {
+            "status": "IN_PROGRESS",
+            "summary": "Build API",
+            "agent": "service-eng",
+            "files": ["src/api/service.ts"],
+        },
+    }
+    assert found["plan"] == {
+        "tasks": [
+            {"id": "1", "summary": "Design schema", "agent": "schema-designer"},
+            {"id": "2", "summary": "Build API", "agent": "service-eng"},
+        ],
+        "waves": [{"wave": 1, "task_ids": ["1"]}, {"wave": 2, "task_ids": ["2"]}],
+        "dependencies": [{"task_id": "2", "blocked_by": "1"}],
+    }
+    assert found["branches"] == {
+        "work/auth-system/schema-design": {"task": "1", "merged": True},
+        "work/auth-system/api-service": {"task": "2", "merged": False},
+    }
+
+
+@pytest.mark.parametrize(
+    ("result", "active"), [("success", []), ("failed", []), ("terminated", []), (None, ["schema-designer"])]
+)
+def test_an_agent_is_active_until_it_completes_whatever_the_result(result: str | None, active: list[str]) -> None:
+    completed = INTERRUPTED[5].replace(b'"success"', json.dumps(result).encode())
+    lines = INTERRUPTED[:5] + ([completed] if result else [])
+    assert told(*lines)["active_agents"] == active
+
+
+def test_the_resumed_run_of_the_example_stands_in_the_same_file_and_goes_on_with_the_same_agent_task_and_branch() -> (
+    None
+):
+    found = told(*INTERRUPTED, *RESUMED)
+    first, second = found["runs"]
+    assert (first["sid"], first["superseded"], first["interrupted"]) == (SID, True, False)
+    assert (second["sid"], second["command"], second["first_seq"], second["last_seq"]) == ("b5a4c3d2", "resume", 0, 2)
+    assert (first["events"], second["events"], found["gaps"]) == (11, 3, [])
+    assert (found["sid"], found["interrupted_sids"]) == ("b5a4c3d2", ["b5a4c3d2"])
+    assert found["tasks"] == {"1": "COMPLETE", "2": "IN_PROGRESS"}
+    assert found["active_agents"] == ["service-eng"]
+    assert [(one["sid"], one["seq"]) for one in found["after_checkpoint"]] == [
+        *((SID, 8), (SID, 9), (SID, 10), ("b5a4c3d2", 0), ("b5a4c3d2", 1), ("b5a4c3d2", 2)),
+    ]
+    assert found["branches"]["work/auth-system/api-service"] == {"task": "2", "merged": False}
+    assert found["decision"] == {"case": "A", "next_step": "wave-2-start", "restart_tasks": ["2"]}
+
+
+def test_of_many_events_after_a_checkpoint_the_newest_are_kept_and_all_are_counted() -> None:
+    many = [line("task.started", seq=seq, taskId=str(seq % 7)) for seq in range(2, 1002)]
+    found = told(line("session.start"), line("checkpoint", seq=1, label="x"), *many)
+    assert found["after_checkpoint_count"] == 1000
+    assert [one["seq"] for one in found["after_checkpoint"]] == list(range(902, 1002))
 
 
 def test_a_resume_that_is_cut_still_knows_the_plan_and_the_finished_task() -> None:

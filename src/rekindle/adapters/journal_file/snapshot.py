@@ -15,7 +15,7 @@ import msgspec
 from rekindle import files
 from rekindle.core.journal.fold import JournalState
 
-_FORMAT = 6
+_FORMAT = 7
 _HEAD = 4096
 _TAIL = 1 << 16
 _DIGEST = 16

@@ -33,6 +33,8 @@ def document(analysis: Analysis) -> dict[str, Any]:
         "issues": [_issue(issue) for issue in state.issues],
         "resolved_issues": [_issue(issue) for issue in state.resolved_issues],
         "warnings": [_issue(issue) for issue in state.warnings],
+        "after_checkpoint": [{name: getattr(one, name) for name in one.__struct_fields__} for one in state.later],
+        "after_checkpoint_count": state.later_count,
         "decision": {
             "case": decision.case,
             "next_step": decision.next_step,
@@ -74,8 +76,17 @@ def _run(run: RunState, analysis: Analysis) -> dict[str, Any]:
         "first_ts": run.first_ts,
         "last_ts": run.last_ts,
         "events": run.events,
+        "first_seq": _first_seq(run),
+        "last_seq": run.last_seq if run.last_seq >= 0 else None,
         "ended": run.ended,
         "end_reason": run.end_reason,
         "superseded": run.sid in analysis.superseded,
         "interrupted": run.sid in analysis.interrupted,
     }
+
+
+def _first_seq(run: RunState) -> int | None:
+    """The lowest number of a run; None where none of its events has one. Whatever is missing at its start is a gap."""
+    if run.last_seq < 0:
+        return None
+    return next((gap.actual_seq for gap in run.work.gaps if gap.after_seq < 0), 0)

@@ -12,13 +12,16 @@ from rekindle.core.journal.run import (
     Claim,
     Gap,
     Issue,
+    LaterEvent,
     Qa,
     RecordedBranch,
     RecordedPlan,
     RecordedTask,
     RecordedWorktree,
     RunState,
+    Work,
 )
+from rekindle.core.journal.run_events import LATER
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ class LineageState:
     issues: list[Issue] = field(default_factory=list)
     resolved_issues: list[Issue] = field(default_factory=list)
     warnings: list[Issue] = field(default_factory=list)
+    later: list[LaterEvent] = field(default_factory=list)
+    later_count: int = 0
     claims: list[Claim] = field(default_factory=list)
 
 
@@ -111,9 +116,6 @@ def overlay(runs: list[RunState]) -> LineageState:
     qa: dict[str, Qa] = {}
     gaps: list[Gap] = []
     plan: RecordedPlan | None = None
-    checkpoint: Checkpoint | None = None
-    reported: list[Issue] = []
-    warnings: list[Issue] = []
     decided: set[tuple[str, int]] = set()
     claims: list[Claim] = []
     for run in runs:
@@ -133,16 +135,11 @@ def overlay(runs: list[RunState]) -> LineageState:
         qa.update(run.work.qa)
         gaps.extend(run.work.gaps)
         plan = run.work.plan or plan
-        if run.work.checkpoint is not None:
-            checkpoint = run.work.checkpoint
-            reported.clear()
-            warnings.clear()
-        reported.extend(run.work.issues)
-        warnings.extend(run.work.warnings)
         decided.update(run.work.decided)
+    recent = _from_the_checkpoint(runs)
     issues: list[Issue] = []
     settled: list[Issue] = []
-    for issue in reported:
+    for issue in (issue for work in recent for issue in work.issues):
         (settled if _is_settled(issue, tasks, decided) else issues).append(issue)
     return LineageState(
         tasks=tasks,
@@ -152,12 +149,21 @@ def overlay(runs: list[RunState]) -> LineageState:
         qa=qa,
         gaps=gaps,
         plan=plan,
-        checkpoint=checkpoint,
+        checkpoint=recent[0].checkpoint if recent else None,
         issues=issues,
         resolved_issues=settled,
-        warnings=warnings,
+        warnings=[warning for work in recent for warning in work.warnings],
+        later=[one for work in recent for one in work.later][-LATER:],
+        later_count=sum(work.later_count for work in recent),
         claims=claims,
     )
+
+
+def _from_the_checkpoint(runs: list[RunState]) -> list[Work]:
+    """The work of the run with the lineage's last checkpoint and of those after it; of all runs where there is none."""
+    works = [run.work for run in runs]
+    marked = [at for at, work in enumerate(works) if work.checkpoint is not None]
+    return works[marked[-1] :] if marked else works
 
 
 def _newer(old: RecordedTask | None, new: RecordedTask) -> RecordedTask:

@@ -60,6 +60,17 @@ class Checkpoint(msgspec.Struct, frozen=True):
     plan_step: Any
 
 
+class LaterEvent(msgspec.Struct, frozen=True, gc=False):
+    """An event that has a say, after the last checkpoint. `task`, `agent` and `resolved` as far as it names them."""
+
+    sid: str
+    seq: int | None
+    type: str
+    task: str | None = None
+    agent: str | None = None
+    resolved: bool | None = None
+
+
 class RunStart(msgspec.Struct, frozen=True):
     """What a run said of itself when it began."""
 
@@ -147,7 +158,10 @@ class Disowned(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct):
-    """What a run has done and what it met with: the larger part of its state, which only its own lineage needs."""
+    """What a run has done and what it met with: the larger part of its state, which only its own lineage needs.
+
+    `later` are the newest of the `later_count` events after its last checkpoint that have a say.
+    """
 
     gaps: list[Gap] = []
     plan: RecordedPlan | None = None
@@ -159,6 +173,8 @@ class Work(msgspec.Struct):
     checkpoint: Checkpoint | None = None
     issues: list[Issue] = []
     warnings: list[Issue] = []
+    later: list[LaterEvent] = []
+    later_count: int = 0
     decided: list[tuple[str, int]] = []
     choices: list[EarlierChoice] = []
     claims: list[Claim] = []

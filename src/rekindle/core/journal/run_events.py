@@ -15,6 +15,7 @@ from rekindle.core.journal.run import (
     EarlierChoice,
     Gap,
     Issue,
+    LaterEvent,
     Qa,
     RecordedBranch,
     RecordedPlan,
@@ -55,9 +56,33 @@ def evolve(run: RunState, event: Event) -> None:
     handler = _HANDLERS.get(event.type)
     if handler is not None:
         handler(run, event)
+        if handler is not _checkpoint:
+            _note_later(run, event)
     elif event.type.startswith(CLAIMED):
         claimed = event.type.removeprefix(CLAIMED)
         run.work.claims.append(Claim(run.sid, event.seq, claimed, ev.task_of(event.data)))
+
+
+#: So many events after the last checkpoint are kept, and shown: a run without checkpoints may have any number.
+LATER = 100
+
+
+def _note_later(run: RunState, event: Event) -> None:
+    work, data = run.work, event.data
+    resolved = data.get("resolved")
+    work.later.append(
+        LaterEvent(
+            run.sid,
+            event.seq,
+            event.type,
+            ev.task_of(data),
+            ev.text(data.get("name")) if event.type.startswith("agent.") else ev.text(data.get("agent")),
+            resolved if isinstance(resolved, bool) else None,
+        )
+    )
+    work.later_count += 1
+    if len(work.later) > 2 * LATER:
+        del work.later[:-LATER]
 
 
 def _session_start(run: RunState, event: Event) -> None:
@@ -97,6 +122,8 @@ def _checkpoint(run: RunState, event: Event) -> None:
     run.work.checkpoint = Checkpoint(run.sid, event.seq, data.get("label"), data.get("branch"), data.get("plan_step"))
     run.work.issues.clear()
     run.work.warnings.clear()
+    run.work.later.clear()
+    run.work.later_count = 0
 
 
 def _task(run: RunState, event: Event) -> None:

@@ -71,6 +71,7 @@ def _state(analysis: Analysis) -> Iterator[str]:
         yield f'Last checkpoint: "{label}"' + (f" (seq {seq})" if seq is not None else "")
     else:
         yield "No checkpoint: the run was cut during its early work."
+    yield from _later(analysis)
     if state.tasks:
         yield "Tasks:"
         width = max(len(printable(name)) for name in state.tasks)
@@ -98,6 +99,26 @@ def _state(analysis: Analysis) -> Iterator[str]:
         for claim in state.claims:
             about = f" task #{printable(claim.task)}" if claim.task else ""
             yield f"  - {printable(claim.type)}{about}"
+
+
+#: So many events after the checkpoint are shown.
+_SHOWN = 10
+
+
+def _later(analysis: Analysis) -> Iterator[str]:
+    """What happened after the checkpoint, newest last."""
+    state = analysis.state
+    if state.checkpoint is None or not state.later:
+        return
+    shown = state.later[-_SHOWN:]
+    more = state.later_count - len(shown)
+    yield "Events after it" + (f" (the last {len(shown)} of {state.later_count}; --json has more):" if more else ":")
+    for one in shown:
+        about = [printable(one.agent)] if one.agent else []
+        about += [f"task #{printable(one.task)}"] if one.task else []
+        about += [f"resolved: {str(one.resolved).lower()}"] if one.resolved is not None else []
+        number = f"seq {one.seq}" if one.seq is not None else "no seq"
+        yield f"  {number}: {printable(one.type)}" + (f" ({', '.join(about)})" if about else "")
 
 
 def _issues(title: str, issues: list[Issue]) -> Iterator[str]:
