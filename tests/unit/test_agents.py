@@ -70,8 +70,8 @@ def test_who_is_not_built_in_says_how_it_is_installed() -> None:
     assert [name for name, kind in AGENTS.items() if kind.program and not kind.missing] == []
 
 
-def test_only_the_agent_whose_load_destroys_is_not_trusted() -> None:
-    assert [name for name, kind in AGENTS.items() if not kind.native] == ["gemini"]
+def test_agents_whose_load_destroys_or_was_never_tried_are_told_the_history() -> None:
+    assert [name for name, kind in AGENTS.items() if not kind.native] == ["auggie", "gemini"]
 
 
 PLACES = {

@@ -1,4 +1,4 @@
-"""Auggie, the agent of Augment Code."""
+"""Auggie, the agent of Augment Code. Nobody could try its load without an account, so it is told the history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ KIND = AgentKind(
     argv=_argv,
     dialect=AcpDialect,
     program="auggie",
+    native=False,
     refused=refusing("--acp", "-c", "--continue", "-r", "--resume", "--dont-save-session", "-p", "--print"),
-    untested="everything behind `initialize`: it opens no conversation without an account",
+    untested="everything behind `initialize`: it opens no conversation without an account, so that its own load is only"
+    " used with `resume --native`",
     missing="install it with `npm install --global @augmentcode/auggie`",
 )
