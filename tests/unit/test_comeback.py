@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Literal
 
 import pytest
@@ -107,7 +108,7 @@ def test_an_earlier_conversation_is_resumed_where_the_newest_record_is_lost_and_
 
 
 @pytest.mark.parametrize(
-    ("limits", "now", "words"), [({"age_seconds": 10}, 20.0, "older"), ({"resumes": 0}, 12.5, "0 times")]
+    ("limits", "now", "words"), [({"age_seconds": 10}, 20.0, "more than 10 s ago"), ({"resumes": 0}, 12.5, "0 times")]
 )
 def test_a_conversation_past_its_limits_is_begun_anew_with_the_reason(
     limits: dict[str, float], now: float, words: str
@@ -115,6 +116,19 @@ def test_a_conversation_past_its_limits_is_begun_anew_with_the_reason(
     chosen = choose(folded(worked(**limits)), [Evidence(TOKEN, "intact", ("one", "two"))], now)
     assert chosen.how == "new"
     assert words in chosen.why
+
+
+@pytest.mark.parametrize(
+    ("facts", "now", "how"),
+    [(worked, 14.9, "load"), (worked, 15.1, "new"), (lambda **limits: [*worked(**limits), *back()], 25.9, "load")],
+    ids=["young", "old", "opened again since"],
+)
+def test_the_age_of_a_conversation_counts_from_when_its_token_was_stored_last(
+    facts: Callable[..., list[AnyFact]], now: float, how: str
+) -> None:
+    """The session began at 1; the token was stored at 5, and at 16 once more."""
+    chosen = choose(folded(facts(age_seconds=10.0)), [Evidence(TOKEN, "intact", ("one", "two"))], now)
+    assert chosen.how == how
 
 
 def test_a_cut_turn_that_the_record_has_is_told_to_go_on_with_the_truth() -> None:

@@ -95,10 +95,15 @@ def load_not_before(session: Session, span: float, now: float) -> float:
     return (taken[-1] + 1) * span if taken else now
 
 
+def token_stored_at(session: Session) -> float:
+    """When the newest resume token was stored: each attempt that opens the conversation stores it again."""
+    return max((one.opened_at for one in session.attempts if one.token is not None), default=0) or session.created_at
+
+
 def _barred(session: Session, now: float) -> str | None:
     limits = session.limits
-    if limits.age_seconds is not None and now - session.created_at > limits.age_seconds:
-        return f"the session is older than {limits.age_seconds:g} s, and is not to be resumed any more"
+    if limits.age_seconds is not None and now - token_stored_at(session) > limits.age_seconds:
+        return f"the conversation was last opened more than {limits.age_seconds:g} s ago, and is not to be resumed"
     resumed = sum(one.how == "load" and one.opened for one in session.attempts)
     if limits.resumes is not None and resumed >= limits.resumes:
         return f"the conversation was resumed {resumed} times, and may be resumed {limits.resumes} times"
