@@ -32,3 +32,45 @@ def test_a_team_that_does_not_fit_is_written_anew_and_the_old_file_is_kept(tmp_p
     assert PORT.ensure(str(tmp_path), "shop", {"a": "coder"}, [{"id": "1"}]) == "written anew"
     assert [member["name"] for member in json.loads(file.read_bytes())["members"]] == ["a"]
     assert old in [one.read_bytes() for one in file.parent.iterdir() if one != file]
+
+
+def test_tasks_are_written_where_claude_code_keeps_them_and_in_its_form(tmp_path: Path) -> None:
+    tasks = [
+        {"id": "schema", "subject": "Design it", "status": "COMPLETE", "blockedBy": []},
+        {"id": "api", "subject": "Build it", "status": "IN_PROGRESS", "blockedBy": ["schema"]},
+        {"id": "page", "subject": "Show it", "status": "PENDING", "blockedBy": ["schema", "api", "gone"]},
+        {"id": "bad", "subject": "It failed", "status": "FAILED", "blockedBy": []},
+    ]
+    PORT.ensure(str(tmp_path), "shop", {"a": "coder"}, tasks)
+    folder = tmp_path / ".claude" / "tasks" / "shop"
+    found = {file.name: json.loads(file.read_bytes()) for file in folder.iterdir()}
+    assert sorted(found) == ["1.json", "2.json", "3.json", "4.json"]
+    assert found["2.json"] == {
+        "id": "2",
+        "subject": "api: Build it",
+        "description": "",
+        "status": "in_progress",
+        "blocks": ["3"],
+        "blockedBy": ["1"],
+    }
+    assert [found[name]["status"] for name in sorted(found)] == ["completed", "in_progress", "pending", "pending"]
+    assert found["3.json"]["blockedBy"] == ["1", "2"], "a task that is not in the plan blocks nothing"
+
+
+def test_tasks_that_were_there_before_are_kept_beside_ours(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude" / "tasks" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "1.json").write_text("a person's own")
+    (folder / "7.json").write_text("another one")
+    PORT.ensure(str(tmp_path), "shop", {"a": "coder"}, [{"id": "x"}])
+    assert json.loads((folder / "1.json").read_bytes())["subject"] == "x: "
+    kept = {one.read_text() for one in folder.iterdir() if one.name != "1.json"}
+    assert kept == {"a person's own", "another one"}
+
+
+def test_a_team_that_is_reused_keeps_its_tasks(tmp_path: Path) -> None:
+    PORT.ensure(str(tmp_path), "shop", {"a": "coder"}, [{"id": "1"}])
+    task = tmp_path / ".claude" / "tasks" / "shop" / "1.json"
+    task.write_text("changed by an agent")
+    assert PORT.ensure(str(tmp_path), "shop", {"a": "coder"}, [{"id": "1"}]) == "reused"
+    assert task.read_text() == "changed by an agent"

@@ -1,4 +1,8 @@
-"""The team of a feature's agents, `~/.claude/teams/<team>/config.json`: reused if it fits, written anew if not."""
+"""The team of a feature's agents, as Claude Code keeps teams and tasks below `~/.claude`.
+
+`teams/<team>/config.json` has the members, `tasks/<team>/<n>.json` the tasks: who starts Claude Code with
+`CLAUDE_CODE_TASK_LIST_ID=<team>` sees them. A team is reused if it fits, and written anew if not.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,11 @@ from rekindle.ports.teams import TeamVerdict
 def path(home: str, team: str) -> str:
     """Where a team's configuration is."""
     return os.path.join(home, ".claude", "teams", branch_word(team), "config.json")
+
+
+def tasks_folder(home: str, team: str) -> str:
+    """Where Claude Code looks for the list of tasks with the team's name."""
+    return os.path.join(home, ".claude", "tasks", branch_word(team))
 
 
 def look(home: str, team: str, needed: Sequence[str]) -> TeamVerdict:
@@ -40,4 +49,31 @@ def ensure(home: str, team: str, agents: Mapping[str, str], tasks: Sequence[dict
     members = [{"name": name, "agentType": kind} for name, kind in agents.items()]
     content = {"name": team, "members": members, "tasks": list(tasks)}
     files.replace(target, json.dumps(content, indent=2).encode() + b"\n", mode=0o600)
+    _write_tasks(tasks_folder(home, team), tasks)
     return "written anew"
+
+
+#: What Claude Code calls the states of a task. It knows three: what failed or was skipped is not to be done by it.
+_STATUS = {"PENDING": "pending", "IN_PROGRESS": "in_progress", "COMPLETE": "completed", "SKIPPED": "completed"}
+
+
+def _write_tasks(folder: str, tasks: Sequence[dict[str, Any]]) -> None:
+    """One file for each task, by its number. What a person or an agent has put there stays: beside it, or as it is."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    numbers = {task["id"]: str(number) for number, task in enumerate(tasks, start=1)}
+    needed = {task["id"]: [one for one in task.get("blockedBy", ()) if one in numbers] for task in tasks}
+    for task in tasks:
+        name = task["id"]
+        content = {
+            "id": numbers[name],
+            "subject": f"{name}: {task.get('subject', '')}",
+            "description": "",
+            "status": _STATUS.get(task.get("status", "PENDING"), "pending"),
+            "blocks": [numbers[other] for other, before in needed.items() if name in before],
+            "blockedBy": [numbers[one] for one in needed[name]],
+        }
+        raw = json.dumps(content, indent=2).encode() + b"\n"
+        target = os.path.join(folder, f"{numbers[name]}.json")
+        if os.path.exists(target):
+            os.replace(target, f"{target}.before")
+        files.replace(target, raw, mode=0o600)
