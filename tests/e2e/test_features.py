@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rekindle.core.journal.event import FIELDS
 from tests.e2e.daemon import until
 from tests.e2e.features import FEATURE, Shop, task
 from tests.journals import line
@@ -35,11 +36,16 @@ def test_a_plan_is_worked_checked_reviewed_and_merged_and_the_users_checkout_is_
     assert types >= {"session.start", "plan.created", "branch.created", "worktree.created", "task.started"}
     assert types >= {"agent.spawned", "agent.completed", "qa.started", "check.ran", "qa.passed", "branch.merged"}
     assert types >= {"task.completed", "worktree.removed", "checkpoint", "session.end"}
-    assert shop.events("session.end")[0]["data"] | {"duration_s": 0} == {
-        "reason": "completed",
-        "duration_s": 0,
-        "tasks_completed": 3,
-    }
+    end = shop.events("session.end")[0]["data"]
+    assert end == {"reason": "completed", "duration_s": end["duration_s"], "tasks_completed": 3}
+    assert 0 < end["duration_s"] < 280
+    lacking = [
+        (one["type"], one["data"].get("role"), name)
+        for one in shop.events()
+        for name in FIELDS.get(one["type"], ())
+        if name not in one["data"]
+    ]
+    assert lacking == [("agent.spawned", "review: Task c", "branch")], "a reviewer works in a copy, on no branch"
     labels = [event["data"]["label"] for event in shop.events("checkpoint")]
     assert labels == ["plan-ready", "wave-1-complete", "wave-2-complete"]
     assert shop.machine.json("analyze", FEATURE)["decision"]["case"] == "none"
@@ -83,7 +89,7 @@ def test_the_screen_of_a_cut_run_names_its_agents_with_task_and_branch(shop: Sho
     asked = shop.machine.run("resume", FEATURE, *shop.yes())
     assert asked.returncode == 3
     assert 'Last checkpoint: "wave-1-complete" (seq 2)' in asked.stdout
-    assert "1. [error.encountered] service.ts:42: TypeError" in asked.stdout
+    assert "1. [error.encountered] service.ts:42: TypeError (resolved: false)" in asked.stdout
     assert f"- service-eng (task 2, branch work/{FEATURE}/api-service)" in asked.stdout
     assert "B. Continue past it: mark task 2 as skipped and go on at wave-2-start" in asked.stdout
 
@@ -182,6 +188,8 @@ def test_a_run_without_a_checkpoint_asks_and_can_start_over(shop: Shop, choice: 
     early(shop)
     asked = shop.machine.run("resume", FEATURE, *shop.yes())
     assert asked.returncode == 3 and "No checkpoint found" in asked.stdout
+    assert "plan: yes" in asked.stdout and "tasks begun: 1 (a: IN_PROGRESS)" in asked.stdout
+    assert "Recommended: start over with the plan" in asked.stdout and "To see that plan: " in asked.stdout
     if choice == "B":
         assert shop.machine.run("resume", FEATURE, "--choose", "B").returncode == 2
         shop.machine.ok("resume", FEATURE, "--choose", "B", "--plan", shop.plan(task("new")))

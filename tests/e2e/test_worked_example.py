@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.features import Shop
 from tests.e2e.foretold import Before
-from tests.journals import interrupted_in_wave_two
+from tests.journals import interrupted_in_wave_two, line
 
 pytestmark = pytest.mark.timeout(280)
 FEATURE, RUN = "auth-system", "f4e3d2c1"
@@ -88,3 +88,36 @@ def test_the_team_of_the_interrupted_run_is_made_again_with_what_is_done_and_wha
     team = json.loads((shop.machine.home / ".claude" / "teams" / FEATURE / "config.json").read_text())
     assert [(one["id"], one["status"]) for one in team["tasks"]] == [("1", "COMPLETE"), ("2", "IN_PROGRESS")]
     assert team["tasks"][1]["blockedBy"] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("started", "marked", "branch"),
+    [
+        (f"hotfix/{FEATURE}", None, f"hotfix/{FEATURE}"),
+        (f"feature/{FEATURE}", f"refactor/{FEATURE}", f"refactor/{FEATURE}"),
+        ("release/next", None, "release/next"),
+    ],
+)
+def test_the_branch_that_the_journal_names_is_the_one_that_is_worked_on(
+    shop: Shop, started: str, marked: str | None, branch: str
+) -> None:
+    shop = replace(shop, feature=FEATURE)
+    shop.git("branch", branch, "main")
+    plan = {"tasks": [{"id": "1", "summary": "One", "prompt": "write one.txt one"}], "waves": [], "dependencies": []}
+    shop.put_journal(
+        line("session.start", RUN, 0, command="fix", branch=started, mode="fast", team="the-firm"),
+        line("plan.created", RUN, 1, **plan),
+        line("checkpoint", RUN, 2, label="plan-ready", branch=marked or started, plan_step="wave-1-start"),
+        line("task.started", RUN, 3, taskId="1"),
+    )
+    team = shop.machine.home / ".claude" / "teams" / "the-firm" / "config.json"
+    told = shop.machine.json("resume", FEATURE, "--explain")
+    assert (told["branch"], told["team"]) == (branch, "missing")
+    shop.machine.ok("resume", FEATURE, *shop.yes())
+    start = shop.events("session.start")[-1]["data"]
+    assert (start["command"], start["feature"], start["branch"], start["mode"]) == ("resume", FEATURE, branch, "fast")
+    assert shop.git("show", f"{branch}:one.txt") == "one"
+    assert {event["data"]["target"] for event in shop.events("branch.merged")} == {branch}
+    assert shop.git("branch", "--list", "feature/*") == "", "no other branch is made"
+    assert team.exists(), "the team has the name that the run gave it"
+    assert json.loads((shop.machine.home / ".claude" / "tasks" / "the-firm" / "1.json").read_text())["id"] == "1"

@@ -20,6 +20,7 @@ from rekindle.core.feature.stray_questions import listed
 from rekindle.core.feature.strays import Stray
 from rekindle.core.git_locks import Lock, remedy
 from rekindle.core.journal.analysis import Analysis
+from rekindle.core.journal.lineage import status_of
 from rekindle.core.terminal_text import quoted
 from rekindle.ports.errors import NoOpenRun, OwnedError, QuestionError, UsageError
 from rekindle.ports.feature import ResumableGit
@@ -125,7 +126,7 @@ class FeatureOutlook:
         needed = [task.agent or agent for task in plan.tasks] if plan is not None else []
         return ExplainedFeature(
             **msgspec.structs.asdict(told(found)),
-            team=self._teams.look(home, feature, needed) if home else "missing",
+            team=self._teams.look(home, team_of(found), needed) if home else "missing",
             has_plan=plan is not None,
             orders=orders(plan, found.progress, mode_of(found), AGENTS, agent) if plan is not None else None,
             unapproved=found.unapproved,
@@ -135,6 +136,12 @@ class FeatureOutlook:
         """What the repository is known by: its id, or one that follows from its path as long as it has none."""
         found = self._identities.find(here.repository)
         return found.id if found is not None and found.verdict != "copy" else self._identities.by_path(here.repository)
+
+
+def team_of(found: FoundFeature) -> str:
+    """The name of the team: what the newest run that says so calls it, else the feature's."""
+    starts = (found.analysis.journal.sids[sid].start for sid in reversed(found.analysis.lineage))
+    return next((start.team for start in starts if start is not None and start.team), found.feature)
 
 
 def mode_of(found: FoundFeature) -> Mode:
@@ -197,6 +204,7 @@ class FoundView(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     strays: list[dict[str, Any]]
     tasks: list[dict[str, Any]]
+    states: dict[str, str]
     branches: list[dict[str, Any]]
     worktrees: list[dict[str, Any]]
 
@@ -225,7 +233,10 @@ def told(found: FoundFeature, chosen: Answer = "auto") -> FoundView:
     checkpoint = state.checkpoint
     rows = {name: [asdict(row) for row in getattr(found.outlook, name)] for name in ("branches", "worktrees")}
     issues = [
-        {name: getattr(issue, name) for name in ("sid", "seq", "type", "task", "message", "place", "attempts")}
+        {
+            name: getattr(issue, name)
+            for name in ("sid", "seq", "type", "task", "message", "place", "attempts", "resolved")
+        }
         for issue in found.outlook.issues
     ]
     return FoundView(
@@ -244,6 +255,7 @@ def told(found: FoundFeature, chosen: Answer = "auto") -> FoundView:
         warnings=list(found.outlook.warnings),
         strays=listed(found.progress, found.strays, found.settled),
         tasks=[asdict(row) for row in after_answer(found.outlook, chosen)],
+        states={name: status_of(task) for name, task in state.tasks.items()},
         **rows,
     )
 

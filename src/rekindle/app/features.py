@@ -19,7 +19,7 @@ from rekindle.app.feature_refusals import (
     refuse_open_run,
     refuse_outdated,
 )
-from rekindle.app.feature_resume import ResumedFeature, answer, ensure_approved, look, mode_of, told, unlocked
+from rekindle.app.feature_resume import ResumedFeature, answer, ensure_approved, look, mode_of, team_of, told, unlocked
 from rekindle.app.feature_strays import Answers, refuse_unanswered
 from rekindle.app.feature_view import RunView, view
 from rekindle.app.journals import JournalWriters
@@ -153,15 +153,13 @@ class Features:
             if work is None:
                 raise no_plan(feature, can_restart=found.outlook.decision.case == "C")
             refuse_checked_out(found.git.branch, found.elsewhere)
-            start = found.analysis.run.start if found.analysis.run is not None else None
             order = self._order(here, id_, asked, feature, sid, work, mode_of(found), JOBS)
             removed = await asyncio.to_thread(unlocked, found, remove=asked.remove_locks)
             held.claim()
             await self._end_agents(order, given_up(found, chosen))
             tell = self._events(order).tell()
             order, warnings = await carry_out(order, found, chosen, asked.instructions, tell, strays, removed)
-            team_name = start.team if start is not None else None
-            stands = ensure_team(self._ports.teams, order, found.progress, team_name or feature)
+            stands = ensure_team(self._ports.teams, order, found.progress, team_of(found))
             self._drive(order, found.git, here, held)
         except BaseException:
             held.release()

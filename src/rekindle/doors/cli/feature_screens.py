@@ -10,6 +10,8 @@ from rekindle.core.terminal_text import printable, quoted
 Told = dict[str, Any]
 
 _NOTHING_ASKED = "  no input needed"
+#: Only errors are reported with whether they were resolved.
+_MAY_BE_RESOLVED = ("error.encountered", "agent.error")
 _TEAM = {
     "reused": "it lists the agents, and is used as it is",
     "lacks agents": "it does not list all agents; a resume writes it anew and keeps the old one",
@@ -48,11 +50,13 @@ def question(told: Told) -> Iterator[str]:
         begun = [row for row in told["tasks"] if row["action"] not in ("not begun", "done")]
         done = [row for row in told["tasks"] if row["action"] == "done"]
         yield f"  - plan: {'yes' if told.get('has_plan', True) else 'no'}"
-        yield f"  - tasks begun: {len(begun)}" + (f" ({', '.join(row['name'] for row in begun)})" if begun else "")
+        named = [f"{printable(row['name'])}: {told['states'].get(row['name'], 'PENDING')}" for row in begun]
+        yield f"  - tasks begun: {len(begun)}" + (f" ({', '.join(named)})" if begun else "")
         yield f"  - tasks merged: {len(done)}"
         yield ""
         if told.get("has_plan", True):
             yield "Recommended: start over with the plan of the interrupted run (A)."
+            yield f"To see that plan: rekindle resume {quoted(told['feature'])} --explain"
         else:
             yield "Recommended: start over. The journal has no plan; give one: --choose B --plan FILE"
     if told["active_agents"]:
@@ -73,7 +77,9 @@ def _issue(issue: Told) -> str:
     about = [f"task {printable(issue['task'])}"] if issue["task"] else []
     about += [printable(issue["place"])] if issue["place"] else []
     where = f"{', '.join(about)}: " if about else ""
-    tried = f" (attempts: {issue['attempts']})" if issue["attempts"] else ""
+    more = [f"attempts: {issue['attempts']}"] if issue["attempts"] else []
+    more += [f"resolved: {str(issue['resolved']).lower()}"] if issue["type"] in _MAY_BE_RESOLVED else []
+    tried = f" ({', '.join(more)})" if more else ""
     return f"[{issue['type']}] {where}{printable(issue['message'])}{tried}"
 
 
