@@ -94,6 +94,59 @@ def test_a_run_from_start_to_end(scratch: Scratch) -> None:
     assert scratch.json("analyze", "auth")["decision"]["case"] == "none"
 
 
+def test_what_is_tracked_is_written_with_the_whole_envelope_and_all_of_its_data(scratch: Scratch) -> None:
+    plan = {
+        "tasks": [{"id": "1", "summary": "s", "agent": "alpha"}, {"id": "2"}],
+        "waves": [{"wave": 1, "task_ids": ["1"]}],
+        "dependencies": [{"task_id": "2", "blocked_by": "1"}],
+    }
+    error = {"file": "a.py", "line": 4, "attempts": 2, "resolved": True}
+    for words in (
+        ("session.start", "--data", '{"mode": "strict", "command": "fix"}'),
+        ("plan.created", "--data", json.dumps(plan)),
+        ("started", "--task", "1", "--agent", "alpha", "--file", "a.py", "Write it"),
+        ("done", "--task", "1", "--file", "a.py", "--file", "b.py", "Wrote it"),
+        ("failed", "--task", "2", "no luck", "--data", '{"attempts": 3}'),
+        ("error", "boom", "--data", json.dumps(error)),
+        ("blocker", "--task", "2", "--agent", "alpha", "stuck"),
+        ("warning", "careful", "--data", '{"context": "lint"}'),
+    ):
+        scratch.ok("track", *words)
+    scratch.ok("checkpoint", "wave-1", "--next", "wave-2-start")
+    pending = scratch.json("analyze", "auth")["tasks"]
+    scratch.ok("track", "session.end")
+    events = scratch.lines()
+    envelope = {"v", "ts", "sid", "seq", "type", "feature", "agent", "pane_id", "data"}
+    assert all(envelope <= set(event) for event in events)
+    assert {(event["v"], event["feature"], event["pane_id"]) for event in events} == {(1, "auth", None)}
+    [sid] = {event["sid"] for event in events}
+    assert re.fullmatch("[0-9a-f]{8}", sid)
+    assert [event["seq"] for event in events] == list(range(len(events)))
+    told = {event["type"]: event["data"] for event in events}
+    start = {"command": "fix", "feature": "auth", "branch": "feature/auth", "mode": "strict"}
+    assert told["session.start"].items() >= start.items()
+    assert told["plan.created"] == plan
+    assert told["task.started"] == {"taskId": "1", "summary": "Write it", "agent": "alpha", "files": ["a.py"]}
+    completed = {"taskId": "1", "summary": "Wrote it", "files_changed": ["a.py", "b.py"]}
+    assert told["task.completed"].items() >= completed.items()
+    assert told["task.failed"] == {"taskId": "2", "error": "no luck", "attempts": 3}
+    assert told["error.encountered"] == {**error, "error": "boom"}
+    assert told["blocker.reported"] == {"description": "stuck", "agent": "alpha", "task": "2"}
+    assert told["warning.logged"] == {"message": "careful", "context": "lint"}
+    mark = {"label": "wave-1", "branch": "feature/auth", "plan_step": "wave-2-start", "resumable": True}
+    assert told["checkpoint"] == mark
+    assert told["session.end"].keys() == {"reason", "duration_s", "tasks_completed"}
+    assert told["session.end"]["tasks_completed"] == 1 and told["session.end"]["duration_s"] >= 0
+    assert pending == {"1": "COMPLETE", "2": "FAILED"}
+
+
+@pytest.mark.parametrize("variable", ["TMUX_PANE", "ZELLIJ_PANE_ID"])
+def test_the_pane_of_a_terminal_multiplexer_is_in_the_event(scratch: Scratch, variable: str) -> None:
+    scratch.ok("track", "session.start", env={variable: "%7"})
+    scratch.ok("track", "warning", "x")
+    assert [event["pane_id"] for event in scratch.lines()] == ["%7", None]
+
+
 def test_every_worktree_shares_the_journal(scratch: Scratch) -> None:
     scratch.ok("track", "session.start")
     tree = scratch.root.parent / "tree"
@@ -187,6 +240,47 @@ def test_analyze_prints_a_screen_without_control_characters(scratch: Scratch) ->
     assert "\x07" not in out
     assert "unreadable lines: 3" in out
     assert "A. Restart with the plan" in out
+
+
+def test_analyze_shows_the_worked_example_as_a_person_reads_it(scratch: Scratch) -> None:
+    lines = (Path(__file__).parents[1] / "golden" / "journal" / "interrupted.jsonl").read_bytes()
+    scratch.put("auth-system", lines)
+    out = scratch.ok("analyze", "auth-system")
+    for sentence in (
+        'Resume analysis for feature "auth-system"',
+        "Run f4e3d2c1 (implement) never ended: interrupted after 11 events.",
+        'Last checkpoint: "wave-1-complete" (seq 7)',
+        "Events after it:",
+        "  seq 8: agent.spawned (service-eng, task #2)",
+        "  seq 9: task.started (service-eng, task #2)",
+        "  seq 10: error.encountered (resolved: true)",
+        "  #1 COMPLETE     Design schema; agent schema-designer",
+        "  #2 IN_PROGRESS  Build API; agent service-eng",
+        "  - service-eng",
+        "a resume goes on at wave-2-start.",
+        "It goes on with task 2.",
+    ):
+        assert sentence in out, sentence
+    assert "About the journal itself" not in out, "no gap, no unreadable line"
+
+
+def test_analyze_without_a_checkpoint_says_so_and_shows_every_task_with_its_state(scratch: Scratch) -> None:
+    tasks = [{"id": "1", "summary": "One"}, {"id": "2", "summary": "Two"}]
+    scratch.put(
+        "auth",
+        journal(
+            line("session.start", command="implement"),
+            line("plan.created", seq=1, tasks=tasks, waves=[], dependencies=[]),
+            line("task.started", seq=2, taskId="1"),
+            line("error.encountered", seq=3, error="x", file="a.py", line=7),
+        ),
+    )
+    out = scratch.ok("analyze", "auth")
+    assert "No checkpoint: the run was cut during its early work." in out
+    assert "#1 IN_PROGRESS  One" in out and "#2 PENDING      Two" in out
+    assert "1. [error.encountered] a.py:7: x" in out
+    for option in ("A. Restart with the plan", "B. Restart with a new plan", "C. Own instructions"):
+        assert option in out
 
 
 def test_features_lists_every_folder(scratch: Scratch) -> None:

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from rekindle.agents.base.framing import Framer, Line
-from rekindle.agents.base.observation import AgentFailedTurn, AgentFinishedTurn, Observation, Said
+from rekindle.agents.base.observation import AgentFailedTurn, AgentFinishedTurn, Noise, Observation, Said
 from rekindle.agents.claude import messages
 from rekindle.agents.claude.dialect import ClaudeDialect
 from tests.golden.claude_samples import STREAMS
@@ -84,14 +84,28 @@ def test_a_stream_tells_what_it_told_when_it_was_recorded(name: str) -> None:
 def test_a_stream_that_is_torn_at_any_byte_tells_what_its_whole_lines_tell(name: str) -> None:
     data = STREAMS[name]
     ends = [at for at in range(len(data)) if data[at : at + 1] == b"\n"]
-    before, told = ready(), ready()
+    untouched, told = ready(), ready()
     for start, end in zip([0, *(at + 1 for at in ends)], [*ends, len(data)], strict=True):
         for at in range(start, end):
             assert lines(data[start:at]) == []  # it waits for the rest
-            before.received(data[start:at])  # and if it were taken for a whole line, that would be noise
+            torn = untouched.received(data[start:at])  # and if it were taken for a whole line, that would be noise
+            assert all(isinstance(one, Noise) for one in torn), torn
         if end < len(data):
             told.received(data[start:end])
+    assert untouched.open == ready().open, "no part of a line changes anything"
     assert told.open == _after(data).open
+
+
+@pytest.mark.parametrize("name", sorted(STREAMS))
+def test_lines_that_are_not_json_are_passed_over(name: str) -> None:
+    between = [b"not JSON", b"{", b"[1]", b"null", b'"x"', b"", b"\xff\xfe", b'{"session_id":"forged"}']
+    plain, mixed = ready(), ready()
+    for line in lines(STREAMS[name]):
+        told = plain.received(line)
+        for noise in between:
+            assert all(isinstance(one, Noise) for one in mixed.received(noise))
+        assert mixed.received(line) == told
+    assert (mixed.token, mixed.open) == (plain.token, plain.open)
 
 
 def _after(data: bytes) -> ClaudeDialect:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -134,9 +135,22 @@ def test_a_snapshot_that_does_not_fit_is_not_used(file: Path, damage: str) -> No
 
 @given(raw=st.binary(max_size=400))
 @fixture_is_only_a_folder
-def test_any_bytes_are_analysed_without_a_traceback(file: Path, raw: bytes) -> None:
+def test_of_any_bytes_every_line_is_accounted_for(file: Path, raw: bytes) -> None:
     file.write_bytes(raw)
-    document(analyse(read_state(file)))
+    told = document(analyse(read_state(file)))
+    lines = raw.removeprefix(BOM).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    assert told["lines"] == len(lines)
+    unused = [*told["malformed"], *told["unknown_version"]]
+    assert len(set(unused)) == len(unused)
+    for number, line in enumerate(lines, start=1):
+        is_object = line.strip(b" \t\r").startswith(b"{")
+        is_blank = not line.strip(b" \t\r")
+        assert (number in told["malformed"]) >= (not is_object and not is_blank), "what is no object is malformed"
+        assert not (is_blank and number in unused), "an empty line is no fault"
+    assert told["decision"]["case"] in ("A", "B", "C", "none")
+    assert json.loads(json.dumps(told)) == told, "plain values only"
 
 
 @given(lines=any_lines())

@@ -28,6 +28,7 @@ from rekindle.core.session.tables import (
     PROMPT_STATES,
     REFUSALS,
     STATUSES,
+    STOPS,
     TRANSITIONS,
     Status,
 )
@@ -120,6 +121,8 @@ def test_the_four_cases_of_the_status(facts: list[f.AnyFact], alive: bool, seen:
         assert seen < 10
     elif session.state in TERMINAL:
         assert found.is_resumable == (session.state is not State.COMPLETED)
+    else:
+        assert (found.reason, session.attempt) == ("not_started", None), "an active session without an agent needs one"
 
 
 @given(FACTS)
@@ -241,9 +244,21 @@ def test_a_start_that_fails_leaves_the_session_interrupted_and_is_tried_again_wi
     assert [prompt.state for prompt in session.prompts] == ["queued"] * has_prompt, "what was to be said is kept"
 
 
-def test_the_tables_name_known_states_only() -> None:
-    assert {state for state, _ in TRANSITIONS} | set(TRANSITIONS.values()) | set(REFUSALS.values()) <= set(State)
+def test_every_refusal_leads_somewhere() -> None:
     assert set(REFUSALS) == set(get_args(f.Refusal))
+
+
+@given(FACTS)
+def test_the_state_moves_only_as_the_tables_say(facts: list[f.AnyFact]) -> None:
+    session = begun()
+    for fact in facts:
+        before, session = session, evolve(session, fact)
+        if session.state is not before.state:
+            led = TRANSITIONS.get((before.state, type(fact)))
+            refused = REFUSALS[fact.problem] if isinstance(fact, f.OpenRefused) else None
+            asked = fact.to if isinstance(fact, f.StopAsked) else before.stop_asked
+            stopped = STOPS[asked] if asked is not None else None
+            assert session.state in (led, refused, stopped), (before.state, fact)
 
 
 @given(FACTS)

@@ -234,3 +234,44 @@ def test_warnings_after_the_checkpoint_are_context_and_ask_nothing(tmp_path: Pat
     found = told(tmp_path, START, *lines)
     assert [one["message"] for one in found["warnings"]] == ["after"]
     assert (found["issues"], found["decision"]["case"]) == ([], "A")
+
+
+def test_an_error_of_an_agent_is_an_issue_with_its_place_and_ends_no_agent(tmp_path: Path) -> None:
+    lines = [
+        task(b"agent.spawned", 1, b'{"name":"alpha","role":"coder","task":"1","branch":"work/f/1"}'),
+        task(b"agent.error", 2, b'{"name":"alpha","error":"boom","file":"a.py","line":3,"resolved":false}'),
+        task(b"agent.error", 3, b'{"name":"alpha","error":"mended","resolved":true}'),
+    ]
+    found = told(tmp_path, START, *lines)
+    assert [(one["message"], one["file"], one["line"]) for one in found["issues"]] == [("boom", "a.py", 3)]
+    assert [one["message"] for one in found["resolved_issues"]] == ["mended"]
+    assert found["active_agents"] == ["alpha"]
+    assert found["branches"] == {"work/f/1": {"task": "1", "merged": False}}
+
+
+@pytest.mark.parametrize(
+    ("reason", "interrupted"), [(None, True), ("completed", False), ("error", False), ("user_cancelled", False)]
+)
+def test_only_a_run_without_an_end_is_interrupted(tmp_path: Path, reason: str | None, interrupted: bool) -> None:
+    end = [task(b"session.end", 1, b'{"reason":"%s"}' % reason.encode())] if reason else []
+    found = told(tmp_path, START, *end)
+    assert (found["interrupted"], found["runs"][0]["end_reason"]) == (interrupted, reason)
+
+
+def test_runs_are_looked_at_from_the_newest_to_the_oldest(tmp_path: Path) -> None:
+    starts = [START.replace(b'"a"', b'"%s"' % sid) for sid in (b"old", b"mid", b"new")]
+    found = told(tmp_path, *starts)
+    assert (found["sid"], found["interrupted_sids"]) == ("new", ["new", "mid", "old"])
+    assert [run["sid"] for run in found["runs"]] == ["old", "mid", "new"]
+
+
+def test_each_run_is_listed_with_its_times_its_number_of_events_and_whether_it_ended(tmp_path: Path) -> None:
+    timed = [
+        b'{"sid":"a","seq":%d,"type":"%s","ts":"2026-02-14T10:0%d:00.000Z"}' % (seq, type_, seq)
+        for seq, type_ in enumerate((b"session.start", b"tool.invoked", b"session.end"))
+    ]
+    [run] = told(tmp_path, *timed)["runs"]
+    assert (run["sid"], run["first_ts"], run["last_ts"]) == (
+        *("a", "2026-02-14T10:00:00.000Z", "2026-02-14T10:02:00.000Z"),
+    )
+    assert (run["events"], run["ended"]) == (3, True)

@@ -1,0 +1,148 @@
+"""A session told fact by fact: the state that each leads to, the task beside it, and what is answered about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rekindle.core.session import facts as f
+from rekindle.core.session.plan import plan
+from rekindle.core.session.state import State
+from rekindle.core.session.status import Status, status
+from rekindle.core.session.tables import REFUSALS, STOPS, TRANSITIONS
+from tests.sessions import folded, told
+
+S, R, W = State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT
+CREATED = f.Created(at=1, session="s1", agent="a", cwd="/w")
+FIRST: list[f.AnyFact] = [
+    CREATED,
+    f.PromptQueued(at=2, prompt="p1", text="one"),
+    f.LaunchIntended(at=3, attempt=1, generation=1, how="new"),
+    f.Launched(at=4, attempt=1, folder="/k/1", pid=1),
+    f.Opened(at=5, attempt=1, how="new", token="tok", can_load=True),
+    f.PromptSent(at=6, attempt=1, prompt="p1", message=2, text="one"),
+    f.TurnBegan(at=7, attempt=1, prompt="p1"),
+    f.TurnFinished(at=8, attempt=1, prompt="p1", stop_reason="end_turn"),
+]
+GONE = f.Exited(at=9, attempt=1, how_ended="signal SIGKILL", by_us=False)
+AGAIN: list[f.AnyFact] = [
+    f.ResumeAsked(at=10, by="me"),
+    f.LaunchIntended(at=11, attempt=2, generation=2, how="load", token="tok"),
+    f.Launched(at=12, attempt=2, folder="/k/2", pid=2),
+]
+
+
+def test_the_states_are_six_and_move_by_this_table() -> None:
+    assert {state.value for state in State} == {
+        *("STARTING", "RUNNING", "WAITING_FOR_INPUT", "COMPLETED", "FAILED", "CANCELLED"),
+    }
+    assert {
+        (S, f.LaunchIntended): S,
+        (R, f.LaunchIntended): S,
+        (W, f.LaunchIntended): S,
+        (State.COMPLETED, f.LaunchIntended): S,
+        (State.FAILED, f.LaunchIntended): S,
+        (State.CANCELLED, f.LaunchIntended): S,
+        (S, f.Opened): W,
+        (S, f.PromptSent): R,
+        (W, f.PromptSent): R,
+        (R, f.TurnFinished): W,
+        (R, f.TurnFailed): W,
+    } == TRANSITIONS
+    assert {problem for problem, state in REFUSALS.items() if state is W} == {
+        *("unknown_session", "incomplete", "unsupported"),
+    }
+    assert set(REFUSALS.values()) == {S, W}, "no refusal fails a session"
+    assert STOPS == {
+        "asleep": W,
+        "cancelled": State.CANCELLED,
+        "completed": State.COMPLETED,
+        "failed": State.FAILED,
+    }
+
+
+def test_a_resume_that_succeeds_moves_the_session_and_its_task_step_by_step() -> None:
+    session = folded([*FIRST, GONE])
+    seen = [(session.state, session.task_state)]
+    for fact in (
+        *AGAIN,
+        f.Opened(at=13, attempt=2, how="load", token="tok"),
+        f.PromptQueued(at=14, prompt="p2", text="two"),
+        f.PromptSent(at=15, attempt=2, prompt="p2", message=2, text="two"),
+        f.TurnFinished(at=16, attempt=2, prompt="p2", stop_reason="end_turn"),
+    ):
+        session = told(session, fact)
+        if seen[-1] != (session.state, session.task_state):
+            seen.append((session.state, session.task_state))
+    assert seen == [
+        (W, "REVIEW"),
+        (S, "IN_PROGRESS"),
+        (W, "REVIEW"),
+        (R, "IN_PROGRESS"),
+        (W, "REVIEW"),
+    ]
+
+
+def test_a_token_that_the_agent_refuses_is_cleared_and_the_session_waits_for_input() -> None:
+    session = folded([*FIRST, GONE, *AGAIN])
+    assert (session.state, session.token) == (S, "tok")
+    refused = f.OpenRefused(at=13, attempt=2, how="load", problem="unknown_session", message="no such session")
+    session = told(session, refused)
+    assert (session.state, session.task_state, session.token) == (W, "REVIEW", None)
+    assert "tok" in session.lost, "it is not tried again"
+
+
+@pytest.mark.parametrize("problem", ["unauthorized", "timeout", "other"])
+def test_a_refusal_that_does_not_disown_the_conversation_keeps_the_token(problem: f.Refusal) -> None:
+    session = folded([*FIRST, GONE, *AGAIN, f.OpenRefused(at=13, attempt=2, how="load", problem=problem, message="no")])
+    assert (session.token, session.state) == ("tok", S)
+
+
+def test_a_transport_that_dies_during_a_resume_keeps_the_token() -> None:
+    session = folded([*FIRST, GONE, *AGAIN, f.Exited(at=13, attempt=2, how_ended="signal SIGKILL", by_us=False)])
+    assert session.token == "tok"
+    assert status(session, alive=False, seen_seconds_ago=None).reason == "agent_not_running"
+
+
+def test_ready_turn_finished_and_exited_are_three_things() -> None:
+    ready, finished, exited = folded(FIRST[:5]), folded(FIRST), folded([*FIRST, GONE])
+    assert [(one.state, one.is_up) for one in (ready, finished, exited)] == [(W, True), (W, True), (W, False)]
+    assert [[prompt.state for prompt in one.prompts] for one in (ready, finished, exited)] == [
+        ["queued"],
+        ["done"],
+        ["done"],
+    ]
+
+
+def test_an_idle_session_that_comes_back_is_told_nothing() -> None:
+    for how, token in (("load", "tok"), ("new", "other")):
+        session = folded([*FIRST, GONE, *AGAIN, f.Opened(at=13, attempt=2, how=how, token=token)])  # type: ignore[arg-type]
+        assert [prompt.id for prompt in session.prompts] == ["p1"], how
+        assert plan(session, 14.0) == [], how
+        assert (session.state, session.is_up) == (W, True)
+
+
+NOW = {
+    "agent runs": (FIRST, True, None, Status(True, False, False, "already_running")),
+    "seen 9.9 s ago": (FIRST, False, 9.9, Status(False, False, False, "recently_seen")),
+    "seen 10 s ago": (FIRST, False, 10.0, Status(False, True, True, "agent_not_running")),
+    "waiting, token": ([*FIRST, GONE], False, None, Status(False, True, True, "agent_not_running")),
+    "running, token": ([*FIRST[:7], GONE], False, None, Status(False, True, True, "agent_not_running")),
+    "starting, token": ([*FIRST, GONE, *AGAIN], False, None, Status(False, True, True, "agent_not_running")),
+    "starting, no token": (FIRST[:4], False, None, Status(False, True, True, "agent_not_running_fresh_start")),
+    "never started": (FIRST[:2], False, None, Status(False, False, False, "not_started")),
+    **{
+        to: (
+            [*FIRST, f.StopAsked(at=9, by="me", to=to), f.Exited(at=10, attempt=1, how_ended="0", by_us=True)],
+            False,
+            None,
+            Status(False, False, to != "completed", to),
+        )
+        for to in ("completed", "failed", "cancelled")
+    },
+}
+
+
+@pytest.mark.parametrize("case", NOW)
+def test_each_case_of_the_status_has_its_answer(case: str) -> None:
+    facts, alive, seen, answer = NOW[case]
+    assert status(folded(facts), alive=alive, seen_seconds_ago=seen) == answer
