@@ -119,6 +119,23 @@ def test_two_resumes_at_once_have_one_winner(machine: Machine) -> None:
     assert machine.show(session)["attempt"] == 2
 
 
+def test_resume_all_takes_the_dead_and_skips_the_living_unless_they_are_to_be_ended(machine: Machine) -> None:
+    living, dead = machine.begin("sleep 600"), machine.begin("sleep 600")
+    for session in (living, dead):
+        machine.until_status(session, "working")
+    before = machine.pids(living)["agent"]
+    machine.kill(machine.pids(dead)["agent"])
+    machine.until_status(dead, "interrupted")
+    told = json.loads(machine.ok("resume", "--all", "--json"))
+    assert (told["resumed"], [one["id"] for one in told["skipped"]]) == ([dead], [living])
+    assert all(one["reason"] for one in told["skipped"])
+    assert machine.pids(living)["agent"] == before, "it was left alone"
+    forced = json.loads(machine.ok("resume", "--all", "--kill", "--json"))
+    assert (sorted(forced["resumed"]), forced["skipped"]) == (sorted([living, dead]), [])
+    assert not is_running(before)
+    assert [machine.show(session)["attempt"] for session in (living, dead)] == [2, 3]
+
+
 def test_prompts_that_arrive_while_a_session_is_dead_are_delivered_once_in_order(machine: Machine) -> None:
     session = machine.begin("say first")
     machine.until_status(session, "waiting")

@@ -51,6 +51,23 @@ def test_the_model_is_put_into_the_configuration_where_there_is_no_flag(name: st
     assert json.loads(kind.variables(start, {variable: "no json"})[variable]) == {"model": "m1"}
 
 
+STREAM = ("claude", "--print", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json")
+TALK = ("--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio")
+
+
+def test_claude_code_is_started_afresh_with_model_permission_and_format_and_resumed_with_the_same() -> None:
+    def line(**more: object) -> tuple[str, ...]:
+        start = AgentStart(model="m1", permission="edits", arguments=("--settings", "x"), **more)  # type: ignore[arg-type]
+        return AGENTS["claude"].argv(start)
+
+    flags = ("--permission-mode", "acceptEdits", "--model", "m1")
+    assert line(how="new", token="t1") == (*STREAM, *TALK, *flags, "--session-id", "t1", "--settings", "x")
+    assert line(how="load", token="t1") == (*STREAM, *TALK, *flags, "--resume", "t1", "--settings", "x")
+    forked = line(how="new", token="t2", fork_of="t1", at="u1")
+    fork = ("--resume", "t1", "--fork-session", "--session-id", "t2", "--resume-session-at", "u1")
+    assert forked == (*STREAM, *TALK, *flags, *fork, "--settings", "x"), "both ids only where a copy is wanted"
+
+
 def test_a_thread_of_amp_is_continued_by_its_name_and_never_by_being_the_last() -> None:
     words = AGENTS["amp"].argv(AgentStart(how="load", token="T-1"))
     assert words[:4] == ("amp", "threads", "continue", "T-1")

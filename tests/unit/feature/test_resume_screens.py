@@ -1,0 +1,62 @@
+"""What a person reads when a feature is resumed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rekindle.doors.cli.feature_screens import onward, question
+
+FOUND: dict[str, Any] = {
+    "feature": "auth-system",
+    "case": "A",
+    "checkpoint": {"label": "wave-1-complete", "seq": 42},
+    "next_step": "wave-2-start",
+    "issues": [],
+    "locks": [],
+    "strays": [],
+    "active_agents": [],
+}
+
+
+def test_a_resume_that_asks_nothing_says_why() -> None:
+    assert list(onward(FOUND)) == [
+        'Resume of feature "auth-system":',
+        '  checkpoint "wave-1-complete" found',
+        "  no open errors, blockers or failures after it",
+        "  next step: wave-2-start",
+        "  no input needed",
+    ]
+
+
+def test_the_question_after_a_checkpoint_has_issues_agents_and_options() -> None:
+    place = {"type": "error.encountered", "task": None, "place": "src/api/service.ts:42", "message": "TypeError"}
+    failed = {"type": "task.failed", "task": "2", "place": "", "message": "QA failed 3 rounds"}
+    asked = {
+        **FOUND,
+        "case": "B",
+        "issues": [
+            {**place, "attempts": None, "resolved": False},
+            {**failed, "attempts": 3, "resolved": False},
+        ],
+        "active_agents": ["service-eng (task 2, branch work/auth-system/api-service)"],
+        "options": [{"key": "A", "title": "Fix and restart", "effect": "start over"}],
+        "affected": ["2"],
+    }
+    assert list(question(asked)) == [
+        'Resume analysis for feature "auth-system":',
+        "==========================================",
+        "",
+        'Last checkpoint: "wave-1-complete" (seq 42)',
+        "",
+        "Issues found after the checkpoint:",
+        "  1. [error.encountered] src/api/service.ts:42: TypeError (resolved: false)",
+        "  2. [task.failed] task 2: QA failed 3 rounds (attempts: 3)",
+        "",
+        "Agents at work when it was cut:",
+        "  - service-eng (task 2, branch work/auth-system/api-service)",
+        "",
+        "Options:",
+        "  A. Fix and restart: start over",
+        "  (affected: 2)",
+        "",
+    ]
