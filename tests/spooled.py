@@ -31,14 +31,14 @@ def put_spools(attempt: Path, messages: Sequence[tuple[str, bytes]], out: bytes)
     (attempt / "out").write_bytes(out)
 
 
-def put_exit(attempt: Path, *, signal: str | None = None) -> None:
+def put_exit(attempt: Path, *, signal: str | None = None, ended_by: EndedBy = EndedBy.AGENT, reason: str = "") -> None:
     """The record of how an attempt ended."""
     record = ExitRecord(
         session=attempt.parent.name,
         attempt=int(attempt.name),
         generation=1,
-        ended_by=EndedBy.AGENT,
-        reason="",
+        ended_by=ended_by,
+        reason=reason,
         code=0 if signal is None else None,
         signal=signal,
         written_by="keeper",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from rekindle.adapters.session_folder.conversation import FolderConversations, open_conversation
 from rekindle.adapters.session_folder.layout import SessionFolder
 from rekindle.adapters.vault.vault import Vault, transcript
@@ -12,6 +14,7 @@ from rekindle.agents.base.acknowledged import Spoken
 from rekindle.agents.base.conversation import ConversationEntry, as_turns, with_record
 from rekindle.agents.base.terminal import TerminalDialect
 from rekindle.core.session.history import Turn
+from rekindle.keeper.outcome import EndedBy
 from tests.golden.claude_samples import TRANSCRIPTS
 from tests.spooled import ClaudeTalk, put_beginning, put_exit, put_spools
 
@@ -56,6 +59,26 @@ def test_what_is_there_and_cannot_be_read_is_said_once_and_read_when_it_can_be(t
     put_spools(attempt, talk.sent, b"".join(talk.lines))
     assert [one.text for one in followed.poll() if one.kind in ("prompt", "said")] == ["one", "first"]
     assert followed.ended == {1}
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "reason", "said"),
+    [
+        (EndedBy.AGENT, "", "the agent was cut off in the middle of its turn (exit 0)"),
+        (EndedBy.STOP, "cancelled", "the agent was stopped in the middle of its turn"),
+        (EndedBy.STOP, "given up", "cut off in the middle of its turn (it made no progress, so rekindle ended it)"),
+    ],
+)
+def test_a_turn_that_somebody_stopped_is_not_called_cut_off(
+    tmp_path: Path, ended_by: EndedBy, reason: str, said: str
+) -> None:
+    talk = ClaudeTalk()
+    talk.say("p1", "one", ["first"])
+    put_beginning(tmp_path / "s1", "claude")
+    put_spools(tmp_path / "s1" / "1", talk.sent, b"".join(line for line in talk.lines if b'"result"' not in line))
+    put_exit(tmp_path / "s1" / "1", ended_by=ended_by, reason=reason)
+    note = open_conversation(str(tmp_path / "s1")).poll()[-1]
+    assert note.kind == "note" and note.text.endswith(said)
 
 
 class InTerminal:

@@ -17,6 +17,7 @@ from rekindle.agents.base.dialect import Dialect
 from rekindle.agents.base.transcript import TranscriptDialect
 from rekindle.agents.registry import AGENTS
 from rekindle.keeper import launch
+from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.spec import Layout
 from rekindle.ports.conversations import FollowedConversation
 
@@ -153,6 +154,14 @@ class _AttemptReader:
         if record is not None and not self._spools.unreadable:
             self.ended = True
             if self._dialect.is_prompting:
-                how = f"killed by {record.signal}" if record.signal else f"exit {record.code}"
-                found.append(conversation.cut_off(self._number, how))
+                found.append(_end_of_turn(self._number, record))
         return found
+
+
+def _end_of_turn(attempt: int, record: ExitRecord) -> ConversationEntry:
+    """How a turn ended that the agent did not end itself. A stop is no accident, whatever the exit code says."""
+    if record.ended_by is EndedBy.STOP and record.reason == "given up":
+        return conversation.cut_off(attempt, "it made no progress, so rekindle ended it")
+    if record.ended_by is EndedBy.STOP:
+        return conversation.stopped(attempt)
+    return conversation.cut_off(attempt, f"killed by {record.signal}" if record.signal else f"exit {record.code}")

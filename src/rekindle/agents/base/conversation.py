@@ -23,6 +23,7 @@ Kind = Literal[
 
 
 _CUT_OFF: Final = "the agent was cut off in the middle of its turn"
+_STOPPED: Final = "the agent was stopped in the middle of its turn"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ def beginning(attempt: int) -> list[ConversationEntry]:
 def cut_off(attempt: int, how: str) -> ConversationEntry:
     """What stands behind an attempt that ended in the middle of a turn."""
     return ConversationEntry("note", f"{_CUT_OFF} ({how})", attempt)
+
+
+def stopped(attempt: int) -> ConversationEntry:
+    """What stands behind an attempt that somebody ended in the middle of a turn: nothing happened to it."""
+    return ConversationEntry("note", _STOPPED, attempt)
 
 
 def unreadable(attempt: int, problem: str) -> ConversationEntry:
@@ -131,7 +137,7 @@ def last_turns(shown: Iterable[ConversationEntry]) -> dict[int, str]:
 
 def _put(found: list[ConversationEntry], entry: ConversationEntry) -> None:
     is_answered = bool(found) and (found[-1].kind, found[-1].attempt) == ("said", entry.attempt)
-    if not (is_answered and entry.kind == "note" and entry.text.startswith(_CUT_OFF)):
+    if not (is_answered and entry.kind == "note" and entry.text.startswith((_CUT_OFF, _STOPPED))):
         found.append(entry)
 
 
