@@ -7,6 +7,7 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Limits, Usage
@@ -127,3 +128,20 @@ def test_a_missing_program_needs_a_person_also_while_it_is_looked_for() -> None:
     assert (listed.status, listed.needs_you) == ("interrupted", True)
     assert "it is not installed" in listed.why
     assert "tried again" in listed.why
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        told(begun(), f.StopAsked(at=9, by="me", to="failed")),
+        told(opened(), f.Exited(at=9, attempt=1, how_ended="killed", by_us=False)),
+    ],
+    ids=["failed", "cut"],
+)
+def test_a_session_of_a_feature_comes_back_with_its_feature(session: Session) -> None:
+    alone = replace(session, feature=None, task=None)
+    assert listing(alone, 10.0, alive=False).next == f"rekindle resume {alone.id}"
+    of_a_run = replace(alone, feature="the shop", task="cart")
+    assert listing(of_a_run, 10.0, alive=False).next == "rekindle resume 'the shop'"
+    on_its_branch = replace(alone, feature="shop")
+    assert listing(on_its_branch, 10.0, alive=False).next == f"rekindle resume {alone.id}"

@@ -14,6 +14,7 @@ from rekindle.core.session.plan import is_cut, wants_agent
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import presumed_dead, status, word
+from rekindle.core.terminal_text import quoted
 
 #: What a list may leave out: the session is over, and nobody has to do anything about it.
 OVER = frozenset({"completed", "cancelled"})
@@ -65,7 +66,7 @@ def _end(session: Session) -> _Need | None:
     if session.state in (State.COMPLETED, State.CANCELLED):
         return _Need()
     if session.state is State.FAILED:
-        return _Need(True, session.message or "it has failed", f"rekindle resume {session.id}")
+        return _Need(True, session.message or "it has failed", _resume(session))
     if session.over:
         return _Need(
             True,
@@ -88,7 +89,7 @@ def _alive(session: Session, now: float) -> _Need:
 
 def _gone(session: Session, *, served: bool) -> _Need:
     session = presumed_dead(session)
-    resume = f"rekindle resume {session.id}"
+    resume = _resume(session)
     attempt = session.attempt
     reason = session.message or _how_it_ended(session)
     if wants_agent(session):
@@ -109,10 +110,23 @@ def _gone(session: Session, *, served: bool) -> _Need:
     if session.queued:
         return _Need(True, reason or "a prompt waits, and no agent is there", resume)
     if session.message:
-        return _Need(True, session.message, f'rekindle send {session.id} "how to go on"')
+        tell = f'rekindle send {session.id} "how to go on"'
+        return _Need(True, session.message, resume if _is_of_a_run(session) else tell)
     if attempt is not None and not attempt.by_us:
         return _Need(False, f"{reason}; a prompt wakes it")
     return _Need()
+
+
+def _is_of_a_run(session: Session) -> bool:
+    """Whether it works on a task of a feature: then the feature's run is what goes on, and brings it back."""
+    return session.feature is not None and session.task is not None
+
+
+def _resume(session: Session) -> str:
+    """What brings it back: by its id, or by its feature's name, as the run knows what its task still needs."""
+    if session.feature is not None and _is_of_a_run(session):
+        return f"rekindle resume {quoted(session.feature)}"
+    return f"rekindle resume {session.id}"
 
 
 def _how_it_ended(session: Session) -> str:
