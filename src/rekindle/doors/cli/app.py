@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any
 
 import click
 
 from rekindle import __version__
+from rekindle.doors.cli import colours
 from rekindle.doors.cli.outcome import report
 
 _COMMANDS = {
@@ -93,6 +95,8 @@ def app(ctx: click.Context, as_json: bool) -> None:
 
     With no command: what is interrupted in this repository, and what a resume would do.
     """
+    if not colours.are_wanted(sys.stdout.isatty(), os.environ):
+        ctx.color = False  # of every command below, and of what click prints itself
     if as_json and ctx.invoked_subcommand is not None:
         raise click.UsageError("--json goes behind the command.", ctx)
     if ctx.invoked_subcommand is not None:
