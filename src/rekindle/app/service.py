@@ -53,10 +53,11 @@ Ending = Literal["asleep", "cancelled", "completed"]
 
 
 class LeftAlone(msgspec.Struct, frozen=True):
-    """A session that was not brought back, and why."""
+    """A session that was not brought back, and why. `is_over`: it is finished, so that nobody has to be told."""
 
     id: str
     reason: str
+    is_over: bool = False
 
 
 class ResumedAll(msgspec.Struct, frozen=True):
@@ -193,7 +194,8 @@ class Service:
             taken = session.feature is not None and any(_is_inside(session.worktree, folder) for folder in apart)
             reason = why_skipped(session, alive=alive, kill=kill, of_a_run=taken)
             if reason is not None:
-                skipped.append(LeftAlone(session.id, reason))
+                over = session.state in (State.COMPLETED, State.CANCELLED)
+                skipped.append(LeftAlone(session.id, reason, is_over=over))
                 continue
             try:
                 told = await self.resume(ResumeRequest(session=session.id, by=by, kill=kill))

@@ -151,7 +151,7 @@ def _resume_session(chosen: str, asked: _Flags, *, as_json: bool) -> int:
 def _print_resumed(client: Daemon, told: dict[str, Any], *, is_any_back: bool) -> None:
     for name in told["resumed"]:
         print_receipt(client.ask("show", session=name))
-    for one in told["skipped"]:
+    for one in (one for one in told["skipped"] if not one.get("is_over")):
         print(f"{one['id']}: skipped, {printable(one['reason'])}")
     for one in told["failed"]:
         print(f"{one['id']}: did not come back: {printable(one['reason'])}")
