@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     #: A session in short, with the keys of `rekindle.core.session.listing.Listed` and the columns of the store.
     Row = dict[str, Any]
 
+#: What a store does not tell whose rows an earlier version has made: the next daemon makes them anew.
+_UNTOLD = dict.fromkeys(("repository", "branch", "task", "turn_since", "usage", "receipt"))
 _COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at")
 
 
@@ -66,7 +68,10 @@ class SessionList:
         for row in self._kept.rows():
             alive = self._kept.is_alive(row["id"])
             shown = {key: row[key] for key in _COLUMNS}
-            listed = json.loads(row["if_alive"] if alive else row["if_dead"])
+            listed = json.loads(row["if_dead"])
+            listed = {**_UNTOLD, **listed, **(json.loads(row["if_alive"]) if alive else {})}
+            tokens = listed.pop("tokens", 0)
+            listed["usage"] = {**listed["usage"], "tokens": tokens} if listed["usage"] is not None else None
             until = listed["waits_until"]
             listed["waits_until"] = until if alive and until is not None and until > time.time() else None
             found.append({**shown, **listed})

@@ -11,7 +11,7 @@ from rekindle.app.session_names import meant
 from rekindle.core.session import asking
 from rekindle.core.session.activity import is_back
 from rekindle.core.session.facts import Limits, Receipt, Usage
-from rekindle.core.session.listing import listing
+from rekindle.core.session.listing import listing, whereabouts
 from rekindle.core.session.state import Session
 
 
@@ -42,6 +42,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     worktree: str | None
     branch: str | None
     feature: str | None
+    task: str | None
     state: str
     task_state: str
     status: str
@@ -57,6 +58,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     pid: int | None
     queued: int
+    turn_since: float | None
     message: str
     notices: list[str]
     imported: list[str]
@@ -127,6 +129,7 @@ def shown(
         worktree=session.worktree,
         branch=session.branch,
         feature=session.feature,
+        task=session.task,
         state=session.state.value,
         task_state=session.task_state.value,
         **msgspec.structs.asdict(listed),
@@ -134,6 +137,7 @@ def shown(
         attempt=attempt.number if attempt is not None else 0,
         pid=attempt.pid if attempt is not None and attempt.status != "gone" else None,
         queued=len(session.queued),
+        turn_since=whereabouts(session).turn_since,
         message=session.message,
         notices=session.notices,
         imported=session.imported,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from rekindle.adapters.sql_store.codec import encode, shown
 from rekindle.core.fact import Fact
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.facts import Exited, Launched, LaunchFailed
-from rekindle.core.session.listing import listing
+from rekindle.core.session.listing import listing, whereabouts
 from rekindle.core.session.state import Attempt, Prompt, Session
 
 Row = dict[str, Any]
@@ -38,8 +40,9 @@ def session_row(session: Session, generation: int) -> Row:
 
 
 def _listed(session: Session, *, alive: bool) -> str:
-    """How a list shows it while no daemon is there to be asked."""
-    return encode(listing(session, session.changed_at, alive=alive, served=False))
+    """How a list shows it while no daemon is there to be asked. What is the same either way is kept once."""
+    found = asdict(listing(session, session.changed_at, alive=alive, served=False))
+    return encode(found if alive else {**found, **asdict(whereabouts(session))})
 
 
 def attempt_row(session: Session, attempt: Attempt, facts: Sequence[Fact]) -> Row:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from rekindle.core.session.activity import rests, waits_until
+from rekindle.core.session.facts import Receipt, Usage
 from rekindle.core.session.plan import is_cut, wants_agent
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
@@ -32,6 +33,21 @@ class Listing(msgspec.Struct, frozen=True):
     why: str
     next: str
     waits_until: float | None
+
+
+class Whereabouts(msgspec.Struct, frozen=True):
+    """What a list says beside: where a session works, on what, since when its turn runs, what it has used and proved.
+
+    `tokens` is the sum of all tokens.
+    """
+
+    repository: str | None
+    branch: str | None
+    task: str | None
+    turn_since: float | None
+    usage: Usage
+    tokens: int
+    receipt: Receipt | None
 
 
 class _Need(NamedTuple):
@@ -59,6 +75,21 @@ def listing(
     )
 
 
+def whereabouts(session: Session) -> Whereabouts:
+    """An earlier attempt's receipt says nothing about the newest one."""
+    turn, attempt = session.turn, session.attempt
+    runs = turn is not None and turn.state in ("sent", "began") and turn.sent_at > 0
+    return Whereabouts(
+        session.repository,
+        session.branch,
+        session.task,
+        turn.sent_at if turn is not None and runs else None,
+        session.usage,
+        session.usage.tokens,
+        attempt.receipt if attempt is not None else None,
+    )
+
+
 def _end(session: Session) -> _Need | None:
     """A session that is at an end, or at a limit of its own."""
     if session.resume_asked is not None:
@@ -71,7 +102,7 @@ def _end(session: Session) -> _Need | None:
         return _Need(
             True,
             f"it has reached its limit: {session.over}",
-            f"rekindle resume {session.id} --max-cost or --max-tokens",
+            f"rekindle resume {session.id}{_raised(session)}",
         )
     return None
 
@@ -127,6 +158,17 @@ def _resume(session: Session) -> str:
     if session.feature is not None and _is_of_a_run(session):
         return f"rekindle resume {quoted(session.feature)}"
     return f"rekindle resume {session.id}"
+
+
+def _raised(session: Session) -> str:
+    """The limits that a session has used up, doubled, as they are typed."""
+    limits, used = session.limits, session.usage
+    raised = ""
+    if limits.tokens is not None and used.tokens >= limits.tokens:
+        raised += f" --max-tokens {2 * used.tokens}"
+    if limits.cost is not None and used.cost is not None and used.cost >= limits.cost:
+        raised += f" --max-cost {2 * used.cost:.2f}"
+    return raised
 
 
 def _how_it_ended(session: Session) -> str:
