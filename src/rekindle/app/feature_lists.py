@@ -16,13 +16,14 @@ from rekindle.ports.workspace import FeatureTail, Workspace
 
 
 class FeatureRow(msgspec.Struct, frozen=True):
-    """A feature at a glance. The state is that of the run that wrote last."""
+    """A feature at a glance. The state is that of the run that wrote last; `end_reason` says how that one ended."""
 
     feature: str
     state: str
     sid: str | None
     last_ts: str | None
     bytes: int
+    end_reason: str | None
 
 
 class FeatureList(msgspec.Struct, frozen=True):
@@ -55,8 +56,8 @@ class FeatureLists:
         here = self._open_here()
         rows = []
         for item in here.features():
-            last, sid = (item.tail.ts, item.tail.sid) if item.tail is not None else (None, None)
-            rows.append(FeatureRow(item.name, _state(here, item), sid, last, item.size))
+            last, sid, end = (item.tail.ts, item.tail.sid, item.tail.reason) if item.tail is not None else (None,) * 3
+            rows.append(FeatureRow(item.name, _state(here, item), sid, last, item.size, end))
         return FeatureList(here.progress, tuple(rows))
 
     def history(self, feature: str | None, limit: int | None) -> History:

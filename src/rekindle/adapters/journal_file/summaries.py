@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 def summaries(progress: str, cache_dir: str) -> dict[str, dict[str, Any]]:

@@ -194,6 +194,7 @@ class RunState(msgspec.Struct):
     is_run: bool = False
     ended: bool = False
     end_reason: str | None = None
+    end_message: str | None = None
     start: RunStart | None = None
     feature: str | None = None
     first_ts: str | None = None

@@ -94,6 +94,7 @@ def _session_start(run: RunState, event: Event) -> None:
 def _session_end(run: RunState, event: Event) -> None:
     run.ended = True
     run.end_reason = ev.text(event.data.get("reason"))
+    run.end_message = ev.text(event.data.get("message"))
 
 
 def _plan(run: RunState, event: Event) -> None:

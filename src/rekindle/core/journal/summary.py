@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from rekindle.core.journal.analysis import Analysis
 from rekindle.core.journal.lineage import status_of
+
+#: So many problems are named, each in so many characters: a screen is no log.
+_MOST: Final = 3
+_LONGEST: Final = 300
 
 
 def summary(analysis: Analysis) -> dict[str, Any]:
@@ -21,6 +25,7 @@ def summary(analysis: Analysis) -> dict[str, Any]:
         "interrupted_sids": list(analysis.interrupted),
         "ended": run.ended if run is not None else False,
         "end_reason": run.end_reason if run is not None else None,
+        "end_message": run.end_message if run is not None else None,
         "first_ts": analysis.journal.runs[0].first_ts if analysis.journal.runs else None,
         "last_ts": run.last_ts if run is not None else None,
         "runs": len(analysis.journal.runs),
@@ -29,6 +34,7 @@ def summary(analysis: Analysis) -> dict[str, Any]:
         "checkpoint": label if isinstance(label, str) else None,
         "has_checkpoint": state.checkpoint is not None,
         "issues": len(state.issues),
+        "problems": [[one.task, one.message[:_LONGEST]] for one in state.issues[:_MOST]],
         "has_plan": state.plan is not None,
         "case": analysis.decision.case,
         "next_step": analysis.decision.next_step,

@@ -16,11 +16,12 @@ from rekindle.core.journal.event import Event
 
 @dataclass(frozen=True)
 class Tail:
-    """The run whose word is the last one, and whether that word is its end."""
+    """The run whose word is the last one, and whether that word is its end, and for what reason it ended."""
 
     sid: str
     ended: bool
     ts: str | None
+    reason: str | None
 
 
 def last_run(backward: Iterable[Decoded]) -> Tail | None:
@@ -28,6 +29,7 @@ def last_run(backward: Iterable[Decoded]) -> Tail | None:
     seen: set[tuple[str, int]] = set()
     ts: str | None = None
     ended = False
+    reason: str | None = None
     for item in backward:
         if not isinstance(item, Event):
             continue
@@ -37,9 +39,10 @@ def last_run(backward: Iterable[Decoded]) -> Tail | None:
             seen.add((item.sid, item.seq))
         ts = ts or item.ts
         if item.sid is None:
-            ended = ended or item.type == ev.SESSION_END
+            if item.type == ev.SESSION_END and not ended:
+                ended, reason = True, ev.text(item.data.get("reason"))
         elif item.type == ev.SESSION_END:
-            return Tail(item.sid, True, ts)
+            return Tail(item.sid, True, ts, ev.text(item.data.get("reason")))
         elif ev.makes_run(item.type):
-            return Tail(item.sid, ended, ts)
+            return Tail(item.sid, ended, ts, reason)
     return None
