@@ -292,6 +292,25 @@ def test_features_lists_every_folder(scratch: Scratch) -> None:
         assert rows == {"one": "open", "two": "ended", "three": "empty"}
 
 
+def test_features_never_calls_a_run_that_failed_fine(scratch: Scratch) -> None:
+    failed = line("task.failed", seq=1, taskId="cart", error="its checks failed")
+    for name, reason in (("good", "completed"), ("bad", "error"), ("worse", "completed"), ("left", "user_cancelled")):
+        some = [failed] if name == "worse" else [line("task.completed", seq=1, taskId="cart")]
+        scratch.put(name, journal(line("session.start"), *some, line("session.end", seq=2, reason=reason)))
+    told = {words[0]: words[1:5] for words in map(str.split, scratch.ok("features").splitlines()[1:])}
+    assert told == {
+        "bad": ["failed", "1", "of", "1"],
+        "good": ["completed", "1", "of", "1"],
+        "left": ["stopped", "1", "of", "1"],
+        "worse": ["failed", "0", "of", "1"],
+    }
+    rows = {row["feature"]: row["end_reason"] for row in scratch.json("features")["features"]}
+    assert rows == {"bad": "error", "good": "completed", "left": "user_cancelled", "worse": "completed"}
+    bare = scratch.ok()
+    assert "task cart: its checks failed" in bare and "next: rekindle resume worse" in bare
+    assert "2 features at rest: 1 completed, 1 stopped" in bare
+
+
 def test_history_by_date_as_text_and_markdown(scratch: Scratch) -> None:
     scratch.put("auth-system", journal(*interrupted_in_wave_two()))
     text, markdown = scratch.ok("history"), scratch.ok("history", "--markdown")

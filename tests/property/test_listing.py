@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -15,16 +15,25 @@ from rekindle.core.session.listing import OVER, Listing, listing
 from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
-from rekindle.doors.cli.status import session_lines
+from rekindle.doors.cli.colours import Ink
+from rekindle.doors.cli.session_screen import Surface
+from rekindle.doors.cli.status import other_sessions, urgent_sessions
 from tests.property.session_lives import FACTS, begun, folded
 from tests.sessions import told
 
 POLICIES = st.sampled_from(["ask", "continue", "never"])
 
 
-def row(session: Session, listed: Listing) -> dict[str, object]:
-    about = {"id": "the-session", "agent": "a", "title": "t", "feature": None, "cwd": "/", "state": session.state.value}
+def row(session: Session, listed: Listing) -> dict[str, Any]:
+    about = {"id": "the-session", "agent": "a", "title": "t", "feature": None, "cwd": "/", "changed_at": 0.0}
+    about["state"] = session.state.value
     return {**about, **{name: getattr(listed, name) for name in Listing.__struct_fields__}}
+
+
+def on_screen(session: Session, listed: Listing, now: float) -> str:
+    """All that the bare command says of a session, in lines that nothing breaks."""
+    screen, rows = Surface(None, Ink(False), now), [row(session, listed)]
+    return "\n".join([*urgent_sessions(rows, screen), *other_sessions(rows, screen)])
 
 
 @given(FACTS, POLICIES, st.booleans(), st.booleans())
@@ -34,7 +43,7 @@ def test_a_session_that_is_not_over_is_in_every_list(
     session = folded(facts, policy)
     listed = listing(session, 5.0, alive=alive and session.is_up, served=served)
     assert (listed.status in OVER) == (session.state in (State.COMPLETED, State.CANCELLED))
-    said = "\n".join(session_lines([row(session, listed)], 5.0))
+    said = on_screen(session, listed, 5.0)
     if listed.status not in OVER:
         assert "the-session" in said or "1 session" in said
     if listed.needs_you:
@@ -98,7 +107,7 @@ def test_a_rate_limit_says_until_when_and_needs_nobody() -> None:
     listed = listing(session, 7.0, alive=True)
     assert (listed.needs_you, listed.waits_until) == (False, 500.5)
     assert "the limit is reached" in listed.why
-    assert "continues by itself in 8 min" in "\n".join(session_lines([row(session, listed)], 7.0))
+    assert "continues by itself in 8 min" in on_screen(session, listed, 7.0)
 
 
 def test_a_limit_of_tokens_is_named() -> None:
@@ -108,6 +117,7 @@ def test_a_limit_of_tokens_is_named() -> None:
     listed = listing(session, 8.0, alive=False)
     assert (listed.status, listed.needs_you) == ("asleep", True)
     assert "120 tokens" in listed.why
+    assert listed.next == f"rekindle resume {session.id} --max-tokens 240"
 
 
 def test_an_open_question_is_shown_with_its_words() -> None:

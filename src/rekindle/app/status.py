@@ -64,6 +64,18 @@ class StatusHere:
             found.features = _features(here)
         return found
 
+    def features(self) -> dict[str, Summary]:
+        """The features of the repository here; none outside of any."""
+        here = self._look()
+        return _features(here) if here is not None else {}
+
+    def those_here(self, sessions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The sessions that belong to the repository here or, outside of any, work in or below the current folder."""
+        here = self._look()
+        root = here.repository.root if here is not None else os.getcwd()
+        below = root.rstrip(os.sep) + os.sep
+        return [one for one in sessions if one["repository"] == root or f"{one['cwd'] or ''}{os.sep}".startswith(below)]
+
 
 def _features(here: Glance) -> dict[str, Summary]:
     """Every feature with its summary and who holds it."""

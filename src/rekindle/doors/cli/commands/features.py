@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 
 import click
 import msgspec
 
-from rekindle.core.terminal_text import printable
+from rekindle.doors.cli import feature_list
 from rekindle.doors.cli.options import json_option, print_json
-from rekindle.doors.cli.status import ago
+from rekindle.doors.cli.status import surface_of
 from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.command()
 @json_option
 def features(as_json: bool) -> None:
-    """List all features that have a folder in the progress folder.
+    """List all features that have a folder in the progress folder: how far each has come, and how it ended.
 
-    The state is that of the run that wrote last, read from the end of each journal; `rekindle analyze NAME` reads all.
+    The bare `rekindle` names those that need you, with the reason; `rekindle analyze NAME` tells everything of one.
     """
-    found = use_cases().features().listed()
+    listed = use_cases().features().listed()
     if as_json:
-        print_json(msgspec.to_builtins(found))
+        print_json(msgspec.to_builtins(listed))
         return
-    if not found.features:
+    if not listed.features:
         print("No feature has a journal yet.")
         return
-    width = max(len(printable(row.feature)) for row in found.features)
-    now = time.time()
-    for row in found.features:
-        when = f"last event {ago(row.last_ts, now)}" if row.last_ts else ""
-        print(f"{printable(row.feature):<{width}}  {row.state:<10}  {when}".rstrip())
+    found = use_cases().status().features()
+    surface = surface_of(sys.stdout.isatty(), os.environ, time.time())
+    known = {row.feature: found.get(row.feature, feature_list.EMPTY) for row in listed.features}
+    for line in feature_list.rows(known, surface):
+        print(line)

@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 
 import click
 
-from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.moved import tell_moved
 from rekindle.doors.cli.options import json_option, print_json
-from rekindle.doors.cli.status import OVER, needs
+from rekindle.doors.cli.session_screen import OVER, grouped, table
+from rekindle.doors.cli.status import surface_of
 from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.command()
 @click.option("--all", "-a", "every", is_flag=True, help="Also sessions that are finished.")
+@click.option("--here", is_flag=True, help="Only sessions of this repository, or of this folder outside of any.")
+@click.option("--needs-you", "needs_you", is_flag=True, help="Only sessions in which a person has to act.")
 @json_option
-def ps(every: bool, as_json: bool) -> None:
-    """List sessions: what works, what waits, what was interrupted."""
+def ps(every: bool, here: bool, needs_you: bool, as_json: bool) -> None:
+    """List sessions: first what needs you, with the reason and what to type, then what works, then the rest."""
     tell_moved()
     rows, unasked = use_cases().sessions().listed()
-    shown = [row for row in rows if every or row["status"] not in OVER]
+    if here:
+        rows = use_cases().status().those_here(rows)
+    shown = [row for row in rows if (every or row["status"] not in OVER) and (row["needs_you"] or not needs_you)]
     if as_json:
         print_json({"sessions": shown, **({"unasked": unasked} if unasked else {})})
         return
     if unasked:
         click.echo(f"rekindle: {unasked}", err=True)
     if not shown:
-        over = "No open sessions (rekindle ps --all lists the finished ones)." if rows else "No sessions."
-        print(f'{over} Start one with: rekindle run "what to do"')
+        print(_nothing(any_left=bool(rows), here=here, needs_you=needs_you))
         return
-    now = time.time()
-    for row in shown:
-        age = _age(now - row["changed_at"])
-        print(f"{row['id']}  {row['status']:<12} {row['agent']:<10} {age:>5}  {printable(row['title'])[:60]}")
-        for line in needs(row, now):
-            print(f"            {line}")
+    for line in table(grouped(shown), surface_of(sys.stdout.isatty(), os.environ, time.time())):
+        print(line)
 
 
-def _age(seconds: float) -> str:
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit}"
-    return f"{max(0, int(seconds))}s"
+def _nothing(*, any_left: bool, here: bool, needs_you: bool) -> str:
+    place = " here" if here else ""
+    if needs_you:
+        return f"Nothing needs you{place}." + (" (rekindle ps lists the sessions)" if any_left else "")
+    over = (
+        f"No open sessions{place} (rekindle ps --all lists the finished ones)." if any_left else f"No sessions{place}."
+    )
+    return f'{over}\nStart one with: rekindle run "what to do"'

@@ -1,0 +1,134 @@
+"""Text for a screen of some width: how wide it is, where it breaks, how numbers and places are written in short.
+
+Light standard library only: `rekindle` with no arguments runs as often as `git status`.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_ELLIPSIS = "…"
+_APART = " · "
+
+
+def columns(on_terminal: bool, environment: Mapping[str, str]) -> int | None:
+    """How wide the screen is; None where nobody's screen is written to: then nothing is broken or cut."""
+    if not on_terminal:
+        return None
+    told = environment.get("COLUMNS", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:
+        return 80
+
+
+def cells(text: str) -> int:
+    """How many columns a text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def fitted(text: str, width: int | None) -> str:
+    """A text that takes no more than so many columns; what was cut is marked."""
+    if width is None or cells(text) <= width:
+        return text
+    return _head(text, width - 1) + _ELLIPSIS if width > 0 else ""
+
+
+def fitted_path(path: str, width: int | None) -> str:
+    """The same for a path, whose end says most."""
+    if width is None or cells(path) <= width:
+        return path
+    return _ELLIPSIS + _head(path[::-1], width - 1)[::-1] if width > 0 else ""
+
+
+def padded(text: str, width: int) -> str:
+    """A text that takes so many columns at least."""
+    return text + " " * (width - cells(text))
+
+
+def wrapped(text: str, width: int | None, indent: str = "") -> Iterator[str]:
+    """The lines of a text, each with the indent, broken between words; a word that is too long for a line is broken."""
+    if width is None:
+        yield indent + text
+        return
+    room = max(width - cells(indent), 8)
+    line = ""
+    for word in text.split():
+        if line and cells(line) + 1 + cells(word) > room:
+            yield indent + line
+            line = ""
+        line = f"{line} {word}" if line else word
+        while cells(line) > room:
+            head = _head(line, room)
+            yield indent + head
+            line = line[len(head) :]
+    if line:
+        yield indent + line
+
+
+def packed(parts: list[str], width: int | None, indent: str = "") -> Iterator[str]:
+    """Short facts side by side, as many on a line as fit; none of them is broken."""
+    line = ""
+    for part in filter(None, parts):
+        if line and width is not None and cells(indent) + cells(line) + len(_APART) + cells(part) > width:
+            yield indent + line
+            line = ""
+        line = f"{line}{_APART}{part}" if line else part
+    if line:
+        yield indent + line
+
+
+def short_number(number: int) -> str:
+    """`950`, `12.4k`, `1.2M`."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return str(number)
+
+
+def short_span(seconds: float) -> str:
+    """`45s`, `3m`, `2h`, `5d`."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return f"{max(0, int(seconds))}s"
+
+
+def duration(seconds: float) -> str:
+    """A span of time in its largest units."""
+    minutes, left = divmod(max(1, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes, "min"), (left if not hours else 0, "s")]
+    return " ".join(f"{number} {unit}" for number, unit in parts if number)
+
+
+def from_home(path: str, home: str) -> str:
+    """A path as people write it."""
+    if home and (path == home or path.startswith(home.rstrip(os.sep) + os.sep)):
+        return "~" + path[len(home.rstrip(os.sep)) :]
+    return path
+
+
+def counted(number: int, word: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
+def _head(text: str, width: int) -> str:
+    """As much of the beginning as fits, one character at least so that whoever goes on comes to an end."""
+    taken = 0
+    for number, char in enumerate(text):
+        taken += cells(char)
+        if taken > width:
+            return text[: max(number, 1)]
+    return text
