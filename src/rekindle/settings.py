@@ -13,11 +13,25 @@ import stat
 from collections.abc import Mapping
 
 from rekindle.core.git_names import is_git_name
+from rekindle.core.toml_lines import line_of
 from rekindle.ports.errors import UsageError
 
 SYNC_POLICIES = ("always", "batched", "none")
 _KEYS = ("feature_worktrees", "journal_sync", "progress_dir", "worktrees_dir")
 _CHOICES = {"journal_sync": SYNC_POLICIES, "feature_worktrees": ("each", "one")}
+#: Defaults of `rekindle run`: only the user's file may have them, and only `run` and `config` look at their values, so
+#: that a bad one stops nothing else. `core/setting_keys.py` says what each means.
+RUN_KEYS = (
+    "agent",
+    "policy",
+    "permission",
+    "timeout",
+    "stall",
+    "max_cost",
+    "max_tokens",
+    "max_age",
+    "max_resumes",
+)
 #: What a repository may set: folders of its own.
 _INSIDE = ("progress_dir", "worktrees_dir")
 #: More than anybody has to say.
@@ -64,12 +78,22 @@ class Settings:
         self.runtime_dir = runtime_dir
 
 
+def user_file(environment: Mapping[str, str]) -> str:
+    """Where the user's own settings are."""
+    home = environment.get("HOME") or os.path.expanduser("~")
+    return os.path.join(environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "rekindle", "config.toml")
+
+
+def choices(key: str) -> tuple[str, ...]:
+    """What a key can be set to; nothing for a key that is not chosen from a list."""
+    return _CHOICES.get(key, ())
+
+
 def load(environment: Mapping[str, str], root: str | None) -> Settings:
     """Read the settings. Raises UsageError that names the file and the key."""
     home = environment.get("HOME") or os.path.expanduser("~")
-    config = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     values: dict[str, str] = {}
-    values.update(_read(os.path.join(config, "rekindle", "config.toml")))
+    values.update(_read(user_file(environment)))
     if root is not None:
         values.update(_of_repository(os.path.join(root, ".rekindle.toml")))
     for key in _KEYS:
@@ -136,10 +160,20 @@ def _read(file: str, *, follow: bool = True) -> dict[str, str]:
         raise UsageError(f"{file}: is not TOML ({error})", "mend it or move it away") from error
     except RecursionError:
         raise UsageError(f"{file}: is nested too deeply", "mend it or move it away") from None
-    unknown = sorted(set(table) - set(_KEYS))
-    if unknown:
-        raise UsageError(f"{file}: unknown setting {unknown[0]!r}", f"the settings are: {', '.join(_KEYS)}")
-    return {key: _checked(key, value, file) for key, value in table.items()}
+    for key in table:
+        if key in RUN_KEYS and not follow:
+            raise UsageError(f"{file}: a repository cannot set {key}", "set it in your own config.toml")
+        if key not in _KEYS and key not in RUN_KEYS:
+            known = (*RUN_KEYS, *_KEYS) if follow else _KEYS
+            what = f"{_place(file, raw, key)}: unknown setting {key!r}"
+            raise UsageError(what, f"the settings are: {', '.join(known)}")
+    return {key: _checked(key, table[key], _place(file, raw, key)) for key in table if key in _KEYS}
+
+
+def _place(file: str, raw: bytes, key: str) -> str:
+    """The file, with the line that sets the key if there is one."""
+    line = line_of(raw.decode("utf-8"), key)
+    return f"{file}, line {line}" if line is not None else file
 
 
 def _content(file: str, *, follow: bool) -> bytes:

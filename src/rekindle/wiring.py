@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rekindle.app.terminals import TerminalUse
     from rekindle.app.time_travel import TimeTravel
     from rekindle.app.tracking import Tracking
+    from rekindle.app.user_settings import UserSettings
     from rekindle.app.vault_care import VaultCare
     from rekindle.places import Places
     from rekindle.ports.ancestry import Ancestry
@@ -232,6 +233,18 @@ class Wired(UseCases):
             self._journal_files(),
         )
         return Doctor(patient)
+
+    def user_settings(self) -> UserSettings:
+        from rekindle.adapters.machine.settings_file import UserFile
+        from rekindle.agents.registry import AGENTS, DEFAULT
+        from rekindle.app.service import PERMISSIONS, POLICIES
+        from rekindle.app.user_settings import UserSettings
+        from rekindle.core.setting_keys import setting_keys
+        from rekindle.settings import RUN_KEYS, choices, user_file
+
+        chosen = {name: choices(name) for name in ("feature_worktrees", "journal_sync")}
+        keys = setting_keys({"agent": list(AGENTS), "policy": POLICIES, "permission": PERMISSIONS, **chosen}, DEFAULT)
+        return UserSettings(UserFile(user_file(self._environment)), keys, RUN_KEYS, self._environment)
 
     def forking(self) -> Forking:
         from rekindle.agents.registry import AGENTS

@@ -48,6 +48,7 @@ SUITES = {
     "RunOwner": "test_workspace",
     "SessionPlaces": "test_workplace",
     "SessionWorktrees": "test_session_worktrees",
+    "SettingsFile": "test_settings_file",
     "Snapshots": "test_snapshots",
     "Store": "test_store",
     "StoreAccess": "test_store_access",

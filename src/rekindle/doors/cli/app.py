@@ -47,6 +47,7 @@ _COMMANDS = {
     "hooks": ("hooks", "hooks", "Install the Claude Code hooks of a project, or take them out."),
     "trust": ("trust", "trust", "Say what this repository may have run: the filters of its git configuration."),
     "agent": ("agent", "agent", "The agents of this machine: which there are, and whether they would work."),
+    "config": ("config", "config", "Your settings: the defaults of `run`, and where things are kept."),
     "doctor": ("doctor", "doctor", "Check this machine and this repository."),
     "completion": ("completion", "completion", "Print the shell completion script."),
 }

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-import math
-import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from rekindle.core.quantities import dollars_in, seconds_in
+
 #: The limits that were given, by name.
 Limits = dict[str, float | int]
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Duration(click.ParamType[float]):
@@ -24,10 +23,10 @@ class Duration(click.ParamType[float]):
         """The duration in seconds."""
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", str(value).strip())
-        if found is None or float(found[1]) <= 0:
+        found = seconds_in(str(value))
+        if found is None:
             self.fail(f"{value!r} is not a valid duration: use 90s, 15m, 2h or 1d", param, ctx)
-        return float(found[1]) * _UNITS[found[2]]
+        return found
 
 
 class Dollars(click.ParamType[float]):
@@ -37,11 +36,8 @@ class Dollars(click.ParamType[float]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The amount."""
-        try:
-            found = float(str(value))
-        except ValueError:
-            found = math.nan
-        if not (found > 0 and math.isfinite(found)):
+        found = dollars_in(str(value))
+        if found is None:
             self.fail(f"{value!r} is not a valid amount of money: use 0.5 or 20", param, ctx)
         return found
 

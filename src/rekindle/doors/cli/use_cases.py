@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rekindle.app.terminals import TerminalUse
     from rekindle.app.time_travel import TimeTravel
     from rekindle.app.tracking import Tracking
+    from rekindle.app.user_settings import UserSettings
     from rekindle.app.vault_care import VaultCare
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.conversations import Conversations
@@ -118,6 +119,10 @@ class UseCases(ABC):
     @abstractmethod
     def doctor(self) -> Doctor:
         """Whether this machine and this repository are fit for the job."""
+
+    @abstractmethod
+    def user_settings(self) -> UserSettings:
+        """The user's own settings."""
 
     @abstractmethod
     def forking(self) -> Forking:

@@ -14,12 +14,13 @@ from rekindle.core.feature.plan_file import MODES
 from rekindle.doors.cli.limits import limit_options
 from rekindle.doors.cli.moved import follow_moved, warn_of
 from rekindle.doors.cli.options import daemon, json_option, print_json
+from rekindle.doors.cli.run_defaults import CommandWithDefaults
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import watch
 from rekindle.ports.errors import UsageError
 
 
-@click.command(context_settings={"ignore_unknown_options": False})
+@click.command(cls=CommandWithDefaults, context_settings={"ignore_unknown_options": False})
 @click.argument("prompt", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--agent", default=DEFAULT, show_default=True, type=click.Choice(list(AGENTS)), help="Which agent.")

@@ -1,0 +1,49 @@
+"""The user's settings file on this machine."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from rekindle import files
+from rekindle.ports.errors import UsageError
+
+_MODE = 0o644
+#: As much as `rekindle.settings` reads.
+_LONGEST = 1 << 16
+
+
+class UserFile:
+    """See `rekindle.ports.settings_file.SettingsFile`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def read(self) -> str | None:
+        """Its text; None if there is no such file."""
+        try:
+            with os.fdopen(files.open_to_read(self.path), "rb") as file:
+                raw = file.read(_LONGEST + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise UsageError(f"{self.path}: cannot be read ({error.strerror})", "mend it or move it away") from error
+        if len(raw) > _LONGEST:
+            raise UsageError(f"{self.path}: has more than {_LONGEST} bytes", "shorten it or move it away")
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            raise UsageError(f"{self.path}, line {line}: is not UTF-8", "mend it or move it away") from error
+
+    def write(self, text: str) -> None:
+        """Put a text in its place in one step; a link stays a link, and its mode stays."""
+        target = os.path.realpath(self.path)
+        try:
+            os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+            mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else _MODE
+            files.replace(target, text.encode("utf-8"), mode=mode, durable=True)
+        except OSError as error:
+            raise UsageError(
+                f"{self.path}: cannot be written ({error.strerror})", "check its permissions and the disk"
+            ) from error

@@ -1,0 +1,28 @@
+"""Durations and amounts of money as people write them. Pure, light standard library only."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
+_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def seconds_in(text: str) -> float | None:
+    """How long 90, 90s, 15m, 2h or 1d is; None for what is not a valid duration."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        return None
+    seconds = float(found[1]) * _UNITS[found[2]]
+    return seconds if 0 < seconds < math.inf else None
+
+
+def dollars_in(text: str) -> float | None:
+    """An amount that can be reached: nothing is ever above `nan` or `inf`. None for what is not a valid one."""
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if 0 < found < math.inf else None

@@ -1,0 +1,120 @@
+"""`rekindle config`: the user's settings, read and changed one by one. No daemon."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+from click.shell_completion import CompletionItem
+
+from rekindle.app.user_settings import SettingRow
+from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.errors import RekindleError
+
+
+def _complete_keys(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    keys = use_cases().user_settings().keys
+    return [CompletionItem(name, help=key.about) for name, key in keys.items() if name.startswith(incomplete)]
+
+
+def _complete_values(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    key = use_cases().user_settings().keys.get(str(ctx.params.get("key")))
+    return [CompletionItem(one) for one in (key.choices if key is not None else ()) if one.startswith(incomplete)]
+
+
+@click.group()
+def config() -> None:
+    """Your settings: defaults of `rekindle run`, and where things are kept.
+
+    \b
+    rekindle config set agent claude
+    rekindle config set max_cost 20
+
+    An option on the command line always wins. A session keeps the rules that it began with.
+    """
+
+
+@config.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """Every setting with the value that holds, and where that comes from."""
+    settings = use_cases().user_settings()
+    rows = settings.listed()
+    if as_json:
+        print_json({"file": settings.path, "settings": msgspec.to_builtins(rows)})
+        return
+    for row in rows:
+        value = "-" if row.value is None else str(row.value)
+        print(f"{row.key:18} {printable(value):18} {_source(row)}")
+    print(f"\nYour file: {printable(settings.path)}" + ("" if settings.exists else " (not there yet)"))
+
+
+@config.command("get")
+@click.argument("key", shell_complete=_complete_keys)
+@json_option
+def get_(key: str, as_json: bool) -> None:
+    """The value of KEY that holds; nothing if there is none."""
+    settings = use_cases().user_settings()
+    row = settings.get(key)
+    if as_json:
+        print_json({"file": settings.path, **msgspec.to_builtins(row)})
+    elif row.value is None:
+        click.echo(f"{row.key} is not set; set it to {settings.keys[row.key].expected}", err=True)
+    else:
+        print(printable(str(row.value)))
+
+
+@config.command("set")
+@click.argument("key", shell_complete=_complete_keys)
+@click.argument("value", shell_complete=_complete_values)
+@json_option
+def set_(key: str, value: str, as_json: bool) -> None:
+    """Set KEY to VALUE in your settings file. Comments in the file stay."""
+    settings = use_cases().user_settings()
+    row = settings.set(key, value)
+    if as_json:
+        print_json({"file": settings.path, **msgspec.to_builtins(row)})
+        return
+    print(f"{row.key} = {printable(str(row.value))}, in {printable(settings.path)}")
+    if row.source not in ("file", "built in"):
+        click.echo(f"The environment variable {row.source} wins over it.", err=True)
+
+
+@config.command("unset")
+@click.argument("key", shell_complete=_complete_keys)
+@json_option
+def unset_(key: str, as_json: bool) -> None:
+    """Remove KEY from your settings file: the built-in value holds again."""
+    settings = use_cases().user_settings()
+    removed = settings.unset(key)
+    if as_json:
+        print_json({"file": settings.path, "key": key, "removed": removed})
+    else:
+        print(f"{printable(key)} was removed" if removed else f"{printable(key)} was not set")
+
+
+@config.command("path")
+@json_option
+def path_(as_json: bool) -> None:
+    """Where your settings file is."""
+    settings = use_cases().user_settings()
+    print_json({"file": settings.path, "exists": settings.exists}) if as_json else print(settings.path)
+
+
+@config.command("edit")
+def edit_() -> None:
+    """Open your settings file in $VISUAL or $EDITOR, and check it afterwards."""
+    settings = use_cases().user_settings()
+    path = settings.prepare()
+    try:
+        click.edit(filename=path)
+    except click.ClickException as error:
+        raise RekindleError(error.format_message(), f"set EDITOR, or edit {path} yourself") from error
+    settings.check()
+
+
+def _source(row: SettingRow) -> str:
+    if row.source == "file":
+        return f"your file, line {row.line}"
+    return f"environment, {row.source}" if row.source.isupper() else row.source

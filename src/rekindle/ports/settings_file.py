@@ -1,0 +1,22 @@
+"""The file with the user's own settings, as text."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class SettingsFile(Protocol):
+    """One file. It need not be there. Raises UsageError where it cannot be read or written."""
+
+    @property
+    def path(self) -> str:
+        """Where it is, or would be."""
+        ...
+
+    def read(self) -> str | None:
+        """Its text; None if there is no such file."""
+        ...
+
+    def write(self, text: str) -> None:
+        """Put a text in its place in one step; a link stays a link, and its mode stays."""
+        ...
