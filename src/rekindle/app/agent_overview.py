@@ -29,6 +29,13 @@ class AgentRow(msgspec.Struct, frozen=True):
     missing: str
 
 
+class InstalledAgent(msgspec.Struct, frozen=True):
+    """An agent that could do the work."""
+
+    name: str
+    title: str
+
+
 class AgentCheck(msgspec.Struct, frozen=True):
     """What a dry start of an agent showed."""
 
@@ -49,6 +56,12 @@ class AgentOverview:
         """What is installed, in which version, and what it can do."""
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(self._row, self._kinds.values()))
+
+    def installed(self) -> list[InstalledAgent]:
+        """The agents whose programs are there and which rekindle drives; none that is built in. Starts nothing."""
+        driven = (kind for kind in self._kinds.values() if kind.program and not kind.obstacle)
+        found = (kind for kind in driven if self._programs.path_of(kind, self._environment) is not None)
+        return [InstalledAgent(kind.name, kind.title) for kind in found]
 
     def check(self, name: str) -> AgentCheck:
         """Start an agent without a prompt: does it answer, what can it do, what is missing?"""

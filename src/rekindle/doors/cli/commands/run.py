@@ -11,6 +11,7 @@ from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.running import RunRequest
 from rekindle.app.service import PERMISSIONS, POLICIES
 from rekindle.core.feature.plan_file import MODES
+from rekindle.doors.cli.first_run import agent_for
 from rekindle.doors.cli.limits import limit_options
 from rekindle.doors.cli.moved import follow_moved, warn_of
 from rekindle.doors.cli.options import daemon, json_option, print_json
@@ -85,7 +86,9 @@ def run(
         raise UsageError(
             f"unexpected argument {arguments[0]!r}", "put the prompt in quotes; arguments for the agent go behind --"
         )
-    asked = RunRequest(prompt=_text(prompt, about["worktree"]), arguments=arguments, **about)
+    text = _text(prompt, about["worktree"])
+    about["agent"] = agent_for(about["agent"], may_ask=not as_json)
+    asked = RunRequest(prompt=text, arguments=arguments, **about)
     session = use_cases().running().begin(asked)
     if asked.terminal and sys.stdin.isatty() and not (detach or as_json):
         from rekindle.doors.cli.terminals import enter
