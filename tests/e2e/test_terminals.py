@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -190,7 +191,50 @@ def test_without_tmux_the_remedy_is_named(machine: Machine) -> None:
 
 
 def test_what_has_no_terminal_says_so(machine: Machine) -> None:
-    refused = machine.run("run", "--terminal", "--agent", "scripted", "say x")
+    refused = machine.run("run", "--terminal", "--agent", "codex", "say x")
     assert refused.returncode != 0 and "cannot be used in a terminal" in refused.stderr
     plain = machine.ok("run", "--detach", "--agent", "scripted", "say x").strip()
     assert f"rekindle logs {plain}" in machine.run("capture", plain).stderr
+
+
+@pytest.fixture
+def practice(machine: Machine) -> Machine:
+    """The same machine, for the agent that needs no account."""
+    return replace(machine, agent="scripted")
+
+
+def test_the_scripted_agent_can_be_tried_in_a_terminal(practice: Machine) -> None:
+    session = practice.begin("say one", "write notes.txt of several lines", options=("--terminal",))
+    until_shown(practice, session, "wrote 16 bytes")
+    practice.until_status(session, "waiting")
+    assert practice.work.joinpath("notes.txt").read_text() == "of several lines"
+    assert "needs no account" in practice.ok("capture", session)
+    practice.ok("send", session, "say two")
+    until_shown(practice, session, "> say two\ntwo")
+    practice.until_status(session, "waiting")
+    logs = [(one["kind"], one["text"]) for one in practice.json("logs", session)["entries"]]
+    assert ("said", "two") in logs, "from the agent's own record"
+
+
+def test_a_question_of_the_scripted_agent_is_answered_on_its_screen(practice: Machine) -> None:
+    session = practice.begin("ask May I?", "say I may", options=("--terminal",))
+    until_shown(practice, session, "2  Allow always")
+    assert practice.status(session) == "working"
+    for keys in ("x", "1"):
+        tmux(practice, "send-keys", "-t", name(session), keys, "Enter")
+    until_shown(practice, session, "I may")
+    practice.until_status(session, "waiting")
+
+
+def test_the_scripted_agent_killed_in_its_terminal_comes_back_in_the_same_conversation(practice: Machine) -> None:
+    session = practice.begin("say before", "run sleep 600", "say after", options=("--terminal",))
+    until_shown(practice, session, "* run: sleep 600")
+    practice.kill(practice.pids(session)["agent"])
+    practice.until_status(session, "interrupted")
+    practice.ok("resume", session)
+    until_shown(practice, session, "after")
+    practice.until_status(session, "waiting")
+    screen = practice.ok("capture", session, "--history", "100")
+    assert "Resumed conversation" in screen
+    assert "step 2 (run sleep 600) was started, its outcome is unknown; I do not repeat it." in screen
+    assert practice.receipt(session)["kind"] == "same"

@@ -41,8 +41,9 @@ class Comeback:
         choice = await self._chosen(session, self._look, now)
         token = choice.token
         kind = self._kinds.get(session.agent)
-        if choice.how == "new" and kind is not None and kind.mint is not None:
-            token = kind.mint(session.id, attempt)
+        if kind is not None and choice.how == "new":
+            mint = kind.mint or (kind.terminal_mint if session.terminal else None)
+            token = mint(session.id, attempt) if mint is not None else token
         is_first = session.attempt is None
         return f.LaunchIntended(
             at=now,

@@ -1,5 +1,7 @@
 """`python -m rekindle.scripted [--no-load] [--home DIR]`: speaks ACP on standard input and output.
 
+With `--session-id ID` or `--resume ID` it is an interactive program instead, in the terminal that it is started in.
+
 The only place that reads arguments and the environment.
 """
 
@@ -19,9 +21,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m rekindle.scripted", description="A scripted ACP agent on stdio.")
     parser.add_argument("--no-load", action="store_true", help="be an agent that cannot load, resume or list sessions")
     parser.add_argument("--home", type=Path, help="folder of the transcripts")
+    talk = parser.add_mutually_exclusive_group()
+    talk.add_argument("--session-id", metavar="ID", help="begin this conversation in the terminal")
+    talk.add_argument("--resume", metavar="ID", help="go on with this conversation in the terminal")
     arguments = parser.parse_args()
     home = arguments.home or _home(os.environ)
     load = not arguments.no_load
+    if arguments.session_id or arguments.resume:
+        from rekindle.scripted.screen import use_screen
+
+        name = arguments.resume or arguments.session_id
+        sys.exit(use_screen(home.absolute(), name, resume=bool(arguments.resume)))
     try:
         first = read_message(sys.stdin.buffer)
         if first is None:

@@ -40,6 +40,17 @@ class DatabaseDialect(Protocol):
 
 
 @dataclass(frozen=True)
+class AccountSigns:
+    """What shows that an agent has a key or a login: variables that are set, files in the home that are there.
+
+    Only that they are there is looked at. A login may be elsewhere (in a key ring): no sign proves nothing.
+    """
+
+    variables: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class AgentKind:
     """An agent. Everything here is a fact about the program, or a pure function.
 
@@ -50,7 +61,7 @@ class AgentKind:
     a record that comes from elsewhere, and says where to put it (None: nobody can tell). `compact` is the prompt that
     makes the agent shorten its conversation. `model` finds the model in an environment where none was named. `refused`
     finds an argument that is not the user's to give. `terminal` is the line for an agent that is used as an interactive
-    program.
+    program, and `terminal_mint` names a conversation there where `mint` does not.
 
     `program` is looked for on the PATH (empty: built in), and `version` makes it tell its version. `variables` are
     added to the environment of a start. `resumes` says in words how the agent takes up a conversation, and `native`
@@ -59,7 +70,7 @@ class AgentKind:
     may be loaded once in so many seconds of the clock (60: in each minute), and not in those in which it was begun; 0:
     at any time. `faults` are known ones, in sentences, `untested` is what nobody could try, and `obstacle` why rekindle
     does not drive the agent at all. `missing` says what to do where the program is not installed, and `node` is the
-    oldest Node that its package asks for (0: none, or one that everybody has).
+    oldest Node that its package asks for (0: none, or one that everybody has). `account` is what shows that it has one.
     """
 
     name: str
@@ -78,6 +89,7 @@ class AgentKind:
     missing: str = ""
     node: int = 0
     terminal: Callable[[AgentStart], tuple[str, ...]] | None = None
+    terminal_mint: Callable[[str, int], str] | None = None
     program: str = ""
     version: tuple[str, ...] = ("--version",)
     variables: Callable[[AgentStart, Mapping[str, str]], dict[str, str]] = lambda _start, _environment: {}
@@ -88,6 +100,7 @@ class AgentKind:
     faults: tuple[str, ...] = ()
     untested: str = ""
     obstacle: str = ""
+    account: AccountSigns = AccountSigns()
 
 
 def refusing(*flags: str) -> Callable[[tuple[str, ...]], str | None]:

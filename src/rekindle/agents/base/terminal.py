@@ -207,4 +207,5 @@ def _parts(message_id: str) -> tuple[str, str]:
 def in_terminal(kind: AgentKind) -> AgentKind:
     """The same agent, used as an interactive program: only its own record can prove which conversation it is in."""
     assert kind.terminal is not None, "checked when the session was created"
-    return replace(kind, argv=kind.terminal, dialect=TerminalDialect, proof="transcript")
+    mint = kind.mint or kind.terminal_mint
+    return replace(kind, argv=kind.terminal, dialect=TerminalDialect, proof="transcript", mint=mint)

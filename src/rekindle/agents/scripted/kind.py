@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 
 from rekindle.agents.acp.dialect import AcpDialect
@@ -13,6 +14,15 @@ def _argv(start: AgentStart) -> tuple[str, ...]:
     return (sys.executable, "-m", "rekindle.scripted", *start.arguments)
 
 
+def _terminal(start: AgentStart) -> tuple[str, ...]:
+    how = "--resume" if start.how == "load" else "--session-id"
+    return (sys.executable, "-m", "rekindle.scripted", how, start.token or "", *start.arguments)
+
+
+def _mint(session: str, attempt: int) -> str:
+    return hashlib.sha256(f"{session}\0{attempt}".encode()).hexdigest()[:32]
+
+
 KIND = AgentKind(
     name="scripted",
     title="Scripted agent (built in)",
@@ -20,4 +30,6 @@ KIND = AgentKind(
     dialect=AcpDialect,
     transcript=ScriptedTranscript(),
     compact="/compact",
+    terminal=_terminal,
+    terminal_mint=_mint,
 )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rekindle.agents.base.acknowledged import Spoken
 from rekindle.agents.base.observation import OpenTool
 from rekindle.agents.base.transcript import NoPlace, OneBranch, Record, Repaired
 from rekindle.agents.base.transcript_lines import lines, repaired
@@ -29,6 +30,7 @@ class ScriptedTranscript(OneBranch):
         """What the file tells. `open_tools` are the steps of the last prompt whose end nobody recorded."""
         prompts: list[str] = []
         entries: list[str] = []
+        turns: list[Spoken] = []
         said = ""
         steps: dict[object, OpenTool] = {}
         problems: list[str] = []
@@ -40,10 +42,12 @@ class ScriptedTranscript(OneBranch):
                 match kept.record:
                     case {"kind": "user", "text": str(text)}:
                         prompts.append(text)
+                        turns.append(Spoken("user", text))
                         said = ""
                         steps.clear()
                     case {"kind": "assistant", "text": str(text)}:
                         said += text
+                        _say(turns, text)
                     case {"kind": "step-started", "number": int(number), "directive": str(directive)}:
                         steps[number] = _tool(kept.record.get("call"), number, directive)
                     case {"kind": "step-finished", "number": int(number)}:
@@ -52,6 +56,7 @@ class ScriptedTranscript(OneBranch):
             prompts=tuple(prompts),
             entries=tuple(entries),
             said=said,
+            turns=tuple(turns),
             open_tools=tuple(steps.values()),
             problems=tuple(problems),
         )
@@ -59,6 +64,12 @@ class ScriptedTranscript(OneBranch):
     def repair(self, data: bytes) -> Repaired:
         """Whole records, one a line."""
         return repaired(data, _is_record)
+
+
+def _say(turns: list[Spoken], text: str) -> None:
+    """Lines that follow each other are one answer."""
+    before = turns.pop().text + "\n" if turns and turns[-1].role == "assistant" else ""
+    turns.append(Spoken("assistant", before + text))
 
 
 def _home(environment: Mapping[str, str]) -> str:
