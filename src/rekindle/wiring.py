@@ -222,7 +222,7 @@ class Wired(UseCases):
 
         places = self._places()
         patient = Patient(
-            ThisMachine(places.terminals, lambda: process.line("/", "--version")),
+            ThisMachine(places.terminals, process.line),
             places.state,
             self.sessions(),
             self._kept(),
@@ -231,6 +231,7 @@ class Wired(UseCases):
             open_care,
             install,
             self._journal_files(),
+            self.agents(),
         )
         return Doctor(patient)
 

@@ -69,3 +69,14 @@ def test_a_dry_start_that_fails_says_why(env: dict[str, str]) -> None:
     missing = PORT.check(AGENTS["gemini"], {**env, "PATH": os.path.dirname(sys.executable)})
     assert missing.state != "ready"
     assert missing.problem
+
+
+def test_the_sign_of_an_account_is_named_and_never_shown(env: dict[str, str], tmp_path: Path) -> None:
+    kind = AGENTS["codex"]
+    assert PORT.account_of(kind, env) == ""
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "auth.json").write_text("secret")
+    (tmp_path / ".codex" / "auth.json").chmod(0)
+    assert PORT.account_of(kind, env) == "~/.codex/auth.json"
+    assert PORT.account_of(kind, {**env, "OPENAI_API_KEY": "sk-secret"}) == "OPENAI_API_KEY"
+    assert PORT.account_of(kind, {"HOME": "/nowhere", "OPENAI_API_KEY": ""}) == ""

@@ -15,7 +15,7 @@ from rekindle.ports.machine import Machine
 
 
 def machine(socket: str = "/nowhere/tmux.sock") -> Machine:
-    return ThisMachine(socket, lambda: "git version 2")
+    return ThisMachine(socket, lambda _folder, *words: "git version 2" if words == ("--version",) else None)
 
 
 def test_programs_are_looked_for_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,6 +32,19 @@ def test_locks_hold_in_a_folder_that_can_be_written_and_a_look_leaves_nothing(tm
     problem = machine().lock_problem(str(tmp_path / "gone"))
     assert problem is not None
     assert all(problem), "it says what to do"
+
+
+def test_room_is_told_also_for_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    room = machine().free_bytes(str(tmp_path / "not" / "yet"))
+    assert room is not None and room > 0
+
+
+def test_who_commits_is_what_git_is_set_to_or_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GIT_AUTHOR_EMAIL", raising=False)
+    assert machine().git_identity("/") is None
+    assert ThisMachine("", lambda *_words: "me@example.com").git_identity("/") == "me@example.com"
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "other@example.com")
+    assert machine().git_identity("/") == "other@example.com"
 
 
 def test_where_there_is_no_server_there_are_no_terminals() -> None:

@@ -36,6 +36,15 @@ class InstalledAgent(msgspec.Struct, frozen=True):
     title: str
 
 
+class AgentStanding(msgspec.Struct, frozen=True):
+    """An agent that is installed: its version, and the name of what shows that it has a key or a login."""
+
+    name: str
+    title: str
+    version: str
+    account: str
+
+
 class AgentCheck(msgspec.Struct, frozen=True):
     """What a dry start of an agent showed."""
 
@@ -62,6 +71,16 @@ class AgentOverview:
         driven = (kind for kind in self._kinds.values() if kind.program and not kind.obstacle)
         found = (kind for kind in driven if self._programs.path_of(kind, self._environment) is not None)
         return [InstalledAgent(kind.name, kind.title) for kind in found]
+
+    def standing(self) -> list[AgentStanding]:
+        """How each installed agent stands, as far as that can be seen without asking anybody."""
+        names = [one.name for one in self.installed()]
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(self._standing, (self._kinds[name] for name in names)))
+
+    def _standing(self, kind: AgentKind) -> AgentStanding:
+        version = self._row(kind).version
+        return AgentStanding(kind.name, kind.title, version, self._programs.account_of(kind, self._environment))
 
     def check(self, name: str) -> AgentCheck:
         """Start an agent without a prompt: does it answer, what can it do, what is missing?"""

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from rekindle.app.agent_overview import AgentOverview
 from rekindle.app.session_list import SessionList
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.journal.analysis import analyse
@@ -26,6 +27,7 @@ from rekindle.ports.workspace import Workspace
 
 _LARGE = 64 << 20
 _DAY = 86400.0
+_ENOUGH, _TOO_LITTLE = 1 << 30, 64 << 20
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -48,6 +50,7 @@ class Patient(msgspec.Struct, frozen=True):
     open_care: Callable[[], RepositoryCare]
     hooks: HookSettings
     journals: JournalFiles
+    agents: AgentOverview
 
 
 class Doctor:
@@ -58,7 +61,7 @@ class Doctor:
 
     def findings(self) -> list[Finding]:
         """All that there is to say."""
-        found = [*self._machine(), *self._sessions()]
+        found = [*self._machine(), *self._agents(), *self._sessions()]
         try:
             found.extend(self._repository(self._patient.open_here()))
         except RekindleError as error:
@@ -79,6 +82,41 @@ class Doctor:
             yield Finding("note", "tmux is not installed", "needed only for agents used as interactive programs")
         if not machine.has_program(hook):
             yield Finding("note", f"{hook} is not on the PATH", "hooks are then installed with its full path")
+
+        yield self._identity()
+        yield from self._room()
+
+    def _identity(self) -> Finding:
+        email = self._patient.machine.git_identity(os.getcwd())
+        if email is not None:
+            return Finding("ok", f"commits are made as {email}")
+        remedy = 'git config --global user.name "Your Name" && git config --global user.email you@example.com'
+        return Finding("note", "git does not know who you are, so commits fail", remedy)
+
+    def _room(self) -> Iterator[Finding]:
+        state = self._patient.state_dir
+        free = self._patient.machine.free_bytes(state)
+        if free is None:
+            return
+        what = f"{free / (1 << 30):.1f} GiB free for {state}"
+        if free >= _ENOUGH:
+            yield Finding("ok", what)
+        else:
+            remedy = "rekindle gc frees redundant copies; with a full disk no agent is started"
+            yield Finding("bad" if free < _TOO_LITTLE else "note", what, remedy)
+
+    def _agents(self) -> Iterator[Finding]:
+        found = self._patient.agents.standing()
+        if not found:
+            remedy = "rekindle agent list says how to install one"
+            yield Finding("note", "no agent is installed but the built-in practice agent", remedy)
+        for one in found:
+            name = f"{one.title} {one.version}".strip()
+            if one.account:
+                yield Finding("ok", f"{name}, with an account or key ({one.account})")
+            else:
+                remedy = f"log in with its own program if it asks for that; rekindle agent check {one.name} tries it"
+                yield Finding("note", f"{name}, no account or key to be seen", remedy)
 
     def _sessions(self) -> Iterator[Finding]:
         kept = self._patient.kept

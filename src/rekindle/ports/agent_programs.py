@@ -37,6 +37,10 @@ class AgentPrograms(Protocol):
         """The version that the program tells; empty where it tells none."""
         ...
 
+    def account_of(self, kind: AgentKind, environment: Mapping[str, str]) -> str:
+        """The name of a variable or a file that shows a key or a login; empty if none is seen. No content is read."""
+        ...
+
     def check(self, kind: AgentKind, environment: Mapping[str, str]) -> DryStart:
         """Start the agent in an empty folder, without a prompt, and end it again."""
         ...

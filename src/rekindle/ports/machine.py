@@ -12,6 +12,14 @@ class Machine(Protocol):
         """What git says of itself; None if there is no git."""
         ...
 
+    def git_identity(self, folder: str) -> str | None:
+        """The email address that commits made in a folder would have; None if nobody has set one."""
+        ...
+
+    def free_bytes(self, folder: str) -> int | None:
+        """How much room the disk of a folder has, or of the nearest one that is there; None if nobody can tell."""
+        ...
+
     def has_program(self, name: str) -> bool:
         """Whether a program is on the PATH."""
         ...

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import IO
 
 import msgspec
@@ -52,6 +53,14 @@ def version_of(kind: AgentKind, path: str, environment: Mapping[str, str]) -> st
         told.seek(0)
         found = _NUMBER.search(told.read(_MOST).decode(errors="replace"))
     return found[0] if found is not None else ""
+
+
+def account_of(kind: AgentKind, environment: Mapping[str, str]) -> str:
+    """The name of a variable or a file that shows a key or a login; empty if none is seen. No content is read."""
+    home = environment.get("HOME") or os.path.expanduser("~")
+    variables = (name for name in kind.account.variables if environment.get(name))
+    files = (f"~/{name}" for name in kind.account.files if os.path.isfile(os.path.join(home, name)))
+    return next(chain(variables, files), "")
 
 
 def old_node(kind: AgentKind, environment: Mapping[str, str]) -> str:

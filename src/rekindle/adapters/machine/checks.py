@@ -15,15 +15,28 @@ _SECONDS = 20
 
 
 class ThisMachine:
-    """`terminals` is the path of our tmux server's socket; `git_version` asks git for its own."""
+    """`terminals` is the path of our tmux server's socket; `ask_git` calls git in a folder."""
 
-    def __init__(self, terminals: str, git_version: Callable[[], str | None]) -> None:
+    def __init__(self, terminals: str, ask_git: Callable[..., str | None]) -> None:
         self._socket = terminals
-        self._git_version = git_version
+        self._ask_git = ask_git
 
     def git_version(self) -> str | None:
         """What git says of itself."""
-        return self._git_version()
+        return self._ask_git("/", "--version")
+
+    def git_identity(self, folder: str) -> str | None:
+        """The email address that commits made in a folder would have."""
+        return os.environ.get("GIT_AUTHOR_EMAIL") or self._ask_git(folder, "config", "--get", "user.email") or None
+
+    def free_bytes(self, folder: str) -> int | None:
+        """How much room the disk of a folder has, or of the nearest one that is there."""
+        while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+            folder = os.path.dirname(folder)
+        try:
+            return shutil.disk_usage(folder).free
+        except OSError:
+            return None
 
     def has_program(self, name: str) -> bool:
         """Whether a program is on the PATH."""

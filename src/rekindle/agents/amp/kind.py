@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
+from rekindle.agents.base.kind import AccountSigns, AgentKind, AgentStart, refusing
 from rekindle.agents.claude.dialect import ClaudeDialect
 
 
@@ -22,5 +22,6 @@ KIND = AgentKind(
     refused=refusing("-x", "--execute", "--stream-json", "--stream-json-input", "--last", "--no-tui"),
     obstacle="it speaks no ACP, and its own stream is shown to nobody without an account",
     untested="everything but its version and its argument lines",
+    account=AccountSigns(("AMP_API_KEY",), (".local/share/amp/secrets.json",)),
     missing="install it with `npm install --global @sourcegraph/amp`",
 )

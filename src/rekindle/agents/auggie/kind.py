@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
+from rekindle.agents.base.kind import AccountSigns, AgentKind, AgentStart, refusing
 
 
 def _argv(start: AgentStart) -> tuple[str, ...]:
@@ -21,5 +21,6 @@ KIND = AgentKind(
     refused=refusing("--acp", "-c", "--continue", "-r", "--resume", "--dont-save-session", "-p", "--print"),
     untested="everything behind `initialize`: it opens no conversation without an account, so that its own load is only"
     " used with `resume --native`",
+    account=AccountSigns(("AUGMENT_SESSION_AUTH", "AUGMENT_API_TOKEN"), (".augment/session.json",)),
     missing="install it with `npm install --global @augmentcode/auggie`",
 )

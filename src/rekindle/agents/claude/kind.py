@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
+from rekindle.agents.base.kind import AccountSigns, AgentKind, AgentStart, refusing
 from rekindle.agents.claude.dialect import ClaudeDialect
 from rekindle.agents.claude.messages import derived_uuid
 from rekindle.agents.claude.transcript import ClaudeTranscript
@@ -74,5 +74,8 @@ KIND = AgentKind(
         "Two processes may write to one conversation: rekindle lets only one live.",
     ),
     terminal=_terminal,
+    account=AccountSigns(
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"), (".claude/.credentials.json",)
+    ),
     missing="install it with `npm install --global @anthropic-ai/claude-code`",
 )

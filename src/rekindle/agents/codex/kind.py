@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from rekindle.agents.base.kind import AgentKind, AgentStart
+from rekindle.agents.base.kind import AccountSigns, AgentKind, AgentStart
 from rekindle.agents.base.lenient import parse
 from rekindle.agents.codex.dialect import CodexDialect
 from rekindle.agents.codex.transcript import CodexTranscript, new_place
@@ -47,5 +47,6 @@ KIND = AgentKind(
         "The adapter starts Codex as a child that outlives it: rekindle ends the whole tree.",
         "Killed in its first moments it has written nothing down; the prompt is then delivered again.",
     ),
+    account=AccountSigns(("OPENAI_API_KEY", "CODEX_API_KEY"), (".codex/auth.json",)),
     missing="install it with `npm install --global @agentclientprotocol/codex-acp`",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rekindle.agents.base.json_lines import JsonLines
-from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
+from rekindle.agents.base.kind import AccountSigns, AgentKind, AgentStart, refusing
 from rekindle.agents.copilot.dialect import CopilotDialect
 from rekindle.agents.copilot.transcript import CopilotMeaning
 
@@ -28,5 +28,6 @@ KIND = AgentKind(
         "It writes a new conversation down a moment late: killed in its first moments it does not know it any more.",
         "Its launcher's children outlive it: rekindle ends the whole tree.",
     ),
+    account=AccountSigns(("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")),
     missing="install it with `npm install --global @github/copilot`",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.base.json_lines import JsonLines
-from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
+from rekindle.agents.base.kind import AccountSigns, AgentKind, AgentStart, refusing
 from rekindle.agents.gemini.transcript import GeminiMeaning
 
 
@@ -32,5 +32,6 @@ KIND = AgentKind(
         "It refuses a conversation of another folder.",
         "Its launcher's children outlive it: rekindle ends the whole tree.",
     ),
+    account=AccountSigns(("GEMINI_API_KEY", "GOOGLE_API_KEY"), (".gemini/oauth_creds.json",)),
     missing="install it with `npm install --global @google/gemini-cli`",
 )

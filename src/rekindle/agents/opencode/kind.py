@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from rekindle.agents.acp.dialect import AcpDialect
-from rekindle.agents.base.kind import AgentKind, AgentStart
+from rekindle.agents.base.kind import AccountSigns, AgentKind, AgentStart
 from rekindle.agents.base.lenient import parse
 from rekindle.agents.opencode.record import OpenCodeRows
 
@@ -39,6 +39,9 @@ KIND = AgentKind(
         "It shortens a conversation that is too long and says nothing: rekindle reads that in its database.",
         "It waits out a rate limit in its own process and says nothing: to rekindle that is a silent turn.",
         "It answers to a broken database as to an unknown conversation.",
+    ),
+    account=AccountSigns(
+        ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"), (".local/share/opencode/auth.json",)
     ),
     missing="install it with `npm install --global opencode-ai`",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.base.json_lines import JsonLines
-from rekindle.agents.base.kind import AgentKind, AgentStart, refusing
+from rekindle.agents.base.kind import AccountSigns, AgentKind, AgentStart, refusing
 from rekindle.agents.qwen.transcript import QwenMeaning
 
 
@@ -27,6 +27,7 @@ KIND = AgentKind(
         "It refuses a conversation of another folder.",
         "Its launcher's children outlive it: rekindle ends the whole tree.",
     ),
+    account=AccountSigns(("OPENAI_API_KEY", "DASHSCOPE_API_KEY"), (".qwen/oauth_creds.json",)),
     missing="install it with `npm install --global @qwen-code/qwen-code` (it needs Node 22)",
     node=22,
 )
