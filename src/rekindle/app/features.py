@@ -27,7 +27,7 @@ from rekindle.app.requests import FeatureResumeRequest, PlanRequest
 from rekindle.app.run_events import WrittenRunEvents
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import to_event
-from rekindle.core.feature.plan_file import MODES, Mode, PlanFile, parse
+from rekindle.core.feature.plan_file import MODES, PARALLEL, Mode, PlanFile, parse
 from rekindle.core.feature.talks import signed
 from rekindle.core.journal import event as ev
 from rekindle.core.session.state import TERMINAL, Session
@@ -44,7 +44,6 @@ from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
-JOBS = 4
 
 
 class BegunFeature(msgspec.Struct, frozen=True):
@@ -115,7 +114,7 @@ class Features:
         here.writable(given.feature).close()
         await self._refuse_begun(here, git, given.feature)
         sid = secrets.token_hex(4)
-        order = self._order(here, id_, asked, given.feature, sid, given.plan, chosen, given.jobs, given.base)
+        order = self._order(here, id_, asked, given.feature, sid, given.plan, chosen, given.parallel, given.base)
         held = self._hold(here, given.feature, sid)
         try:
             await self._refuse_begun(here, git, given.feature, lock_is_ours=True)
@@ -153,7 +152,7 @@ class Features:
             if work is None:
                 raise no_plan(feature, can_restart=found.outlook.decision.case == "C")
             refuse_checked_out(found.git.branch, found.elsewhere)
-            order = self._order(here, id_, asked, feature, sid, work, mode_of(found), JOBS)
+            order = self._order(here, id_, asked, feature, sid, work, mode_of(found), PARALLEL)
             removed = await asyncio.to_thread(unlocked, found, remove=asked.remove_locks)
             held.claim()
             await self._end_agents(order, given_up(found, chosen))
@@ -233,12 +232,12 @@ class Features:
         sid: str,
         plan: Plan,
         mode: Mode,
-        default_jobs: int,
+        parallel: int,
         base: str = "",
     ) -> RunOrder:
-        jobs = asked.jobs or default_jobs
+        jobs = asked.jobs or parallel
         if jobs < 1:
-            raise UsageError(f"{jobs} jobs at once are none", "give at least 1")
+            raise UsageError(f"{jobs} tasks in parallel are none", "give at least 1")
         agent = self._ports.default_agent
         root = here.repository.root
         return RunOrder(root, feature, sid, plan, mode, jobs, asked.env, agent, asked.permission, base, repository_id)

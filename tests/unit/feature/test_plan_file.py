@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,38 @@ def test_waves_follow_from_dependencies() -> None:
     assert found.plan.task("form").agent == "scripted"
     assert found.plan.task("form").summary == "write form.py x"
     assert (found.feature, found.mode) == ("checkout", "strict")
+
+
+def one_task(*head: str, task: str = "") -> bytes:
+    return "\n".join(('feature = "f"', *head, '[[task]]\nid = "a"\nprompt = "x"', task)).encode()
+
+
+@pytest.mark.parametrize(("key", "wanted"), [("parallel = 7", 7), ("jobs = 7", 7), ("", 4)])
+def test_how_many_tasks_are_worked_at_once_is_said_under_the_old_name_too(key: str, wanted: int) -> None:
+    assert parse(one_task(key), "p").parallel == wanted
+
+
+@pytest.mark.parametrize("command", ["a && b", "a; b", "a | b", "a || b", "a > b", "a $(b)", "a `b`", "a $B", "a\nb"])
+def test_a_check_that_only_a_shell_understands_is_refused_with_the_remedy(command: str) -> None:
+    for head, task in (((f"lint = [{json.dumps(command)}]",), ""), ((), f"checks = [{json.dumps(command)}]")):
+        with pytest.raises(BadPlan) as caught:
+            parse(one_task(*head, task=task), "plan.toml")
+        assert "there is no shell" in caught.value.message and "plan.toml, line " in caught.value.message
+        assert json.dumps(["sh", "-c", command]) in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "command", ["sh -c 'a && b | c > d; e'", 'sh -c "a $(b)"', "grep -q x$ a", r"find . -exec ls {} \;", "a 'b>=1'"]
+)
+def test_what_is_quoted_is_plain_words(command: str) -> None:
+    assert parse(one_task(f"checks = [{json.dumps(command)}]"), "p").plan.checks == (command,)
+
+
+def test_a_check_can_be_a_list_of_arguments() -> None:
+    words = ["sh", "-c", "a && echo 'b' > \"c d\""]
+    plan = parse(one_task(f"checks = [{json.dumps(words)}]", task='checks = [["true"]]'), "p").plan
+    assert [shlex.split(one) for one in plan.checks] == [words]
+    assert plan.task("a").checks == ("true",)
 
 
 @pytest.mark.timeout(30)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import tomllib
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from rekindle.core.feature.plan import BadPlan, Plan, Task, Waves, arrange
 from rekindle.core.feature.plan_complaint import PlanText, complaint
+from rekindle.core.feature.shell_syntax import shell_syntax
 from rekindle.core.names import why_not
 
 Mode = Literal["strict", "standard", "fast"]
 MODES: tuple[Mode, ...] = ("strict", "standard", "fast")
+#: How many tasks are worked at once where nobody says so.
+PARALLEL = 4
+#: A command as a file has it: words as one writes them in a shell, or a list of arguments.
+_Command = str | list[str]
 
 
 class _Task(msgspec.Struct, forbid_unknown_fields=True):
@@ -22,7 +29,7 @@ class _Task(msgspec.Struct, forbid_unknown_fields=True):
     prompt: str = ""
     agent: str = ""
     files: list[str] = []
-    checks: list[str] = []
+    checks: list[_Command] = []
     needs: list[str | int] = []
     after: list[str | int] = []
     wave: int | None = None
@@ -34,13 +41,14 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     feature: str
     task: list[_Task]
     mode: Mode = "standard"
-    jobs: int = 4
+    parallel: int | msgspec.UnsetType = msgspec.UNSET
+    jobs: int | msgspec.UnsetType = msgspec.UNSET  # what `parallel` was called before
     base: str = ""
     agent: str = ""
     reviewer: str = ""
     review: str = ""
-    lint: list[str] = []
-    checks: list[str] = []
+    lint: list[_Command] = []
+    checks: list[_Command] = []
     waves: list[list[str | int]] | None = None
 
 
@@ -50,11 +58,11 @@ class PlanFile(msgspec.Struct, frozen=True):
     feature: str
     plan: Plan
     mode: Mode = "standard"
-    jobs: int = 4
+    parallel: int = PARALLEL
     base: str = ""
 
 
-_KEYS = {"task": _Task.__struct_fields__, "": _File.__struct_fields__}
+_KEYS = {"task": _Task.__struct_fields__, "": tuple(key for key in _File.__struct_fields__ if key != "jobs")}
 _VALUES = {"mode": f"it is one of: {', '.join(MODES)}"}
 
 
@@ -83,8 +91,7 @@ def parse(content: bytes, name: str) -> PlanFile:
             f"{lines.place(key='feature')}: feature {given.feature!r} {why_not(given.feature)}",
             "use letters, digits, dashes and dots",
         )
-    if given.jobs < 1:
-        raise BadPlan(f"{lines.place(key='jobs')}: jobs is {given.jobs}", "at least one task at a time has to run")
+    parallel = _parallel(given, lines)
     _check_commands(given.lint, lines.place(key="lint"))
     _check_commands(given.checks, lines.place(key="checks"))
     try:
@@ -92,7 +99,19 @@ def parse(content: bytes, name: str) -> PlanFile:
     except BadPlan as error:
         last = max((number for number, one in enumerate(given.task) if str(one.id) == error.task), default=None)
         raise BadPlan(f"{lines.place(last)}: {error.message}", error.hint) from error
-    return PlanFile(given.feature, plan, given.mode, given.jobs, given.base)
+    return PlanFile(given.feature, plan, given.mode, parallel, given.base)
+
+
+def _parallel(given: _File, lines: PlanText) -> int:
+    """How many tasks are worked at once, by the key or by its old name."""
+    if given.parallel is not msgspec.UNSET and given.jobs is not msgspec.UNSET:
+        raise BadPlan(
+            f"{lines.place(key='jobs')}: jobs and parallel are the same key", "take jobs out, it is the old name"
+        )
+    key, found = ("jobs", given.jobs) if given.jobs is not msgspec.UNSET else ("parallel", given.parallel)
+    if found is not msgspec.UNSET and found < 1:
+        raise BadPlan(f"{lines.place(key=key)}: {key} is {found}", "at least one task at a time has to run")
+    return PARALLEL if found is msgspec.UNSET else found
 
 
 def _plan(given: _File) -> Plan:
@@ -103,7 +122,7 @@ def _plan(given: _File) -> Plan:
             one.prompt,
             one.agent or given.agent,
             tuple(one.files),
-            tuple(one.checks),
+            _commands(one.checks),
             one.reviewer or given.reviewer,
             one.review or given.review,
         )
@@ -111,7 +130,8 @@ def _plan(given: _File) -> Plan:
     ]
     needs = {str(one.id): tuple(map(str, one.needs)) for one in given.task if one.needs}
     after = {str(one.id): tuple(map(str, one.after)) for one in given.task if one.after}
-    return arrange(tasks, needs=needs, after=after, waves=_waves(given), lint=given.lint, checks=given.checks)
+    lint, checks = _commands(given.lint), _commands(given.checks)
+    return arrange(tasks, needs=needs, after=after, waves=_waves(given), lint=lint, checks=checks)
 
 
 def _waves(given: _File) -> Waves | None:
@@ -146,13 +166,30 @@ def _check_task(task: _Task, number: int, lines: PlanText) -> None:
             )
 
 
-def _check_commands(commands: list[str], place: str) -> None:
+def _commands(given: Sequence[_Command]) -> tuple[str, ...]:
+    """Commands as the plan keeps them: in words, quoted as in a shell."""
+    return tuple(one if isinstance(one, str) else shlex.join(one) for one in given)
+
+
+def _check_commands(commands: Sequence[_Command], place: str) -> None:
     for command in commands:
-        try:
-            words = shlex.split(command)
-        except ValueError as error:
+        if isinstance(command, list):
+            words = command
+        elif (found := shell_syntax(command)) is not None:
+            shown = "a line break" if found == "\n" else repr(found)
+            as_list = json.dumps(["sh", "-c", command.strip()], ensure_ascii=False)
             raise BadPlan(
-                f"{place}: the check {command!r} cannot be read ({error})", "quote it as in a shell"
-            ) from error
-        if not words:
+                f"{place}: the check {command!r} has {shown}, and there is no shell that understands it",
+                f"have a shell run it: {as_list}; or put it into a script; or quote what is meant as it stands",
+            )
+        else:
+            words = _split(command, place)
+        if not words or not words[0]:
             raise BadPlan(f"{place}: a check is empty", "give a command, or take it out")
+
+
+def _split(command: str, place: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise BadPlan(f"{place}: the check {command!r} cannot be read ({error})", "quote it as in a shell") from error

@@ -47,7 +47,9 @@ from rekindle.ports.errors import RekindleError, UsageError
 @click.option(
     "--plan", "plan_file", type=click.Path(), metavar="FILE", help="A new plan for a feature that starts over."
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel.")
+@click.option(
+    "--parallel", "--jobs", "jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel."
+)
 @click.option("--permission", type=click.Choice(PERMISSIONS), default="edits", help="For new sessions of a feature.")
 @click.option("--detach", "-d", is_flag=True, help="Do not wait for the end of a feature's run.")
 @click.option("--trust", default="", metavar="ID", help="Yes to a journal from elsewhere, as --explain has shown it.")
@@ -75,7 +77,7 @@ def resume(what: str | None, every: bool, only_explain: bool, as_json: bool, lim
     if only_explain:
         tell_moved()
     if for_feature.is_answered:
-        flags_named = "--choose, --instructions, --take, --leave, --plan, --jobs, --trust and --remove-locks"
+        flags_named = "--choose, --instructions, --take, --leave, --plan, --parallel, --trust and --remove-locks"
         raise UsageError(f"{flags_named} are for features", "name the feature")
     asked = _Flags(**flags, limits=limits)
     if (every and (asked.agent or asked.native is not None)) or (asked.model and not asked.agent):

@@ -56,7 +56,9 @@ from rekindle.ports.errors import UsageError
 @click.option("--terminal", is_flag=True, help="Use the agent as an interactive program, in a terminal (needs tmux).")
 @click.option("--plan", "plan_file", type=click.Path(), metavar="FILE", help="Run a whole feature by this plan.")
 @click.option("--mode", type=click.Choice(MODES), help="How strictly a plan's work is checked (the plan says it too).")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel.")
+@click.option(
+    "--parallel", "--jobs", "jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel."
+)
 @json_option
 def run(
     prompt: str | None,
@@ -81,7 +83,7 @@ def run(
             raise UsageError("a plan and a prompt do not go together", "give one of them")
         return run_plan(about["cwd"], plan_file, mode, jobs, about["permission"], detach=detach, as_json=as_json)
     if mode is not None or jobs is not None:
-        raise UsageError("--mode and --jobs are for plans", "give a plan with --plan FILE")
+        raise UsageError("--mode and --parallel are for plans", "give a plan with --plan FILE")
     if arguments and "--" not in sys.argv:
         raise UsageError(
             f"unexpected argument {arguments[0]!r}", "put the prompt in quotes; arguments for the agent go behind --"
