@@ -27,7 +27,7 @@ from rekindle.adapters.git import identity, linked_worktrees, repository
 from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
-from rekindle.adapters.machine import ancestry, commands, daemon_log, team
+from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, team
 from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.session_folder.records import VaultRecords
@@ -242,6 +242,7 @@ def _put_together(
             FolderConversations(places.sessions),
             team,
             AGENTS,
+            agent_programs.path_of,
             DEFAULT,
         )
     )

@@ -16,7 +16,7 @@ from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.feature.plan import Plan, Task
 from rekindle.core.feature.progress import TaskProgress
-from rekindle.ports.errors import RekindleError
+from rekindle.ports.errors import FeatureBlocked, RekindleError
 from rekindle.ports.feature import FeatureGit, ResumableGit
 from tests.fakes.feature_world import World
 from tests.unit.feature.repositories import FEATURE, make
@@ -517,6 +517,13 @@ def test_a_feature_begins_where_it_was_settled_and_a_branch_that_is_there_is_bui
     assert on_git.port.make_feature("") == first
     resumable(on_git).choose_base("HEAD")
     assert on_git.port.make_feature("") == first
+
+
+def test_a_base_that_is_not_there_is_refused_before_anything_is_changed(on_git: GitStage) -> None:
+    resumable(on_git).check_base("HEAD")
+    with pytest.raises(FeatureBlocked, match="there is no commit 'nowhere'"):
+        resumable(on_git).check_base("nowhere")
+    assert on_git.repo.git("for-each-ref", "refs/rekindle") == ""
 
 
 def test_the_users_status_does_not_show_the_worktrees(on_git: GitStage) -> None:

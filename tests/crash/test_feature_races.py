@@ -18,6 +18,7 @@ from rekindle.adapters.journal_file import run_owner
 from rekindle.adapters.machine import commands, team
 from rekindle.adapters.vault import relocating
 from rekindle.adapters.workspace.git_workspace import GitWorkspace, open_workspace
+from rekindle.agents.registry import AGENTS
 from rekindle.app.features import FeaturePorts, Features
 from rekindle.app.journals import JournalWriters
 from rekindle.app.relocation import Relocations
@@ -80,7 +81,8 @@ class Daemon:
                 commands,
                 FakeConversations("scripted"),
                 team,
-                ("scripted",),
+                {"scripted": AGENTS["scripted"]},
+                lambda _kind, _env: None,
                 "scripted",
             )
         )

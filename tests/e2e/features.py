@@ -59,6 +59,10 @@ class Shop:
         path.write_text(f'feature = "{self.feature}"\nagent = "scripted"\n{head}\n' + "\n".join(tasks))
         return str(path)
 
+    def path_without_agents(self) -> str:
+        """A PATH with git and what checks need, and no agent of this machine."""
+        return os.pathsep.join((os.path.dirname(self.machine.command[0]), "/usr/bin", "/bin"))
+
     def start(self, *words: str) -> subprocess.Popen[str]:
         """A command that is left running."""
         return subprocess.Popen(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from rekindle.agents.base.kind import AgentKind
 from rekindle.app.feature_resume import FoundFeature
 from rekindle.core.feature.decide import wave_commands
 from rekindle.core.feature.evidence import GitEvidence
@@ -69,6 +70,22 @@ def refuse_checked_out(branch: str, where: str | None) -> None:
             f"{branch} is checked out in {where}; merges would move it under you",
             f"free it (git -C {where} switch --detach keeps the files as they are), then try again",
         )
+
+
+def refuse_missing_agents(
+    wanted: Iterable[tuple[str, AgentKind]], program_of: Callable[[AgentKind], str | None]
+) -> None:
+    """An agent that cannot be started would fail its task, after others were paid. `wanted` are tasks with agents."""
+    for task, kind in wanted:
+        if kind.obstacle:
+            raise UsageError(
+                f"task {task!r} wants {kind.title}, which rekindle does not run: {kind.obstacle}",
+                "give the task another agent (`rekindle agent list` shows them)",
+            )
+        if kind.program and program_of(kind) is None:
+            raise UsageError(
+                f"task {task!r} wants {kind.title}, and there is no program {kind.program!r} on your PATH", kind.missing
+            )
 
 
 def refuse_missing_programs(plan: Plan, mode: Mode, env: Mapping[str, str]) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from rekindle.agents.base.kind import AgentKind
 from rekindle.app.feature_decision import carry_out, ensure_team, given_up, start_of
 from rekindle.app.feature_refusals import (
     no_plan,
     refuse_checked_out,
     refuse_leftovers,
+    refuse_missing_agents,
     refuse_missing_programs,
     refuse_open_run,
     refuse_outdated,
@@ -25,7 +27,7 @@ from rekindle.app.feature_view import RunView, view
 from rekindle.app.journals import JournalWriters
 from rekindle.app.requests import FeatureResumeRequest, PlanRequest
 from rekindle.app.run_events import WrittenRunEvents
-from rekindle.core.feature.plan import BadPlan, Plan
+from rekindle.core.feature.plan import BadPlan, Plan, Task
 from rekindle.core.feature.plan_event import to_event
 from rekindle.core.feature.plan_file import MODES, PARALLEL, Mode, PlanFile, parse
 from rekindle.core.feature.talks import signed
@@ -59,7 +61,8 @@ class BegunFeature(msgspec.Struct, frozen=True):
 class FeaturePorts:
     """What features are run with: how sessions are begun and read, and which agents there are.
 
-    `arrive` makes a repository known where it is, and returns its id; see `rekindle.app.relocation`.
+    `program_of` finds an agent's program on the PATH of an environment. `arrive` makes a repository known where it is,
+    and returns its id; see `rekindle.app.relocation`.
     """
 
     supervisor: Supervisor
@@ -71,7 +74,8 @@ class FeaturePorts:
     commands: CheckCommands
     conversations: Conversations
     teams: AgentTeams
-    kinds: Collection[str]
+    kinds: Mapping[str, AgentKind]
+    program_of: Callable[[AgentKind, Mapping[str, str]], str | None]
     default_agent: str
 
 
@@ -108,11 +112,13 @@ class Features:
         chosen = _mode(asked.mode) or given.mode
         here = self._ports.open_here(asked.cwd)
         self._check_agents(given.plan)
+        self._refuse_missing_agents(given.plan.tasks, asked.env)
         refuse_missing_programs(given.plan, chosen, asked.env)
         id_, _ = await self._ports.arrive(here)
         git = here.git(given.feature)
         here.writable(given.feature).close()
         await self._refuse_begun(here, git, given.feature)
+        await asyncio.to_thread(git.check_base, given.base)
         sid = secrets.token_hex(4)
         order = self._order(here, id_, asked, given.feature, sid, given.plan, chosen, given.parallel, given.base)
         held = self._hold(here, given.feature, sid)
@@ -152,6 +158,10 @@ class Features:
             if work is None:
                 raise no_plan(feature, can_restart=found.outlook.decision.case == "C")
             refuse_checked_out(found.git.branch, found.elsewhere)
+            begun = (
+                () if chosen.startswith("restart") else [name for name, one in found.progress.items() if one.has_branch]
+            )
+            self._refuse_missing_agents([task for task in work.tasks if task.id not in begun], asked.env)
             order = self._order(here, id_, asked, feature, sid, work, mode_of(found), PARALLEL)
             removed = await asyncio.to_thread(unlocked, found, remove=asked.remove_locks)
             held.claim()
@@ -222,6 +232,14 @@ class Features:
                 if agent and agent not in self._ports.kinds:
                     there = ", ".join(self._ports.kinds)
                     raise UsageError(f"task {task.id!r} wants an agent {agent!r}", f"there are: {there}")
+
+    def _refuse_missing_agents(self, tasks: Collection[Task], env: Mapping[str, str]) -> None:
+        """Agents that nobody has started yet must be installed: they get the environment of whoever asks now."""
+        kinds = self._ports.kinds
+        wanted = [(task.id, name) for task in tasks for name in (task.agent, task.reviewer) if name in kinds]
+        refuse_missing_agents(
+            [(task, kinds[name]) for task, name in wanted], lambda kind: self._ports.program_of(kind, env)
+        )
 
     def _order(
         self,

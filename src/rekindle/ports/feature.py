@@ -201,6 +201,10 @@ class FeatureGit(Protocol):
 class ResumableGit(FeatureGit, Protocol):
     """The same, as those see it who begin a run, or decide about its resume."""
 
+    def check_base(self, base: str) -> None:
+        """Raise FeatureBlocked where a feature that is begun anew could not begin; changes nothing."""
+        ...
+
     def choose_base(self, base: str) -> None:
         """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
         ...

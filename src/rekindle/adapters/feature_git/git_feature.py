@@ -109,6 +109,12 @@ class GitFeature:
         return observing.observe(self.place, tasks, self._recorded)
 
     @_again
+    def check_base(self, base: str) -> None:
+        """Raise FeatureBlocked where a feature that is begun anew could not begin; changes nothing."""
+        if self.place.tip(self.place.branch) is None:
+            task_worktrees.find_base(self.place, base)
+
+    @_again
     def choose_base(self, base: str) -> None:
         """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
         if self.place.tip(self.place.branch) is None:

@@ -35,17 +35,23 @@ def make_feature(place: FeaturePlace, base: str) -> str:
     return start
 
 
-def choose_base(place: FeaturePlace, base: str) -> str:
-    """Settle at which commit the feature begins, for whoever comes to make its branch.
-
-    An earlier feature of this name, whose branch somebody has deleted, is not gone on with; its last merge is kept.
-    """
+def find_base(place: FeaturePlace, base: str) -> str:
+    """The commit that a feature's branch can begin at. Raises FeatureBlocked where there is none."""
     start = place.git.line("rev-parse", "--quiet", "--verify", f"{base or 'HEAD'}^{{commit}}")
     if start is None:
         what = f"there is no commit {base!r}" if base else "the repository has no commit yet"
         raise FeatureBlocked(
             f"{what} that {place.branch} could begin at", "make a first commit, or name one with `base`"
         )
+    return start
+
+
+def choose_base(place: FeaturePlace, base: str) -> str:
+    """Settle at which commit the feature begins, for whoever comes to make its branch.
+
+    An earlier feature of this name, whose branch somebody has deleted, is not gone on with; its last merge is kept.
+    """
+    start = find_base(place, base)
     earlier = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
     if earlier is not None:
         place.put_ref(naming.kept_ref(place.feature, "earlier", earlier[:12]), earlier)
