@@ -526,6 +526,16 @@ def test_a_base_that_is_not_there_is_refused_before_anything_is_changed(on_git: 
     assert on_git.repo.git("for-each-ref", "refs/rekindle") == ""
 
 
+def test_a_feature_is_merged_in_the_name_of_whoever_runs_it(on_git: GitStage) -> None:
+    names = {f"GIT_{who}_{what}": "ada@x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    resumable(on_git).commit_as(names)
+    on_git.prepare("a")
+    on_git.commit("a")
+    on_git.merge("a")
+    made = on_git.repo.git("log", "--format=%an %ae %cn %ce", f"main..feature/{FEATURE}").splitlines()
+    assert made == ["ada@x ada@x ada@x ada@x"] * 2
+
+
 def test_the_users_status_does_not_show_the_worktrees(on_git: GitStage) -> None:
     before = on_git.repo.git("status", "--porcelain")
     resumable(on_git).keep_untracked()

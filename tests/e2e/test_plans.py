@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.e2e.features import FEATURE, Shop, task
@@ -33,3 +36,27 @@ def test_a_plan_that_cannot_be_worked_is_refused_before_anything_is_written(
     assert shop.machine.json("features")["features"] == []
     assert shop.machine.json("ps", "--all")["sessions"] == []
     assert shop.git("branch", "--list", f"*{FEATURE}*") == ""
+
+
+def test_agents_checks_and_commits_have_the_name_and_the_environment_of_whoever_runs_the_plan(shop: Shop) -> None:
+    """A daemon that somebody started elsewhere has another environment than a folder with its own (direnv)."""
+    shop.machine.ok("run", "-d", "say it is up", GIT_AUTHOR_NAME="Daemon", SHOP_KEY="another")
+    tools = shop.machine.home / "tools"
+    tools.mkdir()
+    (tools / "shoptool").write_text('#!/bin/sh\ntest "$SHOP_KEY" = s3cret-word\n')
+    (tools / "shoptool").chmod(0o755)
+    mine = {f"GIT_{who}_{what}": f"{who}@{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    by_hand = ("write b.txt b", "run git add -A", "run git commit -qm by-hand", "run shoptool")
+    plan = shop.plan(task("a", checks=["shoptool"]), task("b", *by_hand))
+    path = f"{tools}:{shop.machine.environment()['PATH']}"
+    shop.machine.ok("run", "--plan", plan, PATH=path, SHOP_KEY="s3cret-word", **mine)
+    made = shop.git("log", "--format=%an %ae %cn %ce", f"main..feature/{FEATURE}").splitlines()
+    assert len(made) == 4 and set(made) == {"AUTHOR@NAME AUTHOR@EMAIL COMMITTER@NAME COMMITTER@EMAIL"}
+    assert "s3cret-word" not in shop.journal.read_text()
+    kept = list(Path(shop.machine.places.sessions).rglob("environment.json"))
+    assert sorted(json.loads(file.read_text())["SHOP_KEY"] for file in kept) == [
+        "another",
+        "s3cret-word",
+        "s3cret-word",
+    ]
+    assert {file.stat().st_mode & 0o077 for file in kept} == {0}

@@ -125,6 +125,7 @@ class Features:
         try:
             await self._refuse_begun(here, git, given.feature, lock_is_ours=True)
             await asyncio.to_thread(git.choose_base, given.base)
+            await asyncio.to_thread(git.commit_as, asked.env)
             held.claim()
             tell = self._events(order).tell()
             await tell(ev.SESSION_START, start_of(order, git.branch, "implement"), "start")
@@ -164,6 +165,7 @@ class Features:
             self._refuse_missing_agents([task for task in work.tasks if task.id not in begun], asked.env)
             order = self._order(here, id_, asked, feature, sid, work, mode_of(found), PARALLEL)
             removed = await asyncio.to_thread(unlocked, found, remove=asked.remove_locks)
+            await asyncio.to_thread(found.git.commit_as, asked.env)
             held.claim()
             await self._end_agents(order, given_up(found, chosen))
             tell = self._events(order).tell()

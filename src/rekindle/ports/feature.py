@@ -209,6 +209,10 @@ class ResumableGit(FeatureGit, Protocol):
         """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
         ...
 
+    def commit_as(self, environment: Mapping[str, str]) -> None:
+        """Commit in the name of whoever has this environment from now on."""
+        ...
+
     def keep_untracked(self) -> None:
         """See to it that the user's status does not show the worktrees."""
         ...

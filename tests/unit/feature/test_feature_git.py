@@ -512,3 +512,37 @@ def test_work_that_somebody_else_has_merged_gets_a_merge_commit_of_ours(repo: Re
     assert repo.git("rev-parse", f"{made}^{{tree}}") == repo.git("rev-parse", f"{before}^{{tree}}")
     assert merges(repo.seen(feature, "a", "b")) == {("a", "e1")}
     assert repo.merged(feature, "a") == made
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {
+            "GIT_AUTHOR_NAME": "Ada",
+            "GIT_AUTHOR_EMAIL": "a@x",
+            "GIT_COMMITTER_NAME": "Ada",
+            "GIT_COMMITTER_EMAIL": "a@x",
+        },
+        {"GIT_CONFIG_GLOBAL": "{config}"},
+        {
+            "GIT_CONFIG_COUNT": "3",
+            "GIT_CONFIG_KEY_0": "user.name",
+            "GIT_CONFIG_VALUE_0": "Ada",
+            "GIT_CONFIG_KEY_1": "core.fsmonitor",
+            "GIT_CONFIG_VALUE_1": "touch {canary}",
+            "GIT_CONFIG_KEY_2": "user.email",
+            "GIT_CONFIG_VALUE_2": "a@x",
+        },
+    ],
+)
+def test_work_is_committed_in_the_name_of_whoever_runs_it(repo: Repo, tmp_path: Path, given: dict[str, str]) -> None:
+    config, canary = tmp_path / "config", tmp_path / "canary"
+    config.write_text("[user]\nname = Ada\nemail = a@x\n")
+    feature = repo.begun("a")
+    feature.commit_as({name: value.format(config=config, canary=canary) for name, value in given.items()})
+    repo.worked(feature, "a")
+    repo.merged(feature, "a")
+    assert set(repo.git("log", "--format=%an %ae %cn %ce", f"main..feature/{FEATURE}").splitlines()) == {
+        "Ada a@x Ada a@x"
+    }
+    assert not canary.exists()

@@ -8,7 +8,7 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ParamSpec, TypeVar
 
 from rekindle.adapters.feature_git import (
@@ -23,6 +23,7 @@ from rekindle.adapters.feature_git import (
     taking,
     task_worktrees,
 )
+from rekindle.adapters.feature_git.authorship import authorship
 from rekindle.adapters.feature_git.homes import find_homes
 from rekindle.adapters.feature_git.observing import existing
 from rekindle.adapters.feature_git.place import FeaturePlace
@@ -87,6 +88,10 @@ class GitFeature:
         self._recorded: dict[str, str] = {}
         self._repository = repo
         self._turn = _TURNS[os.path.realpath(repo.common)]
+
+    def commit_as(self, environment: Mapping[str, str]) -> None:
+        """Commit in the name of whoever has this environment from now on."""
+        self.place = replace(self.place, author=authorship(self.place.root, environment))
 
     def keep_untracked(self) -> None:
         """List the folder of the worktrees in git's `info/exclude`, so that the user's status stays clean."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rekindle.adapters.feature_git.locking import Locks
@@ -44,7 +44,8 @@ class Move:
 class FeaturePlace:
     """A repository (`root`, its common git folder) and one feature of it. `trees` is the folder of its worktrees.
 
-    `target_name` is the feature's branch where somebody has given it another name than we would.
+    `target_name` is the feature's branch where somebody has given it another name than we would. `author` are the
+    variables that make git commit in somebody's name.
     """
 
     root: str
@@ -53,6 +54,7 @@ class FeaturePlace:
     trees: str
     shared_tree: bool = False
     target_name: str = ""
+    author: Mapping[str, str] = field(default_factory=dict, compare=False)
     _notices: list[str] = field(default_factory=list, compare=False)
 
     def tell(self, sentence: str) -> None:
@@ -167,7 +169,7 @@ class FeaturePlace:
             self.git.run("config", "--remove-section", f"branch.{branch}")
 
     def commit(self, tree: str, *words: str) -> subprocess.CompletedProcess[bytes]:
-        """A call that makes a commit: by the user, or by ourselves where git does not know the user's name.
+        """A call that makes a commit: by whoever runs the feature, or by ourselves where git does not know a name.
 
         Nobody is there to be asked for a passphrase, so nothing is signed.
         """
@@ -176,6 +178,8 @@ class FeaturePlace:
 
     def named(self, git: Git) -> Git:
         """Git with a name to commit by: ours where it does not know the user's."""
+        if self.author:
+            return git.with_variables(**self.author)
         known = all(self.git.line("var", name) for name in ("GIT_COMMITTER_IDENT", "GIT_AUTHOR_IDENT"))
         return git if known else git.with_variables(**_OURS)
 
