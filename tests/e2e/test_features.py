@@ -152,7 +152,7 @@ def test_what_is_left_of_a_completed_feature_is_cleared_away_with_the_command_of
     assert (refused.returncode, f"rekindle resume {FEATURE}; or" in refused.stderr) == (2, True)
     shop.machine.ok("resume", FEATURE, "--choose", "B")
     assert "is completed" in shop.machine.run("resume", FEATURE).stderr
-    refused = shop.machine.run("run", "--plan", plan)
+    refused = shop.machine.run("run", "--plan", plan, "--again")
     assert (refused.returncode, "rekindle resume" in refused.stderr) == (2, False)
     for command in refused.stderr.strip().rpartition("remove it: ")[2].split(" && "):
         shop.git(*shlex.split(command)[1:])

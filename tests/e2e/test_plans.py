@@ -60,3 +60,37 @@ def test_agents_checks_and_commits_have_the_name_and_the_environment_of_whoever_
         "s3cret-word",
     ]
     assert {file.stat().st_mode & 0o077 for file in kept} == {0}
+
+
+def test_a_finished_plan_is_not_run_again_unasked(shop: Shop) -> None:
+    plan = shop.plan(task("a"), task("b", needs=["a"]))
+    shop.machine.ok("run", "--plan", plan)
+    events, history = len(shop.events()), shop.history()
+    told = shop.machine.ok("run", "--plan", plan)
+    assert "is finished" in told and f"2 of 2 tasks merged into feature/{FEATURE}" in told
+    assert "Nothing was started" in told and f"rekindle run --plan {plan} --again" in told
+    for more in ((), ("--detach",)):
+        found = json.loads(shop.machine.ok("run", "--plan", plan, "--json", *more))
+        assert (found["already_finished"], found["reason"], found["over"]) == (True, "completed", True)
+        assert [one["state"] for one in found["tasks"]] == ["merged", "merged"]
+    assert (len(shop.events()), shop.history()) == (events, history)
+    assert len(shop.machine.json("ps", "--all")["sessions"]) == 2
+    shop.machine.ok("run", "--plan", shop.plan(task("a", "write a.txt more"), task("b", "write b.txt more")))
+    assert len(shop.machine.json("ps", "--all")["sessions"]) == 4, "another plan is not this one"
+
+
+def test_tasks_that_were_done_before_are_not_paid_for_again_unasked(shop: Shop) -> None:
+    shop.machine.ok("run", "--plan", shop.plan(task("a")))
+    longer = shop.plan(task("a"), task("b"))
+    refused = shop.machine.run("run", "--plan", longer)
+    assert refused.returncode == 2 and "task a of this plan is done already" in refused.stderr
+    assert "--again" in refused.stderr
+    assert len(shop.machine.json("ps", "--all")["sessions"]) == 1
+
+
+def test_a_plan_that_was_stopped_half_way_is_resumed_and_not_begun_anew(shop: Shop) -> None:
+    plan = shop.plan(task("a"), task("b", needs=["a"], checks=["false"]))
+    assert shop.machine.run("run", "--plan", plan).returncode == 1
+    refused = shop.machine.run("run", "--plan", plan)
+    assert refused.returncode == 2 and f"rekindle resume {FEATURE}" in refused.stderr
+    assert len(shop.machine.json("ps", "--all")["sessions"]) == 2

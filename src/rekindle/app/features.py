@@ -12,6 +12,7 @@ import msgspec
 
 from rekindle.agents.base.kind import AgentKind
 from rekindle.app.feature_decision import carry_out, ensure_team, given_up, start_of
+from rekindle.app.feature_finished import finished
 from rekindle.app.feature_refusals import (
     no_plan,
     refuse_checked_out,
@@ -49,12 +50,13 @@ log = logging.getLogger(__name__)
 
 
 class BegunFeature(msgspec.Struct, frozen=True):
-    """A run that is under way, and how much there is to do."""
+    """A run that is under way, and how much there is to do; or the run that has `finished` all of it before."""
 
     feature: str
     sid: str
     tasks: int
     waves: int
+    finished: RunView | None = None
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,13 @@ class Features:
             await asyncio.wait([live.task])
 
     async def begin(self, asked: PlanRequest) -> BegunFeature:
-        """Begin a feature from the text of a plan file."""
+        """Begin a feature from the text of a plan file, unless that plan was finished before."""
         given = _parsed(asked.plan, asked.name)
         chosen = _mode(asked.mode) or given.mode
         here = self._ports.open_here(asked.cwd)
+        size = len(given.plan.tasks), len(given.plan.waves)
+        if not asked.again and (before := await self._finished(here, given)) is not None:
+            return BegunFeature(given.feature, before.sid, *size, before)
         self._check_agents(given.plan)
         self._refuse_missing_agents(given.plan.tasks, asked.env)
         refuse_missing_programs(given.plan, chosen, asked.env)
@@ -134,7 +139,7 @@ class Features:
         except BaseException:
             held.release()
             raise
-        return BegunFeature(given.feature, sid, len(given.plan.tasks), len(given.plan.waves))
+        return BegunFeature(given.feature, sid, *size)
 
     async def resume(self, asked: FeatureResumeRequest) -> ResumedFeature:
         """Resume a feature's run: decide, reconcile, go on."""
@@ -218,6 +223,12 @@ class Features:
         self._refuse_live(here, feature)
         refuse_open_run(here, feature, lock_is_ours=lock_is_ours)
         refuse_leftovers(here, feature, await asyncio.to_thread(git.observe, {}))
+
+    async def _finished(self, here: Workspace, given: PlanFile) -> RunView | None:
+        """The run that has finished this plan before. What is still open is not finished."""
+        self._refuse_live(here, given.feature)
+        refuse_open_run(here, given.feature, lock_is_ours=False)
+        return await asyncio.to_thread(finished, here, given.feature, given.plan)
 
     async def _end_agents(self, order: RunOrder, tasks: Collection[str]) -> None:
         """Agents may have outlived the daemon: those of tasks that start over or are left out are not needed again."""

@@ -56,8 +56,11 @@ class ResumeRequest(DaemonRequest, frozen=True, kw_only=True):
     env: dict[str, str] | None = None
 
 
-class PlanRequest(DaemonRequest, frozen=True, kw_only=True):
-    """A plan that is run as a new feature: its text, and the name of the file that it comes from."""
+class PlanRequest(DaemonRequest, frozen=True, kw_only=True, omit_defaults=True):
+    """A plan that is run as a new feature: its text, and the name of the file that it comes from.
+
+    `again`: it is run although it was finished before.
+    """
 
     cwd: str
     plan: str
@@ -66,6 +69,7 @@ class PlanRequest(DaemonRequest, frozen=True, kw_only=True):
     mode: str | None = None
     jobs: int | None = None
     permission: str = "edits"
+    again: bool = False
 
 
 class FeatureResumeRequest(DaemonRequest, frozen=True, kw_only=True):

@@ -177,6 +177,18 @@ def decided(told: Told) -> Iterator[str]:
         yield f"  warning: {printable(warning)}"
 
 
+def finished(told: Told, plan_file: str) -> Iterator[str]:
+    """A plan that was worked before: nothing is begun."""
+    name, count = quoted(told["feature"]), len(told["tasks"])
+    merged = sum(task["state"] == "merged" for task in told["tasks"])
+    yield (
+        f"Feature {printable(told['feature'])} is finished: run {told['sid']} completed this plan, "
+        f"{merged} of {count} {'task' if count == 1 else 'tasks'} merged into {printable(told['branch'])}."
+    )
+    yield f"  Nothing was started. What was done: rekindle analyze {name}"
+    yield f"  To have new agents work it again: rekindle run --plan {quoted(plan_file)} --again"
+
+
 def ended(told: Told) -> Iterator[str]:
     """How a run ended, with the receipts of everything that was brought back in it."""
     receipts = [(task["id"], receipt) for task in told["tasks"] for receipt in task["receipts"]]

@@ -53,9 +53,17 @@ FLAGS = tuple(field.name for field in fields(Resume))
 
 
 def run_plan(
-    cwd: str, plan_file: str, mode: str | None, jobs: int | None, permission: str, *, detach: bool, as_json: bool
+    cwd: str,
+    plan_file: str,
+    mode: str | None,
+    jobs: int | None,
+    permission: str,
+    *,
+    again: bool,
+    detach: bool,
+    as_json: bool,
 ) -> int:
-    """Run a plan to its end, or leave it working."""
+    """Run a plan to its end, or leave it working. One that was finished before is only told about."""
     resuming = use_cases().feature_resuming()
     folder = os.path.realpath(cwd)
     begun = resuming.begin(
@@ -67,8 +75,15 @@ def run_plan(
             mode=mode,
             jobs=jobs,
             permission=permission,
+            again=again,
         )
     )
+    before = begun.pop("finished", None)
+    if before is not None:
+        print_json({**before, "already_finished": True}) if as_json else _print(
+            feature_screens.finished(before, plan_file)
+        )
+        return 0
     if detach:
         print_json(begun) if as_json else print(_under_way(begun["feature"], begun["sid"]))
         return 0

@@ -59,6 +59,7 @@ from rekindle.ports.errors import UsageError
 @click.option(
     "--parallel", "--jobs", "jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel."
 )
+@click.option("--again", is_flag=True, help="Run a plan again that was finished before; its agents are paid again.")
 @json_option
 def run(
     prompt: str | None,
@@ -67,6 +68,7 @@ def run(
     plan_file: str | None,
     mode: str | None,
     jobs: int | None,
+    again: bool,
     as_json: bool,
     **about: Any,
 ) -> int:
@@ -81,9 +83,10 @@ def run(
 
         if prompt is not None:
             raise UsageError("a plan and a prompt do not go together", "give one of them")
-        return run_plan(about["cwd"], plan_file, mode, jobs, about["permission"], detach=detach, as_json=as_json)
-    if mode is not None or jobs is not None:
-        raise UsageError("--mode and --parallel are for plans", "give a plan with --plan FILE")
+        how = {"again": again, "detach": detach, "as_json": as_json}
+        return run_plan(about["cwd"], plan_file, mode, jobs, about["permission"], **how)
+    if mode is not None or jobs is not None or again:
+        raise UsageError("--mode, --parallel and --again are for plans", "give a plan with --plan FILE")
     if arguments and "--" not in sys.argv:
         raise UsageError(
             f"unexpected argument {arguments[0]!r}", "put the prompt in quotes; arguments for the agent go behind --"

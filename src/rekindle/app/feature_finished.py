@@ -1,0 +1,77 @@
+"""A plan whose feature was worked before: what was found of it, where somebody asks for it again."""
+
+from __future__ import annotations
+
+import os
+
+from rekindle.app.feature_view import RunView, TaskView
+from rekindle.core.feature.finished import done_before
+from rekindle.core.feature.plan import BadPlan, Plan
+from rekindle.core.feature.plan_event import from_event
+from rekindle.core.feature.progress import TaskProgress, progress
+from rekindle.core.feature.records import named_branches
+from rekindle.core.journal.analysis import Analysis
+from rekindle.core.terminal_text import quoted
+from rekindle.files import EVENTS
+from rekindle.ports.errors import UsageError
+from rekindle.ports.workspace import Workspace
+
+AGAIN = "--again"
+_NAMED = 5
+
+
+def finished(here: Workspace, feature: str, plan: Plan) -> RunView | None:
+    """The run that has completed all of this plan; None where none of its tasks was done before.
+
+    Raises UsageError where some of them were: those would be paid for again.
+    """
+    if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
+        return None
+    analysis, _ = here.analysis(feature)
+    earlier = _plan_of(analysis)
+    again = done_before(plan, earlier, analysis.state)
+    run = analysis.run
+    if not again or run is None or earlier is None:
+        return None
+    if run.end_reason == "completed" and len(again) == len(plan.tasks):
+        return _view(here, feature, plan, analysis)
+    named = ", ".join(again[:_NAMED]) + (f" and {len(again) - _NAMED} more" if len(again) > _NAMED else "")
+    what = f"task {named} of this plan is done" if len(again) == 1 else f"tasks {named} of this plan are done"
+    if run.end_reason == "completed":
+        other = "take them out of the plan, or give it another feature" if len(again) > 1 else "take it out of the plan"
+    else:
+        other = f"go on with the rest: rekindle resume {quoted(feature)}"
+    raise UsageError(
+        f"{what} already, by run {run.sid} of {feature}",
+        f"{other}; or have all of it worked, and paid for, again: {AGAIN}",
+        code="done_before",
+    )
+
+
+def _plan_of(analysis: Analysis) -> Plan | None:
+    try:
+        return from_event(analysis.state.plan) if analysis.state.plan is not None else None
+    except BadPlan:
+        return None
+
+
+def _view(here: Workspace, feature: str, plan: Plan, analysis: Analysis) -> RunView:
+    runs = [analysis.journal.sids[sid] for sid in analysis.lineage]
+    known = progress(feature, plan, runs)
+    start = analysis.run.start if analysis.run is not None else None
+    return RunView(
+        feature=feature,
+        branch=here.git(feature, named_branches(runs)).branch,
+        sid=analysis.sid or "",
+        mode=(start.mode if start is not None else None) or "",
+        over=True,
+        reason="completed",
+        message="",
+        waves=[list(wave) for wave in plan.waves],
+        tasks=[_task(task.id, task.summary, known[task.id]) for task in plan.tasks],
+    )
+
+
+def _task(name: str, summary: str, known: TaskProgress) -> TaskView:
+    state = "merged" if known.merged else "done"
+    return TaskView(name, summary, state, "", None, None, None, 0, [], [])
