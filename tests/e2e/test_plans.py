@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.daemon import until
 from tests.e2e.features import FEATURE, Shop, task
 
 
@@ -94,3 +95,46 @@ def test_a_plan_that_was_stopped_half_way_is_resumed_and_not_begun_anew(shop: Sh
     refused = shop.machine.run("run", "--plan", plan)
     assert refused.returncode == 2 and f"rekindle resume {FEATURE}" in refused.stderr
     assert len(shop.machine.json("ps", "--all")["sessions"]) == 2
+
+
+def test_a_task_that_rightly_changes_nothing_is_done(shop: Shop) -> None:
+    plan = shop.plan(task("look", "say all is well", checks=["test -s readme.txt"]), task("b", needs=["look"]))
+    told = shop.machine.ok("run", "--plan", plan)
+    assert f"1 of 2 tasks merged into feature/{FEATURE}; done without a change: look." in told
+    [done] = [event["data"] for event in shop.events("task.completed") if event["data"]["taskId"] == "look"]
+    assert done["files_changed"] == []
+    assert [subject for subject, _ in shop.history()] == ["Merge task b: Task b"]
+    assert shop.count("branch.merged") == {"b": 1} and shop.count("qa.passed") == {"look": 1, "b": 1}
+    [about] = [e["data"]["message"] for e in shop.events("warning.logged") if "look" in e["data"]["context"]]
+    assert about.endswith("its agent finished its turn and changed nothing, and that passed (1 check)")
+    assert shop.git("branch", "--list", "work/*") == "" and not (shop.root / ".worktrees").exists()
+    assert shop.machine.json("journal", "verify", FEATURE)["problems"] == []
+    again = shop.machine.json("run", "--plan", plan)
+    assert [one["state"] for one in again["tasks"]] == ["unchanged", "merged"]
+
+
+def test_a_task_that_changes_nothing_is_not_done_unless_it_passes(shop: Shop) -> None:
+    plan = shop.plan(task("look", "say all is well", checks=["test -s report.txt"]))
+    assert shop.machine.run("run", "--plan", plan).returncode == 1
+    assert shop.count("task.failed") == {"look": 1} and shop.events("task.completed") == []
+    assert shop.count("qa.failed") == {"look": 2}
+
+
+def test_files_that_git_ignores_are_not_thrown_away_with_a_task_that_changed_nothing_else(shop: Shop) -> None:
+    (shop.root / ".git" / "info" / "exclude").write_text("report.txt\n")
+    shop.machine.ok("run", "--plan", shop.plan(task("look", "write report.txt found")))
+    assert (shop.root / ".worktrees" / FEATURE / "look" / "report.txt").read_text().strip() == "found"
+
+
+def test_a_resume_leaves_a_task_alone_that_was_done_without_a_change(shop: Shop) -> None:
+    slow = "run sh -c 'test -e ../../../go || sleep 60'"
+    plan = shop.plan(task("look", "say all is well"), task("b", "write b.txt b", slow, needs=["look"]))
+    running = shop.start("run", "--plan", plan)
+    until((shop.root / ".worktrees" / FEATURE / "b" / "b.txt").exists, "work")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    [row, _] = shop.machine.json("resume", FEATURE, "--explain")["tasks"]
+    assert (row["name"], row["action"]) == ("look", "done") and "nothing to merge" in row["why"]
+    (shop.root / "go").write_text("")
+    assert "done without a change: look" in shop.machine.ok("resume", FEATURE)
+    assert shop.count("task.started") == {"look": 1, "b": 2} and shop.count("task.completed") == {"look": 1, "b": 1}

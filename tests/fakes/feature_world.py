@@ -30,6 +30,8 @@ class World:
     turn: Callable[[str], str] = lambda _prompt: "done"
     issues: Callable[[str, int], tuple[str, ...]] = lambda _task, _round: ()
     conflicts: frozenset[str] = frozenset()
+    #: tasks whose agents find nothing to change
+    idle: frozenset[str] = frozenset()
     git: GitEvidence = field(default_factory=GitEvidence)
     sessions: dict[str, Session] = field(default_factory=dict)
     memory: RunMemory = field(default_factory=RunMemory)
@@ -104,7 +106,7 @@ class World:
         session = self.sessions[name]
         end = f.TurnFinished(at=0, attempt=len(session.attempts), prompt=prompt, stop_reason="end_turn")
         self._facts(name, end)
-        if session.title == "work":
+        if session.title == "work" and session.task not in self.idle:
             self.work(self.known[session.task or ""].branch)
         if session.title == "merge" and self.git.merging is not None:
             self._git(merging=replace(self.git.merging, conflicts=()))
@@ -170,9 +172,9 @@ class World:
                 self.merged_tips[task] = (epoch, tip)
                 self._git(merging=None, tip=tip, done={**self.git.done, task: Done(f"merge of {tip}", epoch)})
                 self._git(branches={**self.git.branches, branch: replace(self.git.branches[branch], merged=True)})
-            case e.Settle(task=task, branch=branch):
+            case e.Settle(task=task, branch=branch, unchanged=unchanged):
                 assert known is not None
-                known.status, known.merged = COMPLETE, True
+                known.status, known.merged, known.unchanged = COMPLETE, not unchanged, unchanged
                 self._git(branches={name: one for name, one in self.git.branches.items() if name != branch})
                 self._git(trees={path: one for path, one in self.git.trees.items() if one.branch != branch})
             case e.Fail():

@@ -404,3 +404,43 @@ def test_a_task_that_only_waits_for_a_person_is_not_overtaken_by_later_ones_of_i
     world.kill()
     assert play(world) == e.Finish("completed")
     assert world.merges == order
+
+
+@given(plans(), st.sets(st.sampled_from(NAMES)), KILLS)
+def test_a_task_that_rightly_changes_nothing_is_done_once_and_not_merged(
+    plan: Plan, idle: set[str], kills: frozenset[int]
+) -> None:
+    undisturbed, killed = World(plan, idle=frozenset(idle)), World(plan, idle=frozenset(idle))
+    assert play(undisturbed) == play(killed, kills) == e.Finish("completed")
+    order = [name for wave in plan.waves for name in wave]
+    assert killed.merges == undisturbed.merges == [name for name in order if name not in idle]
+    assert {name for name, known in killed.known.items() if known.unchanged} == idle & set(order)
+    assert set(killed.said) == set(undisturbed.said) and len(set(killed.said)) == len(killed.said)
+
+
+def test_a_task_that_changes_nothing_and_does_not_pass_has_failed() -> None:
+    world = World(one(("check",)), idle=frozenset({"a"}), issues=lambda _task, _round: ("bad",))
+    assert play(world) == e.Finish("error", "task a failed: bad")
+    assert not world.known["a"].unchanged
+
+
+@pytest.mark.parametrize("phase", ["works on", "died", "failed"])
+def test_a_task_whose_agent_has_not_finished_is_not_done_without_a_change(phase: str) -> None:
+    world = begun(World(one(), idle=frozenset({"a"})))
+    world.turn = lambda _prompt: phase
+    for _ in range(20):
+        world.agents()
+        for effect in world.due()[:1]:
+            assert not isinstance(effect, e.Settle | e.RunChecks | e.Judge)
+            world.perform(effect)
+    assert world.known["a"].status != COMPLETE
+
+
+def test_what_could_not_be_committed_is_not_called_nothing() -> None:
+    world = begun(World(one(), idle=frozenset({"a"})))
+    world.agents()
+    world.perform(world.due()[0])
+    [tree] = world.git.trees.values()
+    world.git = replace(world.git, trees={tree.path: replace(tree, withheld=True)})
+    [judged] = world.due()
+    assert isinstance(judged, e.Judge) and "could not be committed" in judged.issues[0]

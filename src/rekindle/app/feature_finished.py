@@ -73,5 +73,5 @@ def _view(here: Workspace, feature: str, plan: Plan, analysis: Analysis) -> RunV
 
 
 def _task(name: str, summary: str, known: TaskProgress) -> TaskView:
-    state = "merged" if known.merged else "done"
+    state = "merged" if known.merged else "unchanged" if known.unchanged else "done"
     return TaskView(name, summary, state, "", None, None, None, 0, [], [])

@@ -6,7 +6,7 @@ import msgspec
 
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.situation import Situation
-from rekindle.core.feature.task_outcome import is_merged
+from rekindle.core.feature.task_outcome import merge_of
 from rekindle.core.journal.run import FAILED, PENDING, SKIPPED
 from rekindle.core.session.facts import Receipt
 from rekindle.core.session.state import Session
@@ -112,8 +112,9 @@ def _seconds(sessions: list[Session], now: float) -> float:
 
 
 def _state(seen: Situation, name: str, known: TaskProgress) -> str:
-    if is_merged(name, known, seen.git):
-        return "merged"
+    how = merge_of(name, known, seen.git)
+    if how in ("ours", "said", "nothing"):
+        return "unchanged" if how == "nothing" else "merged"
     if known.status in (SKIPPED, FAILED):
         return known.status.lower()
     if name in seen.memory.problems:

@@ -181,8 +181,11 @@ class FeatureGit(Protocol):
         """Keep the strays of a task that nobody has decided about by private refs, and go back to its branch."""
         ...
 
-    def clear(self, task: str, branch: str) -> Cleared:
-        """Remove the worktree and the branch of a merged task, as far as nothing is lost by it."""
+    def clear(self, task: str, branch: str, *, unchanged: bool = False) -> Cleared:
+        """Remove the worktree and the branch of a merged task, as far as nothing is lost by it.
+
+        Of one that is `unchanged`, files that git ignores may be all that there is: then its worktree stays.
+        """
         ...
 
     def clear_integration(self) -> None:

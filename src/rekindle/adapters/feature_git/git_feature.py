@@ -243,9 +243,10 @@ class GitFeature:
         return path
 
     @_again
-    def clear(self, task: str, branch: str) -> Cleared:
+    def clear(self, task: str, branch: str, *, unchanged: bool = False) -> Cleared:
         with self._turn:
-            return task_worktrees.clear(self.place, task, branch, self.tree_of(task, branch))
+            tree = self.tree_of(task, branch)
+            return task_worktrees.clear(self.place, task, branch, tree, unchanged=unchanged)
 
     @_again
     def clear_integration(self) -> None:

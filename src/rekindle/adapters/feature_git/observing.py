@@ -137,7 +137,8 @@ def _passed(place: FeaturePlace, tasks: Mapping[str, TaskProgress], there: Colle
     wanted = {
         task: one.qa.commit
         for task, one in tasks.items()
-        if one.branch not in there and not one.merged and one.qa is not None and one.qa.result == "passed"
+        if one.branch not in there and not (one.merged or one.unchanged)
+        if one.qa is not None and one.qa.result == "passed"
     }
     return {
         task: commit
@@ -163,15 +164,15 @@ def _trees(place: FeaturePlace, ours: list[Registered], left: Mapping[str, str])
         if os.path.isdir(tree.path) and place.is_sound(tree.path):
             behind = left.get(tree.branch or "")
             theirs = leftovers.untouched(place, tree.path, behind) if behind and behind != tree.head else frozenset()
-            changes, conflicts = _changes(place.at(tree.path), theirs)
-            yield tree.path, WorkTree(tree.path, tree.branch, changes, tree.locked is not None, conflicts)
+            changes, conflicts, withheld_ = _changes(place.at(tree.path), theirs)
+            yield tree.path, WorkTree(tree.path, tree.branch, changes, tree.locked is not None, conflicts, withheld_)
 
 
 _UNMERGED = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
 
 
-def _changes(tree: Git, left: frozenset[bytes]) -> tuple[bool, tuple[str, ...]]:
-    """Whether there is something to commit, and the files of a merge that are not resolved.
+def _changes(tree: Git, left: frozenset[bytes]) -> tuple[bool, tuple[str, ...], bool]:
+    """Whether there is something to commit, the files of a merge that are not resolved, and what cannot be committed.
 
     What was changed inside a submodule cannot be committed here, nor a file without the filter that it needs. What
     checks have `left` is nobody's work.
@@ -181,7 +182,17 @@ def _changes(tree: Git, left: frozenset[bytes]) -> tuple[bool, tuple[str, ...]]:
     entries = [entry for entry in tree.output(*words).split(b"\0") if entry]
     held = withheld.held(tree, [entry[3:] for entry in entries])
     unmerged = (entry[3:].decode("utf-8", "replace") for entry in entries if entry[:2].decode() in _UNMERGED)
-    return any(entry[3:] not in held and entry[3:] not in left for entry in entries), tuple(unmerged)
+    is_changed = any(entry[3:] not in held and entry[3:] not in left for entry in entries)
+    return is_changed, tuple(unmerged), bool(held.keys() - left) or _has_filled_submodule(tree)
+
+
+def _has_filled_submodule(tree: Git) -> bool:
+    """Whether somebody has filled a submodule: what is changed in it, and not committed there, shows nowhere else."""
+    if not os.path.lexists(os.path.join(tree.folder, ".gitmodules")):
+        return False
+    listed = os.fsdecode(tree.output("ls-files", "--stage", "-z")).split("\0")
+    inner = (os.path.join(tree.folder, entry.partition("\t")[2]) for entry in listed if entry.startswith("160000 "))
+    return any(os.path.isdir(one) and os.listdir(one) for one in inner)
 
 
 def is_dirty(tree: Git) -> bool:

@@ -247,8 +247,17 @@ def has_work(place: FeaturePlace, task: str, tree: str) -> bool:
     return not paths <= leftovers.of(place, task, tree)
 
 
-def clear(place: FeaturePlace, task: str, branch: str, path: str) -> Cleared:
-    """Take away the worktree and the branch of a merged task, by the tables. `path` is where its worktree is."""
+def has_ignored(tree: Git) -> bool:
+    """Whether a worktree has files that git ignores."""
+    told = tree.output("status", "--porcelain", "-z", "--ignored=matching", "--untracked-files=normal")
+    return any(entry.startswith(b"!! ") for entry in told.split(b"\0"))
+
+
+def clear(place: FeaturePlace, task: str, branch: str, path: str, *, unchanged: bool = False) -> Cleared:
+    """Take away the worktree and the branch of a merged task, by the tables. `path` is where its worktree is.
+
+    If it is `unchanged`, files that git ignores are all that it may have made: they are not thrown away.
+    """
     tip = place.tip(branch)
     target = place.tip(place.branch)
     merged = tip is not None and target is not None and place.is_ancestor(tip, target)
@@ -266,7 +275,9 @@ def clear(place: FeaturePlace, task: str, branch: str, path: str) -> Cleared:
         verdict = worktrees.reconcile(
             worktrees.WorktreeSides(tree.path, "merged", True, merged, dirty, tree.locked is not None)
         )
-        if not ours:
+        if unchanged and ours and not is_shared(place, tree.path) and has_ignored(place.at(tree.path)):
+            kept.append(f"{tree.path}: it has files that git ignores, and its task changed nothing else: it is kept")
+        elif not ours:
             kept.append(f"{branch} is checked out in {tree.path}: it is kept")
         elif verdict.action == "delete":
             if is_shared(place, tree.path):

@@ -150,10 +150,14 @@ class Merge:
 
 @dataclass(frozen=True)
 class Settle:
-    """A task is merged: write down what is not written yet, and clear away what git says may go."""
+    """A task is merged: write down what is not written yet, and clear away what git says may go.
+
+    `unchanged`: it has passed without a change, so that there is nothing to merge.
+    """
 
     task: str
     branch: str
+    unchanged: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ Phase = Literal["absent", "unsaid", "working", "asking", "cut", "failed", "stopp
 class WorkTree(msgspec.Struct, frozen=True):
     """A worktree of ours. `uncommitted`: it has changes, beyond what checks left behind in it.
 
-    `conflicts` are files of a merge that nobody has resolved.
+    `conflicts` are files of a merge that nobody has resolved. `withheld`: it has changes that cannot be committed here,
+    or a repository inside that nobody looks into.
     """
 
     path: str
@@ -23,6 +24,7 @@ class WorkTree(msgspec.Struct, frozen=True):
     uncommitted: bool = False
     locked: bool = False
     conflicts: tuple[str, ...] = ()
+    withheld: bool = False
 
 
 class WorkBranch(msgspec.Struct, frozen=True):

@@ -153,6 +153,8 @@ def _task(name: str, one: TaskProgress, git: GitEvidence) -> Row:
     found = tasks.TaskSides(
         how in ("ours", "said"), branch is not None or fallen, commits or fallen, quality, how == "gone", finished
     )
+    if how == "nothing":
+        return Row(name, "done", "its agent finished and changed nothing, and that passed: there is nothing to merge")
     step = tasks.step(found)
     if step == "make the branch and start" and one.status == PENDING:
         return Row(name, "not begun", "its turn has not come yet")

@@ -16,7 +16,7 @@ from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.records import named_branches
 from rekindle.core.feature.strays import LEAVE, TAKE
 from rekindle.core.git_names import is_branch_name
-from rekindle.core.journal.run import PENDING, EarlierChoice, Qa, RecordedBranch, RunState
+from rekindle.core.journal.run import COMPLETE, PENDING, EarlierChoice, Qa, RecordedBranch, RunState
 
 #: The answers to the questions of a resume that change what becomes of tasks.
 START_OVER = "A"
@@ -28,6 +28,8 @@ class TaskProgress(msgspec.Struct):
     """A task as the journal knows it. `merge` is the commit that it was merged with, where that was written down.
 
     `told` is the run in which a person gave instructions for it.
+
+    `unchanged`: rekindle itself has written down that it is complete, and that it changed nothing.
 
     `answered` are the strays that a person has decided about; `left_out` those that stay out of its branch.
     """
@@ -44,6 +46,7 @@ class TaskProgress(msgspec.Struct):
     instructions: str = ""
     answered: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
+    unchanged: bool = False
 
 
 def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, TaskProgress]:
@@ -59,6 +62,7 @@ def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Ta
         for name, task in run.work.tasks.items():
             if name in found and task.status is not None:
                 found[name].status = task.status
+                found[name].unchanged = run.is_driven and task.status == COMPLETE and task.files_changed == []
         for branch, known in run.work.branches.items():
             if known.task in found and branch not in own and is_branch_name(branch):
                 one = found[str(known.task)]

@@ -6,11 +6,27 @@ from rekindle.core.feature import effects as e
 from rekindle.core.feature import prompts
 from rekindle.core.feature.conversing import converse
 from rekindle.core.feature.evidence import WorkBranch
+from rekindle.core.feature.plan import Task
+from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.talks import further_try, review_prompt
 
 #: So many commits of one round are checked. After that somebody, or a check itself, keeps committing.
 CHECKED = 4
+
+
+def looked_at(task: Task, mode: Mode) -> tuple[str, ...]:
+    """What has looked at the work of a task that has passed."""
+    number = len(task.checks) if mode != "fast" else 0
+    checks = (f"{number} check{'' if number == 1 else 's'}",) if number else ()
+    return (*checks, f"reviewed by {task.reviewer}") if task.reviewer else checks
+
+
+def unchanged(task: Task, mode: Mode) -> str:
+    """What a person is told of a task that is done without a change."""
+    looked = ", ".join(looked_at(task, mode))
+    passed = f"that passed ({looked})" if looked else "nothing checks it"
+    return f"task {task.id} is done without a change: its agent finished its turn and changed nothing, and {passed}"
 
 
 def check(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_start: bool) -> e.Effect | e.Waiting:

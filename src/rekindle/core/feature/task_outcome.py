@@ -13,8 +13,9 @@ from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.journal.run import COMPLETE
 
 #: `ours`: a merge of ours is in the feature's branch. `said`: a journal that counts calls it merged, and git does not
-#: deny it. `gone`: we merged it, and somebody took the merge out again.
-Merge = Literal["ours", "said", "gone", "no"]
+#: deny it. `gone`: we merged it, and somebody took the merge out again. `nothing`: it passed without a change, and its
+#: branch has nothing that could be merged.
+Merge = Literal["ours", "said", "nothing", "gone", "no"]
 
 
 def merge_of(name: str, one: TaskProgress, git: GitEvidence) -> Merge:
@@ -25,13 +26,18 @@ def merge_of(name: str, one: TaskProgress, git: GitEvidence) -> Merge:
             return "ours" if done.present else "gone"
         return "no"  # a merge that was cut before it was in the branch
     branch = git.branches.get(one.branch)
-    is_denied = branch is not None and branch.commits > 0 and not branch.merged
-    return "said" if one.merged and not is_denied else "no"
+    has_work = branch is not None and branch.commits > 0
+    if one.merged:
+        return "no" if has_work and branch is not None and not branch.merged else "said"
+    return "nothing" if one.unchanged and not has_work else "no"
 
 
 def is_merged(name: str, one: TaskProgress, git: GitEvidence) -> bool:
-    """Whether a task's work is in the feature's branch, by our hand or by the word of a journal that counts."""
-    return merge_of(name, one, git) in ("ours", "said")
+    """Whether a task's work is in the feature's branch, by our hand or by the word of a journal that counts.
+
+    So is that of a task which rightly changed nothing.
+    """
+    return merge_of(name, one, git) in ("ours", "said", "nothing")
 
 
 def is_contained(name: str, one: TaskProgress, git: GitEvidence) -> bool:

@@ -41,8 +41,8 @@ def next_step(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     if known.status == SKIPPED:
         return "settled"
     how = merge_of(name, known, now.git)
-    if how in ("ours", "said"):
-        return _settle(now, name, known)
+    if how in ("ours", "said", "nothing"):
+        return _settle(now, name, known, unchanged=how == "nothing")
     if known.status == FAILED:
         return "failed"
     if name in now.memory.problems:
@@ -63,11 +63,11 @@ def next_step(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     return _work(now, name, leave)
 
 
-def _settle(now: Situation, name: str, known: TaskProgress) -> e.Effect | Rests:
+def _settle(now: Situation, name: str, known: TaskProgress, *, unchanged: bool) -> e.Effect | Rests:
     gone = known.branch not in now.git.branches and now.tree_of(name) is None and name not in now.git.copies
-    if name in now.memory.settled or (gone and known.status == COMPLETE and known.merged):
+    if name in now.memory.settled or (gone and known.status == COMPLETE and (known.merged or unchanged)):
         return "settled"
-    return "stuck" if name in now.memory.problems else e.Settle(name, known.branch)
+    return "stuck" if name in now.memory.problems else e.Settle(name, known.branch, unchanged)
 
 
 def _by_another_hand(now: Situation, name: str) -> str:
@@ -139,9 +139,11 @@ def _judge(
             return e.Commit(name, branch.name, round_, branch.tip)
     if astray := _astray(now, name):
         return e.AskStrays(name, branch.name, astray)
-    if not branch.commits:
-        return e.Judge(name, round_, branch.tip, ("nothing was changed on its branch",))
+    if not branch.commits and (tree.withheld or (tree.uncommitted and name not in now.git.checking)):
+        return e.Judge(name, round_, branch.tip, ("nothing is on its branch: what it changed could not be committed",))
     if has_passed(now.progress[name], now.git):
+        if not branch.commits:
+            return e.Settle(name, branch.name, unchanged=True)
         return merge(now, name, branch, may_merge=leave.may_merge, may_start=leave.may_start)
     return check(now, name, branch, round_, may_start=leave.may_start)
 

@@ -109,7 +109,7 @@ def _left_open(state: JournalState, arranged: Arrangement, links: Lineages) -> I
             yield Problem(line, "agent_active", f"agent {name} never completed, and run {run.sid} ended")
         for name, task in found.tasks.items() if run.end_reason == "completed" else ():
             branches = [branch.merged for branch in found.branches.values() if branch.task == name]
-            if task.status == COMPLETE and branches and not any(branches):
+            if task.status == COMPLETE and branches and not any(branches) and task.files_changed != []:
                 line = _last(lines, ev.TASK_COMPLETED, _is_about(name))
                 yield Problem(line, "not_merged", f"task {name} is complete, and none of its branches was merged")
 

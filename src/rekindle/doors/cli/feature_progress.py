@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {
     "merged": "green",
+    "unchanged": "green",
     "checked": "green",
     "working": "yellow",
     "checking": "cyan",
@@ -30,7 +31,7 @@ _COLUMNS = {"wave": 32, "task": 0, "state": 0, "time": 44, "agent": 60, "session
 _PADDING = 2
 #: Lines of the screen that are no task: title, heading, what is left out, and the one that the cursor stands on.
 _OTHER_LINES = 4
-_AT_REST = ("merged", "waiting", "skipped")
+_AT_REST = ("merged", "unchanged", "waiting", "skipped")
 
 
 class Board:

@@ -206,7 +206,9 @@ def ended(told: Told) -> Iterator[str]:
     merged = sum(task["state"] == "merged" for task in told["tasks"])
     if told["reason"] == "completed":
         skipped = [printable(task["id"]) for task in told["tasks"] if task["state"] == "skipped"]
-        without = f"; skipped: {', '.join(skipped)}" if skipped else ""
+        idle = [printable(task["id"]) for task in told["tasks"] if task["state"] == "unchanged"]
+        without = f"; done without a change: {', '.join(idle)}" if idle else ""
+        without += f"; skipped: {', '.join(skipped)}" if skipped else ""
         into = printable(told["branch"])
         yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into {into}{without}."
         return

@@ -9,6 +9,7 @@ from typing import Any
 from rekindle.agents.base import conversation
 from rekindle.core.feature import effects as e
 from rekindle.core.feature import prompts
+from rekindle.core.feature.quality import looked_at
 from rekindle.core.feature.situation import Situation
 from rekindle.core.journal import event as ev
 from rekindle.runtime.feature.run import FeatureRun
@@ -95,12 +96,7 @@ class Checking:
         if effect.issues:
             await self._run.tell("qa.failed", {**about, "issues": list(effect.issues)}, key)
             return
-        number = len(planned.checks)
-        looked = (
-            [f"{number} check{'' if number == 1 else 's'}"] if planned.checks and self._run.order.mode != "fast" else []
-        )
-        looked += [f"reviewed by {planned.reviewer}"] if planned.reviewer else []
-        summary = ", ".join(looked) or "there is nothing to check it with"
+        summary = ", ".join(looked_at(planned, self._run.order.mode)) or "there is nothing to check it with"
         await self._run.tell("qa.passed", {**about, "summary": summary}, key)
 
     async def _commands(self, commands: tuple[str, ...], tree: str, key: str, about: dict[str, Any]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from rekindle.core.feature import effects as e
 from rekindle.core.feature import merge_steps, strays
+from rekindle.core.feature.quality import unchanged
 from rekindle.core.feature.rivals import refusal, rival
 from rekindle.core.feature.situation import Situation
 from rekindle.core.journal import event as ev
@@ -139,11 +140,14 @@ class EffectPerformer:
     async def _settle(self, effect: e.Settle, now: Situation) -> None:
         known, planned = now.progress[effect.task], self._run.order.plan.task(effect.task)
         git = self._run.ports.git
-        if not known.merged:
+        if not known.merged and not effect.unchanged:
             data = {"name": effect.branch, "target": self._run.branch, "conflicts": False, "taskId": effect.task}
             await self._run.tell("branch.merged", data, f"merged-{effect.task}")
         if known.status != COMPLETE:
-            files = await asyncio.to_thread(git.changed_files, effect.task, effect.branch)
+            if effect.unchanged:
+                about = unchanged(planned, self._run.order.mode)
+                await self._run.warn(about, f"task {effect.task}", f"unchanged-{effect.task}")
+            files = [] if effect.unchanged else await asyncio.to_thread(git.changed_files, effect.task, effect.branch)
             data = {"taskId": effect.task, "summary": planned.summary, "files_changed": files}
             await self._run.tell(ev.TASK_COMPLETED, data, f"completed-{effect.task}")
         for name in now.sessions_of(effect.task):
@@ -151,7 +155,7 @@ class EffectPerformer:
                 await self._run.end(name, "completed")
         try:
             await self._run.tell_copy(effect.task, await asyncio.to_thread(git.drop_copy, effect.task))
-            cleared = await asyncio.to_thread(git.clear, effect.task, effect.branch)
+            cleared = await asyncio.to_thread(git.clear, effect.task, effect.branch, unchanged=effect.unchanged)
         except RekindleError as error:  # its work is merged: what is left lying about ends no run
             cleared = Cleared(kept=(f"{error.message} ({error.hint})",))
         if cleared.removed_tree is not None:
