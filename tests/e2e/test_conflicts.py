@@ -53,6 +53,8 @@ def test_what_a_person_has_resolved_is_merged_by_a_plain_resume(shop: Shop, reso
     before = shop.checkout()
     tree = blocked(shop, task("c", "write c.txt c", needs=["b"]))
     resolve(shop)
+    [row] = [one for one in shop.machine.json("resume", FEATURE, "--explain")["tasks"] if one["name"] == "b"]
+    assert resolve is on_the_branch or f"are resolved in {tree}: it is merged as that is" in row["why"]
     shop.machine.ok("resume", FEATURE)
     assert shop.git("show", f"feature/{FEATURE}:same.txt") == "one and two"
     assert [subject for subject, _ in shop.history()] == [f"Merge task {name}: Task {name}" for name in "abc"]

@@ -71,6 +71,8 @@ def astray(shop: Shop, how: str) -> str:
     [row] = shop.machine.json("resume", FEATURE, "--explain")["strays"]
     assert (row["task"], row["state"]) == ("a", "asked")
     assert "started over" not in explained
+    [task_row] = [one for one in shop.machine.json("resume", FEATURE, "--explain")["tasks"] if one["name"] == "a"]
+    assert task_row["action"] == "check" and "then it is checked and merged" in task_row["why"]
     return str(row["commit"])
 
 

@@ -202,3 +202,13 @@ def test_the_links_of_worktrees_that_a_run_elsewhere_holds_are_left_alone(shop: 
     record.unlink()
     new.machine.ok("resume", FEATURE)
     assert [subject for subject, _ in new.history()] == ["Merge task a: Task a", "Merge task b: Task b"]
+
+
+def test_who_watches_a_run_whose_repository_is_renamed_is_told_where_to_go_on(shop: Shop) -> None:
+    running = shop.start("run", "--plan", shop.plan(task("a", "write a.txt a", "stream 1200 0.05 tick")))
+    until((shop.root / ".worktrees" / FEATURE / "a" / "a.txt").exists, "work")
+    moved(shop, "renamed")
+    told, _ = running.communicate(timeout=60)
+    assert running.returncode == 1 and "git init" not in told
+    assert f"{shop.root} is gone: the repository was moved or renamed" in told
+    assert f"go to its new folder, and go on there: rekindle resume {FEATURE}" in told

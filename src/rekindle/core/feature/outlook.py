@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rekindle.core.feature.evidence import GitEvidence, WorkTree
+from rekindle.core.feature.evidence import GitEvidence, Merging, WorkTree
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import TaskProgress
+from rekindle.core.feature.strays import unanswered
 from rekindle.core.feature.task_outcome import (
     has_passed,
     is_complete_by_word,
@@ -160,9 +161,28 @@ def _task(name: str, one: TaskProgress, git: GitEvidence) -> Row:
         return Row(name, "not begun", "its turn has not come yet")
     if step == "make the branch and start" and is_complete_by_word(one, git):
         return Row(name, "left alone", "the journal calls it complete; git has neither a branch nor a merge of it")
+    if step in ("start", "resume the work") and _asks_about_strays(name, one, git):
+        return Row(name, "check", _ASKED)
+    if step == "merge" and branch is not None and git.merging is not None and git.merging.branch_tip == branch.tip:
+        return Row(name, step, _under_way(git.merging))
     return Row(name, step, _WHY[step])
 
 
+def _asks_about_strays(name: str, one: TaskProgress, git: GitEvidence) -> bool:
+    """Whether a run has asked about work beside its branch: it does so, and keeps that, when nobody works on it."""
+    return any(stray.kept for stray in unanswered(git.strays.get(name, ()), one.answered))
+
+
+def _under_way(merging: Merging) -> str:
+    """A merge that waits in the integration worktree."""
+    if merging.conflicts:
+        return f"it has passed; its merge waits in {merging.path}, with conflicts in {', '.join(merging.conflicts)}"
+    return f"it has passed; the conflicts of its merge are resolved in {merging.path}: it is merged as that is"
+
+
+_ASKED = (
+    "decide first about its work elsewhere; then it is checked and merged, with its agent only if that had not finished"
+)
 _WHY: dict[tasks.Step, str] = {
     "done": "it is merged",
     "merge": "it has work that passed quality assurance",

@@ -21,7 +21,7 @@ from rekindle.doors.cli.options import print_json
 from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.daemon import NoDaemon
-from rekindle.ports.errors import QuestionError, RekindleError, UsageError
+from rekindle.ports.errors import NoRepository, QuestionError, RekindleError, UsageError
 
 _PAUSE = 0.15
 _LONGEST_PLAN = 1 << 20
@@ -229,6 +229,13 @@ def watch(resuming: FeatureResuming, cwd: str, feature: str, *, as_json: bool) -
         raise RekindleError(
             f"the daemon is gone, and the run of {feature} with it", f"go on with it: rekindle resume {quoted(feature)}"
         ) from None
+    except RekindleError as error:
+        if error.code != NoRepository.code or os.path.isdir(cwd):
+            raise
+        raise RekindleError(
+            f"{cwd} is gone: the repository was moved or renamed while {feature} was being run",
+            f"go to its new folder, and go on there: rekindle resume {quoted(feature)}",
+        ) from error
     if as_json:
         print_json(told)
     else:
