@@ -14,6 +14,8 @@ import msgspec
 from rekindle.app.feature_resume import Choice, check_yes
 from rekindle.app.feature_resuming import FeatureResuming
 from rekindle.app.requests import FeatureResumeRequest, PlanRequest
+from rekindle.core.feature.plan import BadPlan
+from rekindle.core.feature.plan_file import parse
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import feature_screens
 from rekindle.doors.cli.feature_progress import Board
@@ -64,24 +66,43 @@ def run_plan(
     as_json: bool,
 ) -> int:
     """Run a plan to its end, or leave it working. One that was finished before is only told about."""
-    resuming = use_cases().feature_resuming()
-    folder = os.path.realpath(cwd)
-    begun = resuming.begin(
-        PlanRequest(
-            cwd=folder,
-            plan=_read(plan_file),
-            name=plan_file,
-            env=dict(os.environ),
-            mode=mode,
-            jobs=jobs,
-            permission=permission,
-            again=again,
-        )
+    asked = PlanRequest(
+        cwd=os.path.realpath(cwd),
+        plan=_read(plan_file),
+        name=plan_file,
+        env=dict(os.environ),
+        mode=mode,
+        jobs=jobs,
+        permission=permission,
+        again=again,
     )
+    try:
+        return _begin(asked, detach=detach, as_json=as_json)
+    except KeyboardInterrupt:  # before anybody watches; the daemon may have been asked already
+        name = quoted(_name_in(asked))
+        print(
+            "Interrupted while the run was being started. If it has begun, it is still running. "
+            f"Watch it: rekindle follow {name}; end it: rekindle stop {name}",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+
+
+def _name_in(asked: PlanRequest) -> str:
+    """The feature that a plan is about; a plan that is wrong begins none."""
+    try:
+        return parse(asked.plan.encode("utf-8", "surrogateescape"), asked.name).feature
+    except BadPlan:
+        return "FEATURE"
+
+
+def _begin(asked: PlanRequest, *, detach: bool, as_json: bool) -> int:
+    resuming = use_cases().feature_resuming()
+    begun = resuming.begin(asked)
     before = begun.pop("finished", None)
     if before is not None:
         print_json({**before, "already_finished": True}) if as_json else _print(
-            feature_screens.finished(before, plan_file)
+            feature_screens.finished(before, asked.name)
         )
         return 0
     if detach:
@@ -91,7 +112,7 @@ def run_plan(
         tasks, waves = (f"{begun[what]} {what if begun[what] != 1 else what[:-1]}" for what in ("tasks", "waves"))
         about = f"{tasks} in {waves}"
         print(f"Feature {printable(begun['feature'])}, run {begun['sid']}: {about}.", file=sys.stderr)
-    return watch(resuming, folder, begun["feature"], as_json=as_json)
+    return watch(resuming, asked.cwd, begun["feature"], as_json=as_json)
 
 
 def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) -> int:
