@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rekindle.app.tracking import Tracking
     from rekindle.app.user_settings import UserSettings
     from rekindle.app.vault_care import VaultCare
+    from rekindle.app.waiting import Awaiting
     from rekindle.places import Places
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.conversations import Conversations
@@ -291,6 +292,11 @@ class Wired(UseCases):
         from rekindle.app.answering import Answering
 
         return Answering(self.daemon())
+
+    def waiting(self) -> Awaiting:
+        from rekindle.app.waiting import Awaiting
+
+        return Awaiting(self.daemon(), self.feature_resuming(), self.journals(), self.answering())
 
     def serve(self, *, on_demand: bool) -> int:
         from rekindle.daemon import serve

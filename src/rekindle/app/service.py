@@ -20,6 +20,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.activity import (
     has_come_by_itself,
     has_come_up,
+    is_being_proved,
     is_proved,
     is_sent,
     rests,
@@ -241,14 +242,22 @@ class Service:
         return more(WholeSession, self.shown(found), session=found)
 
     async def wait(self, session: str, seconds: float) -> WaitedFor:
-        """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone."""
+        """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone.
+
+        What its last turn proves about a resume is known by then, as far as it can be known.
+        """
         found = await self.find(session)
-        rested = await self.until(found.id, self._has_settled, seconds)
+        rested = await self.until(found.id, lambda now: self._has_settled(now) and not self._is_proving(now), seconds)
         return more(WaitedFor, self.shown(await self._engine.load(found.id)), rested=rested)
 
     def _has_settled(self, session: Session) -> bool:
         """Whether nobody should wait for it any longer."""
         return rests(session) or has_stalled(session, self._engine.clock())
+
+    def _is_proving(self, session: Session) -> bool:
+        kind = self._kinds.get(session.agent)
+        by_record = kind is not None and kind.proof == "transcript"
+        return by_record and is_being_proved(session, self._engine.clock(), PROOF_SECONDS)
 
     async def feed(self, after: int, limit: int) -> FactFeed:
         """Facts behind a sequence number, of all sessions."""

@@ -69,6 +69,20 @@ def is_proved(session: Session) -> bool:
     return attempt.receipt.kind != "unproven" or attempt.compared or (session.turn is None and not session.queued)
 
 
+def is_being_proved(session: Session, now: float, within: float) -> bool:
+    """Whether an agent that came back has had its turn, and nobody has looked yet at what its own record shows of it.
+
+    That comes a moment after the turn's end. Whoever waits for the turn waits for it too, but no longer than `within`.
+    """
+    attempt = session.attempt
+    if attempt is None or attempt.status != "ready" or attempt.how != "load" or attempt.compared:
+        return False
+    if session.turn is not None or attempt.receipt is None or attempt.receipt.kind != "unproven":
+        return False
+    worked = any(one.attempt == attempt.number and one.state not in ("queued", "sent") for one in session.prompts)
+    return worked and now - session.changed_at < within
+
+
 def why_skipped(session: Session, *, alive: bool, kill: bool, of_a_run: bool) -> str | None:
     """Why bringing back all that died passes this one by; None: it does not."""
     if of_a_run:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rekindle.app.tracking import Tracking
     from rekindle.app.user_settings import UserSettings
     from rekindle.app.vault_care import VaultCare
+    from rekindle.app.waiting import Awaiting
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.conversations import Conversations
     from rekindle.ports.daemon import Daemon
@@ -143,6 +144,10 @@ class UseCases(ABC):
     @abstractmethod
     def answering(self) -> Answering:
         """What agents ask, and what they are told."""
+
+    @abstractmethod
+    def waiting(self) -> Awaiting:
+        """Sessions and features that somebody waits for."""
 
     @abstractmethod
     def serve(self, *, on_demand: bool) -> int:

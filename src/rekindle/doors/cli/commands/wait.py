@@ -1,0 +1,111 @@
+"""`rekindle wait`: until a session or a feature's run is over, for scripts and for people who come back later."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+
+import click
+
+from rekindle.app.waiting import WaitOutcome
+from rekindle.core.terminal_text import printable, quoted
+from rekindle.doors.cli import questions
+from rekindle.doors.cli.limits import Duration
+from rekindle.doors.cli.options import complete_resumable, json_option, print_json
+from rekindle.doors.cli.outcome import INTERRUPTED
+from rekindle.doors.cli.receipts import receipt_lines
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.errors import RekindleError
+
+_LOOK_SECONDS = 0.5
+
+#: One look at what is waited for, of so many seconds: how it ended, if it did, and how it stands.
+Look = Callable[[float], tuple[WaitOutcome | None, str]]
+
+
+@click.command()
+@click.argument("what", shell_complete=complete_resumable)
+@click.option("--timeout", type=Duration(), help="Give up waiting after this time, e.g. 90s, 15m or 2h.")
+@json_option
+def wait(what: str, timeout: float | None, as_json: bool) -> int:
+    """Wait until WHAT is over: the turn of a session's agent, or a feature's run. Prints how it ended and what is next.
+
+    \b
+    Exit status:
+      0    it finished
+      1    it failed, was interrupted, cancelled or stopped at a limit; or the time was over first
+      2    there is no such session or feature
+      3    a question must be answered before it goes on (the question is printed)
+      130  Ctrl-C: it goes on
+    """
+    feature = use_cases().waiting().feature_meant(what)
+    name, look = (what, _session(what)) if feature is None else (feature, _feature(feature))
+    try:
+        if sys.stderr.isatty() and not as_json:
+            print(f"Waiting for {printable(name)}; Ctrl-C leaves it running.", file=sys.stderr)
+        found = _wait(name, look, timeout)
+    except KeyboardInterrupt:
+        print(f"\nStill running. Watch it: rekindle attach {quoted(name)}", file=sys.stderr)
+        return INTERRUPTED
+    if found.question is not None:
+        raise questions.unasked(found.question)
+    if as_json:
+        print_json(found.document)
+    else:
+        _print(found)
+    return 0 if found.is_well else 1
+
+
+def _session(session: str) -> Look:
+    waiting = use_cases().waiting()
+    name = use_cases().sessions().meant(session)
+
+    def look(seconds: float) -> tuple[WaitOutcome | None, str]:
+        found, told = waiting.session(name, seconds)
+        return found, told["status"]
+
+    return look
+
+
+def _feature(feature: str) -> Look:
+    waiting, cwd = use_cases().waiting(), os.getcwd()
+
+    def look(seconds: float) -> tuple[WaitOutcome | None, str]:
+        found = waiting.feature(cwd, feature)
+        if found is None:
+            time.sleep(seconds)
+        return found, "running"
+
+    return look
+
+
+def _wait(name: str, look: Look, timeout: float | None) -> WaitOutcome:
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while True:
+        left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, max(deadline - time.monotonic(), 0.0))
+        found, state = look(left)
+        if found is not None:
+            return found
+        if deadline is not None and time.monotonic() >= deadline:
+            raise RekindleError(
+                f"{name} is still {state}: the time to wait is over",
+                f"wait on: rekindle wait {quoted(name)}; or watch it: rekindle attach {quoted(name)}",
+                code="timeout",
+            )
+
+
+def _print(found: WaitOutcome) -> None:
+    """The end for a person: what happened, why, and the next command. An end that is not well goes to stderr."""
+    to = sys.stdout if found.is_well else sys.stderr
+    name = printable(found.name)
+    if found.is_well:
+        print(f"{name}: {'finished its turn' if found.how == 'finished' else found.how}.", file=to)
+    else:
+        why = f": {printable(found.why)}" if found.why else ""
+        print(f"rekindle: {name}: {printable(found.how)}{why}", file=to)
+    for line in receipt_lines(found.told.get("receipt")):
+        print(f"  {line}", file=to)
+    if found.next:
+        print(f"  next: {found.next}", file=to)
