@@ -81,3 +81,27 @@ def test_a_feature_that_went_down_with_its_daemon_is_told_as_interrupted(shop: S
     machine.kill_daemon()
     done = machine.run("wait", shop.feature)
     assert done.returncode == 1 and "interrupted" in done.stderr and "rekindle resume shop" in done.stderr
+
+
+def test_the_board_of_a_feature_is_opened_again_with_its_question_and_says_what_is_next(shop: Shop) -> None:
+    machine = shop.machine
+    machine.ok("run", "--plan", shop.plan(task("a"), task("b", "ask May I write?", "write b.txt b")), "--detach")
+    with Typist(machine, "attach", shop.feature) as person:
+        person.until_shown("b asks: ask: May I write?")
+        [question] = machine.json("inbox")["questions"]
+        person.until_shown(f"answer: rekindle answer {question['id']} allow_once")
+        person.process.send_signal(signal.SIGINT)
+        assert person.leave() == 130
+        person.until_shown("Still running. Reattach: rekindle attach shop")
+    machine.ok("answer", question["id"], "allow")
+    assert "completed, 2 of 2 tasks merged" in (told := machine.ok("attach", shop.feature))
+    assert "next: git merge feature/shop" in told
+    machine.kill_daemon()
+    assert "The newest one: completed" in machine.ok("attach", shop.feature)
+
+
+def test_the_board_and_the_end_say_why_a_task_failed(shop: Shop) -> None:
+    done = shop.machine.run("run", "--plan", shop.plan(task("a", "fail out_of_credits")))
+    assert done.returncode == 1
+    assert "a: failed: " in done.stdout, done.stdout
+    assert "task a failed: " in done.stdout and "rekindle resume shop" in done.stdout

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rekindle.doors.cli.feature_progress import Board, duration, fitting
+from rekindle.doors.cli.amounts import duration, used
+from rekindle.doors.cli.feature_progress import Board, fitting, headline, notes
 
 
 def told(count: int, **first: Any) -> dict[str, Any]:
@@ -18,16 +19,22 @@ def told(count: int, **first: Any) -> dict[str, Any]:
 
     tasks = [task(number) for number in range(count)]
     waves = [[one["id"] for one in tasks]]
-    return {"feature": "shop", "sid": "aaaa0001", "mode": "standard", "waves": waves, "tasks": tasks}
+    about = {"feature": "shop", "sid": "aaaa0001", "mode": "standard", "seconds": 65.0, "tokens": 1200, "cost": 0.5}
+    return {**about, "waves": waves, "tasks": tasks}
 
 
-def screen(state: dict[str, Any], width: int, height: int = 24, **environment: str) -> str:
+def asked(session: str) -> dict[str, Any]:
+    options = [{"id": "allow_once"}, {"id": "reject_once"}]
+    return {"id": "q12", "session": session, "title": "May I write?", "options": options}
+
+
+def screen(state: dict[str, Any], width: int, height: int = 24, *questions: Any, **environment: str) -> str:
     file = io.StringIO()
     console = Console(
         file=file, width=width, height=height, force_terminal=True, _environ={"TERM": "xterm", **environment}
     )
     with Board(True, console=console) as board:
-        board.show(state)
+        board.show(state, questions)
     return file.getvalue()
 
 
@@ -68,3 +75,55 @@ def test_what_happens_is_shown_before_what_rests() -> None:
 @pytest.mark.parametrize(("seconds", "said"), [(8.9, "8 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")])
 def test_durations(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("tokens", "cost", "said"),
+    [
+        (0, None, []),
+        (1, None, ["1 token"]),
+        (12345, 0.0123, ["12,345 tokens", "$0.0123"]),
+        (2, 3.5, ["2 tokens", "$3.50"]),
+    ],
+)
+def test_what_was_used(tokens: int, cost: float | None, said: list[str]) -> None:
+    assert used(tokens, cost) == said
+
+
+def test_the_first_line_says_how_far_a_run_has_come_and_what_it_took() -> None:
+    told_ = told(5, state="merged")
+    assert headline(told_) == "shop · 1 of 5 tasks merged · 1 min 5 s · 1,200 tokens · $0.5000 · run aaaa0001, standard"
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_the_board_shows_what_is_asked_and_why_a_task_failed(width: int) -> None:
+    state = told(3, state="asking", session="s0")
+    state["tasks"][1] |= {"state": "failed", "problem": "its agent died again and again"}
+    shown = screen(state, width, 24, asked("s0"), NO_COLOR="1")
+    assert "task-0 asks: May I write?" in shown
+    assert "rekindle answer q12 allow_once or reject_once" in shown
+    assert "task-1 failed: its agent died again and again" in shown
+
+
+def test_a_board_with_more_to_say_than_fits_says_so_and_stays_on_the_screen() -> None:
+    state = told(30)
+    for task in state["tasks"]:
+        task |= {"state": "stuck", "problem": "no room"}
+    shown = screen(state, 80, 24, NO_COLOR="1")
+    assert len(shown.split("\n")) <= 24 and "more lines: see rekindle inbox" in shown
+
+
+def test_a_long_name_of_a_task_leaves_room_for_time_and_session() -> None:
+    state = told(1, state="working", session="0123456789", seconds=75.0)
+    state["tasks"][0]["id"] = state["waves"][0][0] = "a-very-long-name-of-a-task-" * 4
+    shown = screen(state, 80, NO_COLOR="1")
+    assert "1 min 15 s" in shown and "0123456789" in shown and "…" in shown
+
+
+def test_lines_tell_each_question_once(capsys: pytest.CaptureFixture[str]) -> None:
+    board = Board(False)
+    for _ in range(2):
+        board.show(told(1, state="asking", session="s0"), [asked("s0")])
+    said = capsys.readouterr().out
+    assert said.count("asks: May I write?") == 1 and "rekindle answer q12" in said
+    assert notes(told(1), []) == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.task_outcome import merge_of
 from rekindle.core.journal.run import FAILED, PENDING, SKIPPED
+from rekindle.core.session.asking import open_questions
 from rekindle.core.session.facts import Receipt
 from rekindle.core.session.state import Session
 from rekindle.runtime.feature.runner import FeatureRunner
@@ -39,12 +42,21 @@ class TaskView(msgspec.Struct, frozen=True):
     session: str | None
     agent: str | None
     seconds: float
+    tokens: int
+    cost: float | None
     receipts: list[TaskReceipt]
     left_out: list[LeftOutCommit]
 
 
+class Leftover(msgspec.Struct, frozen=True):
+    """A branch of a task that is still there, and where it is checked out."""
+
+    branch: str
+    path: str | None
+
+
 class RunView(msgspec.Struct, frozen=True):
-    """How a run stands. `reason` and `message` say how it ended."""
+    """How a run stands. `reason` and `message` say how it ended; `leftovers` is what is still there of its tasks."""
 
     feature: str
     branch: str
@@ -55,12 +67,17 @@ class RunView(msgspec.Struct, frozen=True):
     message: str
     waves: list[list[str]]
     tasks: list[TaskView]
+    seconds: float
+    tokens: int
+    cost: float | None
+    leftovers: list[Leftover]
 
 
 def view(runner: FeatureRunner, *, is_over: bool, now: float) -> RunView:
     """How a run stands."""
     order, seen = runner.order, runner.situation
     end = runner.end
+    tasks = [_task(seen, task.id, task.summary, now) for task in order.plan.tasks] if seen is not None else []
     return RunView(
         feature=order.feature,
         branch=runner.ports.git.branch,
@@ -70,7 +87,11 @@ def view(runner: FeatureRunner, *, is_over: bool, now: float) -> RunView:
         reason=end.reason if end is not None else ("lost" if is_over else None),
         message=end.message if end is not None else "",
         waves=[list(wave) for wave in order.plan.waves],
-        tasks=[_task(seen, task.id, task.summary, now) for task in order.plan.tasks] if seen is not None else [],
+        tasks=tasks,
+        seconds=runner.seconds(now),
+        tokens=sum(task.tokens for task in tasks),
+        cost=_sum(task.cost for task in tasks),
+        leftovers=_leftovers(seen) if seen is not None else [],
     )
 
 
@@ -78,7 +99,7 @@ def _task(seen: Situation, name: str, summary: str, now: float) -> TaskView:
     known = seen.progress[name]
     found = [seen.sessions[one] for one in seen.sessions_of(name)]
     live = next((session for session in found if session.is_up), None)
-    newest = max(found, key=lambda one: one.changed_at, default=None)
+    newest = max(found, key=lambda one: (bool(open_questions(one)), one.changed_at), default=None)
     receipts = [
         TaskReceipt(**msgspec.structs.asdict(attempt.receipt), session=session.id, attempt=attempt.number)
         for session in found
@@ -89,11 +110,13 @@ def _task(seen: Situation, name: str, summary: str, now: float) -> TaskView:
         id=name,
         summary=summary,
         state=_state(seen, name, known),
-        problem=seen.memory.problems.get(name, ""),
+        problem=seen.memory.problems.get(name, "") or known.error,
         round=known.qa.round if known.qa is not None else None,
         session=newest.id if newest is not None else None,
         agent=live.agent if live is not None else None,
         seconds=_seconds(found, now),
+        tokens=sum(session.usage.tokens for session in found),
+        cost=_sum(session.usage.cost for session in found),
         receipts=receipts,
         left_out=[
             LeftOutCommit(one.commit, one.subject, one.where)
@@ -101,6 +124,17 @@ def _task(seen: Situation, name: str, summary: str, now: float) -> TaskView:
             if one.commit in known.left_out
         ],
     )
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    """What is known of the costs; None if nothing is."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
+
+
+def _leftovers(seen: Situation) -> list[Leftover]:
+    homes = {tree.branch: tree.path for tree in seen.git.trees.values()}
+    return [Leftover(name, homes.get(name, found.elsewhere)) for name, found in seen.git.branches.items()]
 
 
 def _seconds(sessions: list[Session], now: float) -> float:

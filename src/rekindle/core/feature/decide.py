@@ -89,14 +89,16 @@ def wave_commands(plan: Plan, mode: Mode) -> tuple[str, ...]:
     return {"strict": (*plan.lint, *plan.checks), "standard": plan.lint, "fast": ()}[mode]
 
 
-def _issues(now: Situation, name: str) -> str:
-    """What quality assurance found last, for the end of a sentence."""
-    found = now.progress[name].qa
-    return f": {', '.join(map(str, found.issues))}" if found is not None and found.result == "failed" else ""
+def _why(now: Situation, name: str) -> str:
+    """What quality assurance found last, or else why the task failed, for the end of a sentence."""
+    known = now.progress[name]
+    if known.qa is not None and known.qa.result == "failed":
+        return f": {', '.join(map(str, known.qa.issues))}"
+    return f": {known.error}" if known.error else ""
 
 
 def _reasons(now: Situation, steps: Mapping[str, object]) -> str:
     failed = [name for name, step in steps.items() if step == "failed"]
-    told = [f"task {name} failed{_issues(now, name)}" for name in failed]
+    told = [f"task {name} failed{_why(now, name)}" for name in failed]
     told += [f"task {name}: {now.memory.problems[name]}" for name, step in steps.items() if step == "stuck"]
     return "; ".join(told)

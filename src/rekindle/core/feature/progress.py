@@ -16,7 +16,7 @@ from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.records import named_branches
 from rekindle.core.feature.strays import LEAVE, TAKE
 from rekindle.core.git_names import is_branch_name
-from rekindle.core.journal.run import COMPLETE, PENDING, EarlierChoice, Qa, RecordedBranch, RunState
+from rekindle.core.journal.run import COMPLETE, FAILED, PENDING, EarlierChoice, Qa, RecordedBranch, RunState
 
 #: The answers to the questions of a resume that change what becomes of tasks.
 START_OVER = "A"
@@ -30,6 +30,8 @@ class TaskProgress(msgspec.Struct):
     `told` is the run in which a person gave instructions for it.
 
     `unchanged`: rekindle itself has written down that it is complete, and that it changed nothing.
+
+    `error` is why it has failed, if it has.
 
     `answered` are the strays that a person has decided about; `left_out` those that stay out of its branch.
     """
@@ -47,6 +49,7 @@ class TaskProgress(msgspec.Struct):
     answered: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
     unchanged: bool = False
+    error: str = ""
 
 
 def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, TaskProgress]:
@@ -63,6 +66,7 @@ def progress(feature: str, plan: Plan, runs: Sequence[RunState]) -> dict[str, Ta
             if name in found and task.status is not None:
                 found[name].status = task.status
                 found[name].unchanged = run.is_driven and task.status == COMPLETE and task.files_changed == []
+                found[name].error = (task.error or "") if task.status == FAILED else ""
         for branch, known in run.work.branches.items():
             if known.task in found and branch not in own and is_branch_name(branch):
                 one = found[str(known.task)]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.amounts import duration, used
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.live import Live
+    from rich.text import Text
 
 _COLOURS = {
     "merged": "green",
@@ -29,6 +30,8 @@ _COLOURS = {
 #: The columns, and from which width of the terminal on there is room for each.
 _COLUMNS = {"wave": 32, "task": 0, "state": 0, "time": 44, "agent": 60, "session": 74, "what": 90}
 _PADDING = 2
+#: A task's name has so much room at least; a longer one is cut where it would squeeze the other columns.
+_LEAST_NAME = 12
 #: Lines of the screen that are no task: title, heading, what is left out, and the one that the cursor stands on.
 _OTHER_LINES = 4
 _AT_REST = ("merged", "unchanged", "waiting", "skipped")
@@ -41,7 +44,7 @@ class Board:
         self._quiet = quiet
         self._live: Live | None = None
         self._before: dict[str, str] = {}
-        self._began = time.monotonic()
+        self._asked: set[str] = set()
         self._width = 0
         if on_terminal:
             from rich.console import Console
@@ -62,8 +65,8 @@ class Board:
         if self._live is not None:
             self._live.__exit__(kind, error, trace)
 
-    def show(self, told: dict[str, Any]) -> None:
-        """Show how the run stands now."""
+    def show(self, told: dict[str, Any], questions: Sequence[dict[str, Any]] = ()) -> None:
+        """Show how the run stands now, and what its agents ask."""
         if self._quiet or not told["tasks"]:
             return
         if self._live is not None:
@@ -71,31 +74,32 @@ class Board:
             if console.width < self._width:
                 console.clear()  # the terminal has broken the old lines into more than we know of
             self._width = console.width
-            self._live.update(self._table(told, console.width, console.height))
+            self._live.update(self._table(told, questions, console.width, console.height))
             return
         waves = _wave_of(told)
         for task in told["tasks"]:
             said = task["problem"] or ""
             state = f"{task['state']}{f': {said}' if said else ''}"
             if self._before.get(task["id"]) != state and not (task["id"] not in self._before and state == "waiting"):
-                seconds = time.monotonic() - self._began
                 about = f" (session {task['session']})" if task["state"] in ("working", "asking") else ""
-                print(
-                    f"{seconds:6.1f}s  wave {waves[task['id']]}  {printable(task['id'])}: {printable(state)}{about}",
-                    flush=True,
-                )
+                about = f"{printable(task['id'])}: {printable(state)}{about}"
+                print(f"{told['seconds']:6.1f}s  wave {waves[task['id']]}  {about}", flush=True)
             self._before[task["id"]] = state
+        new = [one for one in questions if one["id"] not in self._asked]
+        self._asked.update(one["id"] for one in new)
+        for line in notes({**told, "tasks": [{**task, "problem": ""} for task in told["tasks"]]}, new):
+            print(f"         {line}", flush=True)
 
-    def _table(self, told: dict[str, Any], width: int, height: int) -> Group:
+    def _table(self, told: dict[str, Any], questions: Sequence[dict[str, Any]], width: int, height: int) -> Group:
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
 
-        spent = duration(time.monotonic() - self._began)
-        title = Text(f"{printable(told['feature'])}, run {told['sid']}, {told['mode']}, {spent}")
-        rows, left_out = fitting(told["tasks"], height - _OTHER_LINES)
-        caption = Text(left_out)
-        for line in (title, caption):
+        title = Text(headline(told), style="bold")
+        below, unsaid = _noted(notes(told, questions), max((height - _OTHER_LINES) // 2, 0))
+        rows, left_out = fitting(told["tasks"], height - _OTHER_LINES - len(below) - bool(unsaid))
+        captions = [Text(line) for line in (*below, unsaid, left_out) if line]
+        for line in (title, *captions):
             line.truncate(width, overflow="ellipsis")
         table = Table(box=None)
         columns = [name for name, least in _COLUMNS.items() if width >= least]
@@ -106,7 +110,7 @@ class Board:
         for task in rows:
             cells = {
                 "wave": Text(str(waves[task["id"]])),
-                "task": Text(printable(task["id"])),
+                "task": _fitted(Text(printable(task["id"])), max(width // 3, _LEAST_NAME)),
                 "state": Text(task["state"], style=_COLOURS.get(task["state"], "")),
                 "time": Text(duration(task["seconds"]) if task["seconds"] else ""),
                 "agent": Text(task["agent"] or ""),
@@ -120,15 +124,40 @@ class Board:
         for cells in table_rows:
             cells["what"].truncate(max(width - _PADDING, 1), overflow="ellipsis")
             table.add_row(*(cells[column] for column in columns))
-        return Group(title, table, *([caption] if left_out else []))
+        return Group(title, table, *captions)
 
 
-def duration(seconds: float) -> str:
-    """`8 s`, `3 min 20 s`, `2 h 5 min`."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+def _fitted(text: Text, width: int) -> Text:
+    text.truncate(width, overflow="ellipsis")
+    return text
+
+
+def _noted(lines: list[str], room: int) -> tuple[list[str], str]:
+    """The notes that there is room for, and how many are left out: `rekindle show` and the end of the run have them."""
+    if len(lines) <= room:
+        return lines, ""
+    return lines[: max(room - 1, 0)], f"and {len(lines) - max(room - 1, 0)} more lines: see rekindle inbox, rekindle ps"
+
+
+def headline(told: dict[str, Any]) -> str:
+    """How far a run has come, in one line, what matters most first."""
+    tasks = told["tasks"]
+    merged = sum(task["state"] == "merged" for task in tasks)
+    amounts = [duration(told["seconds"]), *used(told["tokens"], told["cost"])]
+    parts = [printable(told["feature"]), f"{merged} of {len(tasks)} tasks merged", *amounts]
+    return " · ".join([*parts, f"run {told['sid']}, {told['mode']}"])
+
+
+def notes(told: dict[str, Any], questions: Sequence[dict[str, Any]]) -> list[str]:
+    """What a person has to know below the table: what is asked, with the answer to type, and why a task rests."""
+    tasks = {task["session"]: printable(task["id"]) for task in told["tasks"] if task["session"]}
+    found = []
+    for one in questions:
+        options = " or ".join(printable(option["id"]) for option in one["options"])
+        found.append(f"{tasks.get(one['session'], one['session'])} asks: {printable(one['title'])}")
+        found.append(f"  answer: rekindle answer {one['id']} {options}")
+    resting = [task for task in told["tasks"] if task["problem"] and task["state"] != "merged"]
+    return [*found, *(f"{printable(one['id'])} {one['state']}: {printable(one['problem'])}" for one in resting)]
 
 
 def fitting(tasks: Sequence[dict[str, Any]], room: int) -> tuple[list[dict[str, Any]], str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rekindle.core.terminal_text import printable, quoted
+from rekindle.doors.cli.amounts import duration, used
 
 Told = dict[str, Any]
 
@@ -189,6 +190,15 @@ def finished(told: Told, plan_file: str) -> Iterator[str]:
     yield f"  To have new agents work it again: rekindle run --plan {quoted(plan_file)} --again"
 
 
+def _leftovers(told: Told) -> Iterator[str]:
+    """What is still there of tasks when the feature is done, with the command that removes it."""
+    for left in told["leftovers"]:
+        branch, path = quoted(left["branch"]), left["path"]
+        first = f"git worktree remove {quoted(path)} && " if path else ""
+        where = f" in {printable(path)}" if path else ""
+        yield f"  left over: {printable(left['branch'])}{where}; to remove it: {first}git branch -d {branch}"
+
+
 def ended(told: Told) -> Iterator[str]:
     """How a run ended, with the receipts of everything that was brought back in it."""
     receipts = [(task["id"], receipt) for task in told["tasks"] for receipt in task["receipts"]]
@@ -210,7 +220,10 @@ def ended(told: Told) -> Iterator[str]:
         without = f"; done without a change: {', '.join(idle)}" if idle else ""
         without += f"; skipped: {', '.join(skipped)}" if skipped else ""
         into = printable(told["branch"])
-        yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into {into}{without}."
+        amounts = ", ".join([duration(told["seconds"]), *used(told["tokens"], told["cost"])])
+        yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into {into}{without}. ({amounts})"
+        yield f"  next: git merge {quoted(told['branch'])}   (look first: git diff HEAD...{quoted(told['branch'])})"
+        yield from _leftovers(told)
         return
     yield f"{name}: {told['reason']}" + (f": {printable(told['message'])}" if told["message"] else "")
     if told["reason"] == "error":

@@ -23,7 +23,7 @@ from rekindle.doors.cli.options import print_json
 from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.daemon import NoDaemon
-from rekindle.ports.errors import NoRepository, QuestionError, RekindleError, UsageError
+from rekindle.ports.errors import NoRepository, OwnedError, QuestionError, RekindleError, UsageError
 
 _PAUSE = 0.15
 _LONGEST_PLAN = 1 << 20
@@ -171,7 +171,7 @@ def resume(feature: str, asked: Resume, *, only_explain: bool, as_json: bool) ->
 
 
 def _under_way(feature: str, sid: str) -> str:
-    return f"{printable(feature)}: run {sid} is under way; watch it: rekindle follow {quoted(feature)}"
+    return f"{printable(feature)}: run {sid} is under way; watch it: rekindle attach {quoted(feature)}"
 
 
 def _yes_to_orders(told: dict[str, Any], asked: Resume, *, as_json: bool) -> str:
@@ -235,16 +235,17 @@ def resume_all(*, as_json: bool) -> tuple[list[str], bool]:
 def watch(resuming: FeatureResuming, cwd: str, feature: str, *, as_json: bool) -> int:
     """Show a run until it ends. Ctrl-C leaves it working."""
     board = Board(sys.stdout.isatty() and not as_json, quiet=as_json)
+    waiting = use_cases().waiting()
     told: dict[str, Any] = {}
     try:
         with board:
             while not told.get("over"):
                 told = resuming.state(cwd, feature)
-                board.show(told)
+                board.show(told, waiting.questions(told))
                 if not told["over"]:
                     time.sleep(_PAUSE)
     except KeyboardInterrupt:
-        print(f"It goes on without you: rekindle follow {quoted(feature)}", file=sys.stderr)
+        print(f"\nStill running. Reattach: rekindle attach {quoted(feature)}", file=sys.stderr)
         return INTERRUPTED
     except NoDaemon:
         raise RekindleError(
@@ -262,6 +263,20 @@ def watch(resuming: FeatureResuming, cwd: str, feature: str, *, as_json: bool) -
     else:
         _print(feature_screens.ended(told))
     return 0 if told["reason"] == "completed" else 1
+
+
+def attach(feature: str) -> int:
+    """Open the board of a feature's run again; of one that no daemon knows, what its journal says."""
+    cwd, waiting = os.getcwd(), use_cases().waiting()
+    if waiting.run(cwd, feature) is not None:
+        return watch(use_cases().feature_resuming(), cwd, feature, as_json=False)
+    found = waiting.feature(cwd, feature)
+    if found is None:
+        raise OwnedError(f"another process runs {feature}", f"see its events: rekindle follow {quoted(feature)}")
+    why = f": {printable(found.why)}" if found.why else ""
+    print(f"{printable(feature)}: no run is under way. The newest one: {printable(found.how)}{why}.")
+    print(f"  next: {found.next}")
+    return 0 if found.is_well else 1
 
 
 def _read(path: str) -> str:

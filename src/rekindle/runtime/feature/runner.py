@@ -75,10 +75,15 @@ class FeatureRunner:
     _failed_looks: int = 0
     _forged: set[int] = field(default_factory=set)
     _began: float = 0.0
+    _over: float | None = None
 
     def __post_init__(self) -> None:
         self._run = FeatureRun(self.order, self.ports)
         self._performer = EffectPerformer(self._run)
+
+    def seconds(self, now: float) -> float:
+        """How long it has been driven: until now, or until its end."""
+        return round(max((self._over or now) - (self._began or now), 0.0), 1)
 
     def cancel(self) -> None:
         """End the run as a person wants it: agents are put to sleep, everything stays where it is."""
@@ -95,6 +100,7 @@ class FeatureRunner:
             found = await self._drive()
             await self._close(found)
         finally:
+            self._over = engine.clock()
             engine.listeners.remove(self._heard)
             for task in self._busy.values():
                 task.cancel()

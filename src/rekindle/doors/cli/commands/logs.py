@@ -9,7 +9,7 @@ import click
 
 from rekindle.doors.cli.attached import Attached
 from rekindle.doors.cli.live import LiveView
-from rekindle.doors.cli.options import complete_sessions, daemon, json_option, print_json
+from rekindle.doors.cli.options import complete_resumable, complete_sessions, daemon, json_option, print_json
 from rekindle.doors.cli.terminals import enter
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import watch
@@ -44,13 +44,19 @@ def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("session", shell_complete=complete_sessions)
-def attach(session: str) -> int:
-    """Come back to SESSION: see what its agent does, talk to it a line at a time, answer it. Ctrl-C leaves it.
+@click.argument("what", shell_complete=complete_resumable)
+def attach(what: str) -> int:
+    """Come back to WHAT: a session, or a feature's run. Ctrl-C leaves it, and it goes on.
 
-    An agent that is used in a terminal is shown in it; Ctrl-b d leaves it.
+    Of a session you see what its agent does, talk to it a line at a time and answer it; an agent that is used in a
+    terminal is shown in it (Ctrl-b d leaves it). Of a feature you see the board: tasks, questions, what went wrong.
     """
-    name = named(session)
+    feature = use_cases().waiting().feature_meant(what)
+    if feature is not None:
+        from rekindle.doors.cli import features
+
+        return features.attach(feature)
+    name = named(what)
     if use_cases().conversations().is_in_terminal(name):
         return enter(name)
     if not sys.stdin.isatty():

@@ -1,0 +1,17 @@
+"""Time, tokens and money as people read them. Pure."""
+
+from __future__ import annotations
+
+
+def duration(seconds: float) -> str:
+    """`8 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def used(tokens: int, cost: float | None) -> list[str]:
+    """`262 tokens` and `$0.42`, as far as there is something to tell."""
+    found = [f"{tokens:,} token{'s' if tokens != 1 else ''}"] if tokens else []
+    return found if cost is None else [*found, f"${cost:.2f}" if cost >= 0.995 else f"${cost:.4f}"]
