@@ -33,7 +33,7 @@ class Attached:
     def __init__(self, session: str) -> None:
         self._session = session
         self._conversation = use_cases().conversations().follow(session)
-        self._view = LiveView()
+        self._view = LiveView(session)
         self._asked = use_cases().answering()
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -63,7 +63,7 @@ class Attached:
         return 0
 
     def _leave(self) -> None:
-        click.echo(f"Detached. Come back with: rekindle attach {self._session}")
+        click.echo(f"Still running. Reattach: rekindle attach {self._session}")
 
     def _print(self) -> None:
         looked = time.monotonic()

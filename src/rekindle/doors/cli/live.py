@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from rekindle.core.terminal_text import printable
 from rekindle.ports.conversations import FollowedConversation
 
 _PAUSE = 0.1
+#: An entry has no more lines than this where an agent is watched; `rekindle logs` shows all of it.
+_MOST_LINES = 20
 _PREFIX = {
     "prompt": ("you", "cyan"),
     "told": ("rekindle", "blue"),
@@ -31,9 +34,13 @@ _PREFIX = {
 
 
 class LiveView:
-    """Prints entries; words that an agent streams stay on one line."""
+    """Prints entries; words that an agent streams stay on one line.
 
-    def __init__(self) -> None:
+    `session`: whose entries these are, if long ones are to be cut; the mark says how to see the rest.
+    """
+
+    def __init__(self, session: str | None = None) -> None:
+        self._session = session
         self._streaming: str | None = None
 
     def show(self, entries: list[ConversationEntry]) -> None:
@@ -45,8 +52,8 @@ class LiveView:
                 self.rest()
                 mark, colour = _PREFIX[entry.kind]
                 said = "finished" if entry.kind == "end" and entry.text == "end_turn" else entry.text
-                text = "\n      ".join(printable(line) for line in said.splitlines()[:20]) or ""
-                click.echo(f"{click.style(mark, fg=colour)} {text}".rstrip())
+                text = "\n      ".join(shown_lines(said, self._session))
+                click.echo(f"{coloured(mark, colour)} {text}".rstrip())
 
     def rest(self) -> None:
         """End a line that is being streamed."""
@@ -59,8 +66,22 @@ class LiveView:
             self.rest()
         self._streaming = entry.kind
         text = "\n".join(printable(line) for line in entry.text.split("\n"))
-        click.echo(click.style(text, fg=_PREFIX[entry.kind][1]), nl=False)
+        click.echo(coloured(text, _PREFIX[entry.kind][1]), nl=False)
         sys.stdout.flush()
+
+
+def shown_lines(text: str, session: str | None) -> list[str]:
+    """The lines of an entry. Of a long one the beginning, with a mark: how much is left out, where it is."""
+    lines = [printable(line) for line in text.splitlines()]
+    if session is None or len(lines) <= _MOST_LINES:
+        return lines
+    left = len(lines) - _MOST_LINES + 1
+    return [*lines[: _MOST_LINES - 1], f"… {left} more lines: rekindle logs {session}"]
+
+
+def coloured(text: str, colour: str | None) -> str:
+    """Text in a colour, where the user wants any."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
 
 
 def follow_until(

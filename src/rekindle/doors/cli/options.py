@@ -31,7 +31,7 @@ def complete_features(_ctx: click.Context, _param: click.Parameter, incomplete: 
         found = use_cases().features().names()
     except RekindleError:
         return []
-    return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+    return [CompletionItem(name, help="feature") for name in found if name.startswith(incomplete)]
 
 
 def complete_sessions(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -40,7 +40,14 @@ def complete_sessions(_ctx: click.Context, _param: click.Parameter, incomplete: 
         found = use_cases().sessions().rows()
     except RekindleError:
         return []
-    return [CompletionItem(row["id"], help=row["title"]) for row in found if row["id"].startswith(incomplete)]
+    return [CompletionItem(row["id"], help=described(row)) for row in found if row["id"].startswith(incomplete)]
+
+
+def described(row: dict[str, Any]) -> str:
+    """A session in a few words, behind its id: what it is at, and what it is about."""
+    from rekindle.core.terminal_text import printable
+
+    return f"{row['status']}: {printable(row['title'])}" if row.get("title") else str(row["status"])
 
 
 def complete_resumable(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -38,7 +38,7 @@ def watch(
     An agent that comes back meanwhile shows its receipt; `known` is the session as it was shown already.
     `conversation` is what the watcher has read of it; by default nothing.
     """
-    view = LiveView()
+    view = LiveView(session)
     receipts = Receipts(known)
 
     def rested() -> dict[str, Any] | None:
@@ -57,7 +57,7 @@ def watch(
                 break
             _put_question(told["asks"])
     except click.Abort:  # at a question: nobody is left to be asked anything
-        print(f"\nStill running, and waiting for an answer: rekindle attach {session}", file=sys.stderr)
+        print(f"\nStill running, and waiting for an answer. Reattach: rekindle attach {session}", file=sys.stderr)
         return INTERRUPTED
     except KeyboardInterrupt:
         view.rest()
@@ -87,10 +87,19 @@ def _put_question(question: dict[str, Any]) -> None:
 def _interrupted(client: Daemon, session: str) -> int:
     if sys.stdin.isatty():
         click.echo("\n  l. leave it working   s. stop it")
-        if click.prompt("Your choice", type=click.Choice(["l", "s"]), default="l") == "s":
+        if _choice() == "s":
             client.close()
             client.ask("stop", session=session, to="cancelled", by=who())
             print(f"{session}: stopped.", file=sys.stderr)
             return INTERRUPTED
-    print(f"Still running. Come back with: rekindle attach {session}", file=sys.stderr)
+    print(f"Still running. Reattach: rekindle attach {session}", file=sys.stderr)
     return INTERRUPTED
+
+
+def _choice() -> str:
+    """What becomes of the agent. A second Ctrl-C leaves it working, as Enter does."""
+    try:
+        return str(click.prompt("Your choice", type=click.Choice(["l", "s"]), default="l"))
+    except click.Abort:
+        click.echo()
+        return "l"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import secrets
 import sys
+import time
 
 import click
 
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli import session_page
 from rekindle.doors.cli.options import (
     complete_resumable,
     complete_sessions,
@@ -16,7 +18,7 @@ from rekindle.doors.cli.options import (
     print_json,
     who,
 )
-from rekindle.doors.cli.receipts import print_woken, receipt_lines
+from rekindle.doors.cli.receipts import print_woken
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import read_so_far, watch
 from rekindle.ports.errors import RekindleError, UsageError
@@ -96,40 +98,10 @@ def cancel(session: str, as_json: bool) -> None:
 @click.argument("session", shell_complete=complete_sessions)
 @json_option
 def show(session: str, as_json: bool) -> None:
-    """Everything about SESSION: its state, attempts, prompts and receipts."""
+    """Everything about SESSION: its state, times, attempts, prompts and receipts."""
     told = daemon().ask("show", session=session)
     if as_json:
         print_json(told)
         return
-    print(f"session   {told['id']}  ({told['agent']})")
-    print(f"title     {printable(told['title'])}")
-    print(
-        f"state     {told['state']}, {told['status']}" + (f": {printable(told['message'])}" if told["message"] else "")
-    )
-    if told["needs_you"] and told["next"]:
-        print(f"next      {told['next']}")
-    print(f"folder    {printable(told['cwd'])}")
-    if told["branch"]:
-        print(f"worktree  {printable(told['worktree'])} on {printable(told['branch'])}")
-    if told["pid"]:
-        print(f"agent     pid {told['pid']}")
-    if told["model"]:
-        print(f"model     {printable(told['model'])}")
-    if told["usage"]["tokens"]:
-        cost = told["usage"]["cost"]
-        print(f"used      {told['usage']['tokens']} tokens" + (f", ${cost:.4f}" if cost is not None else ""))
-    for line in told["session"]["imported"]:
-        print(f"archive   {printable(line)}")
-    for attempt in told["session"]["attempts"]:
-        end = f", {printable(attempt['how_ended'])}" if attempt["how_ended"] else ""
-        print(f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{end}")
-        for line in receipt_lines(attempt["receipt"]):
-            print(f"          {line}")
-    for prompt in told["session"]["prompts"]:
-        state = prompt["outcome"] if prompt["state"] == "failed" else prompt["state"]
-        print(f"prompt    {prompt['id']} [{printable(state)}] {printable(prompt['text'])[:80]}")
-    for notice in told["notices"]:
-        print(f"note      {printable(notice)}")
-    if told["asks"]:
-        offered = ", ".join(printable(one["id"]) for one in told["asks"]["options"])
-        print(f"asks      {told['asks']['id']} {printable(told['asks']['title'])}: {offered}")
+    for line in session_page.lines(told, time.time()):
+        print(line)

@@ -1,0 +1,63 @@
+"""Everything about a session as a person reads it: `rekindle show`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.amounts import clock_time, used, when
+from rekindle.doors.cli.receipts import receipt_lines
+
+Told = dict[str, Any]
+_MOST = 80
+
+
+def lines(told: Told, now: float) -> Iterator[str]:
+    """A session with its times, attempts, prompts and receipts."""
+    yield f"session   {told['id']}  ({told['agent']})"
+    yield f"title     {printable(told['title'])}"
+    yield f"state     {told['state']}, {told['status']}" + (
+        f": {printable(told['message'])}" if told["message"] else ""
+    )
+    if told["waits_until"] is not None:
+        yield f"waits     until {clock_time(told['waits_until'], now)}: {printable(told['why'])}"
+    if told["needs_you"] and told["next"]:
+        yield f"next      {told['next']}"
+    yield f"begun     {when(told['created_at'], now)}"
+    yield f"changed   {when(told['changed_at'], now)}"
+    yield f"folder    {printable(told['cwd'])}"
+    if told["branch"]:
+        yield f"worktree  {printable(told['worktree'])} on {printable(told['branch'])}"
+    if told["pid"]:
+        yield f"agent     pid {told['pid']}"
+    if told["model"]:
+        yield f"model     {printable(told['model'])}"
+    if amounts := used(told["usage"]["tokens"], told["usage"]["cost"]):
+        yield f"used      {', '.join(amounts)}"
+    for line in told["session"]["imported"]:
+        yield f"archive   {printable(line)}"
+    yield from _attempts(told, now)
+    yield from _prompts(told, now)
+    for notice in told["notices"]:
+        yield f"note      {printable(notice)}"
+    if told["asks"]:
+        offered = ", ".join(printable(one["id"]) for one in told["asks"]["options"])
+        yield f"asks      {told['asks']['id']} {printable(told['asks']['title'])}: {offered}"
+
+
+def _attempts(told: Told, now: float) -> Iterator[str]:
+    for attempt in told["session"]["attempts"]:
+        end = f", {printable(attempt['how_ended'])}" if attempt["how_ended"] else ""
+        since = f", open since {clock_time(attempt['opened_at'], now)}" if attempt["opened_at"] else ""
+        yield f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{since}{end}"
+        for line in receipt_lines(attempt["receipt"]):
+            yield f"          {line}"
+
+
+def _prompts(told: Told, now: float) -> Iterator[str]:
+    for prompt in told["session"]["prompts"]:
+        state = prompt["outcome"] if prompt["state"] == "failed" else prompt["state"]
+        text = printable(prompt["text"])
+        said = text if len(text) <= _MOST else f"{text[: _MOST - 1]}… (all of it: rekindle logs {told['id']})"
+        yield f"prompt    {clock_time(prompt['at'], now)}  {prompt['id']} [{printable(state)}] {said}"

@@ -1,0 +1,53 @@
+"""What is shown of one session: times stand there, and nothing is cut without a mark and a way to see the rest."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import to_builtins
+
+from rekindle.agents.base.conversation import ConversationEntry
+from rekindle.app.session_view import WholeSession, more, shown
+from rekindle.doors.cli.amounts import clock_time, when
+from rekindle.doors.cli.live import LiveView, shown_lines
+from rekindle.doors.cli.options import described
+from rekindle.doors.cli.session_page import lines
+from tests.sessions import a_life, booked
+
+
+def test_show_has_times_and_marks_what_it_cuts() -> None:
+    session = booked(a_life()[:8])
+    view = shown(session, 100.0, alive=True, seen_seconds_ago=None)
+    told = to_builtins(more(WholeSession, view, session=session))
+    told["session"]["prompts"][0]["text"] = "x" * 200
+    said = "\n".join(lines(told, 100.0))
+    assert f"begun     {clock_time(1.0, 100.0)} (1 min 39 s ago)" in said
+    assert f"prompt    {clock_time(2.0, 100.0)}  p1" in said and f"open since {clock_time(5.0, 100.0)}" in said
+    assert "x… (all of it: rekindle logs s1)" in said
+
+
+def test_the_date_stands_only_where_it_is_another_days() -> None:
+    now = 1_800_000_000.0
+    assert len(clock_time(now, now)) == 8 and len(clock_time(now - 3 * 86400, now)) == 19
+    assert when(now - 200, now).endswith(" (3 min 20 s ago)")
+
+
+def test_what_is_cut_while_watching_says_so_and_logs_cut_nothing() -> None:
+    long = "\n".join(map(str, range(50)))
+    assert len(shown_lines(long, None)) == 50
+    cut = shown_lines(long, "s1")
+    assert len(cut) == 20 and cut[-1] == "… 31 more lines: rekindle logs s1"
+    assert shown_lines("\n".join(map(str, range(20))), "s1")[-1] == "19"
+
+
+def test_nobody_gets_colours_who_does_not_want_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
+    LiveView().show([ConversationEntry("error", "no", 1), ConversationEntry("thought", "hm", 1)])
+    assert capsys.readouterr().out == "  error: no\nhm"
+
+
+def test_completion_says_what_a_session_is_at_and_about() -> None:
+    assert described({"status": "asking", "title": "Add a\x1b login"}) == "asking: Add a\ufffd login"
+    assert described({"status": "asleep"}) == "asleep", "an agent is told no titles"
