@@ -35,6 +35,7 @@ class Attached:
         self._conversation = use_cases().conversations().follow(session)
         self._view = LiveView(session)
         self._asked = use_cases().answering()
+        self._client = daemon()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._has_sent = False
@@ -78,9 +79,11 @@ class Attached:
         """See what is asked now, and show it if it is not on the screen yet."""
         try:
             found = self._asked.open(start=start, session=self._session)
+            told = self._client.ask("wait", start=start, session=self._session, seconds=0)
         except RekindleError:
             return  # nobody serves the session at the moment: it is asked again
         with self._lock:
+            self._view.status(told, 0.0, time.time())
             now = found[0] if found else None
             before, self._is_open = self._shown, now is not None
             if now is None or (before is not None and before["id"] == now["id"]):

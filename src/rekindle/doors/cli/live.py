@@ -6,18 +6,19 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.amounts import clock_time, duration, used
 from rekindle.ports.conversations import FollowedConversation
 
 _PAUSE = 0.1
 #: An entry has no more lines than this where an agent is watched; `rekindle logs` shows all of it.
 _MOST_LINES = 20
-_PREFIX = {
+PREFIX = {
     "prompt": ("you", "cyan"),
     "told": ("rekindle", "blue"),
     "said": ("", None),
@@ -42,6 +43,7 @@ class LiveView:
     def __init__(self, session: str | None = None) -> None:
         self._session = session
         self._streaming: str | None = None
+        self._waits_until: float | None = None
 
     def show(self, entries: list[ConversationEntry]) -> None:
         """Print some more."""
@@ -50,10 +52,17 @@ class LiveView:
                 self._stream(entry)
             else:
                 self.rest()
-                mark, colour = _PREFIX[entry.kind]
+                mark, colour = PREFIX[entry.kind]
                 said = "finished" if entry.kind == "end" and entry.text == "end_turn" else entry.text
                 text = "\n      ".join(shown_lines(said, self._session))
                 click.echo(f"{coloured(mark, colour)} {text}".rstrip())
+
+    def status(self, told: dict[str, Any], _seconds: float, now: float) -> None:
+        """Say once what a limit waits for; that an agent works is seen by what it says."""
+        if told["waits_until"] not in (None, self._waits_until):
+            self.rest()
+            click.echo(f"{coloured('  note:', 'bright_black')} {waiting_line(told, now)}")
+        self._waits_until = told["waits_until"]
 
     def rest(self) -> None:
         """End a line that is being streamed."""
@@ -66,8 +75,39 @@ class LiveView:
             self.rest()
         self._streaming = entry.kind
         text = "\n".join(printable(line) for line in entry.text.split("\n"))
-        click.echo(coloured(text, _PREFIX[entry.kind][1]), nl=False)
+        click.echo(coloured(text, PREFIX[entry.kind][1]), nl=False)
         sys.stdout.flush()
+
+
+class View(Protocol):
+    """Somewhere that a conversation is shown as it goes on."""
+
+    def show(self, entries: list[ConversationEntry]) -> None:
+        """Print some more."""
+        ...
+
+    def status(self, told: dict[str, Any], seconds: float, now: float) -> None:
+        """Say how the session stands, so many seconds after somebody began to watch."""
+        ...
+
+    def rest(self) -> None:
+        """Leave the terminal in order, for whatever is printed next."""
+        ...
+
+
+def working_line(told: dict[str, Any], seconds: float, now: float) -> str:
+    """What goes on, in one line: `working · 12 s · 262 tokens · $0.01`, or what is waited for."""
+    if told["waits_until"] is not None:
+        return waiting_line(told, now)
+    usage = told["usage"]
+    return " · ".join([told["status"], duration(seconds), *used(usage["tokens"], usage["cost"])])
+
+
+def waiting_line(told: dict[str, Any], now: float) -> str:
+    """What a limit makes a session wait for, and until when."""
+    left = duration(max(told["waits_until"] - now, 0.0))
+    why = f": {printable(told['why'])}" if told["why"] else ""
+    return f"waiting until {clock_time(told['waits_until'], now)} (in {left}){why}"
 
 
 def shown_lines(text: str, session: str | None) -> list[str]:
@@ -85,7 +125,7 @@ def coloured(text: str, colour: str | None) -> str:
 
 
 def follow_until(
-    conversation: FollowedConversation, done: Callable[[], dict[str, Any] | None], view: LiveView
+    conversation: FollowedConversation, done: Callable[[], dict[str, Any] | None], view: View
 ) -> dict[str, Any]:
     """Show what is new in a conversation until `done` gives an answer."""
     while True:

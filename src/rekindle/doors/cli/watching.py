@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 import click
 
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
-from rekindle.doors.cli.live import LiveView, follow_until
+from rekindle.doors.cli.amounts import duration, used
+from rekindle.doors.cli.live import LiveView, View, follow_until
 from rekindle.doors.cli.options import who
 from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.receipts import Receipts
@@ -38,7 +40,8 @@ def watch(
     An agent that comes back meanwhile shows its receipt; `known` is the session as it was shown already.
     `conversation` is what the watcher has read of it; by default nothing.
     """
-    view = LiveView(session)
+    view = _view_of(session)
+    began = time.monotonic()
     receipts = Receipts(known)
 
     def rested() -> dict[str, Any] | None:
@@ -46,6 +49,8 @@ def watch(
         if news := receipts.news(told):
             view.rest()
             print("\n".join(news), flush=True)
+        if not told["rested"]:
+            view.status(told, time.monotonic() - began, time.time())
         return told if told["rested"] else None
 
     if conversation is None:
@@ -62,6 +67,12 @@ def watch(
     except KeyboardInterrupt:
         view.rest()
         return _interrupted(client, session)
+    finally:
+        view.rest()  # whatever happens, the terminal is left in order
+    if sys.stderr.isatty():
+        usage = told["usage"]
+        amounts = [duration(time.monotonic() - began), *used(usage["tokens"], usage["cost"])]
+        print(f"  {' · '.join(amounts)}", file=sys.stderr)
     if told["status"] in ("interrupted", "failed"):
         print(f"rekindle: {told['status']}: {printable(told['why'])}", file=sys.stderr)
         print(f"Bring it back with: rekindle resume {session}", file=sys.stderr)
@@ -73,6 +84,19 @@ def watch(
     if put_to_sleep:
         client.ask("stop", session=session, to="asleep", by=who())
     return 0
+
+
+def _view_of(session: str) -> View:
+    """A view for whoever is there: rendered on a terminal that can go back, else plain lines."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        console = Console()
+        if not console.is_dumb_terminal:
+            from rekindle.doors.cli.rendered import RenderedView
+
+            return RenderedView(session, console)
+    return LiveView(session)
 
 
 def _put_question(question: dict[str, Any]) -> None:

@@ -1,0 +1,87 @@
+"""An agent's words on a terminal: wrapped, as Markdown, none of them lost or said twice, and nothing that steers it."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from rekindle.agents.base.conversation import ConversationEntry, Kind
+from rekindle.doors.cli.live import LiveView, waiting_line, working_line
+from rekindle.doors.cli.rendered import RenderedView, blocks
+
+
+def told(**changes: Any) -> dict[str, Any]:
+    usage = {"tokens": 262, "cost": 0.5}
+    return {"status": "working", "waits_until": None, "why": "", "usage": usage, **changes}
+
+
+def rendered(*said: tuple[Kind, str], width: int = 80, status: bool = False) -> str:
+    file = io.StringIO()
+    console = Console(file=file, width=width, height=24, force_terminal=True, _environ={"TERM": "xterm"})
+    view = RenderedView("s1", console)
+    for kind, text in said:
+        if status:
+            view.status(told(), 12.0, 1.0)
+        view.show([ConversationEntry(kind, text, 1)])
+    view.rest()
+    return file.getvalue()
+
+
+def plain(shown: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+
+
+def test_words_that_come_in_pieces_are_printed_once_and_whole() -> None:
+    text = "# Title\n\nOne **bold** word.\n\n```\ncode\n\nmore\n```\n\nlast"
+    shown = plain(rendered(*(("said", letter) for letter in text)))
+    for word in ("Title", "One bold word.", "code", "more", "last"):
+        assert shown.count(word) == 1, shown
+    assert "**" not in shown and "```" not in shown
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+def test_long_words_are_wrapped_and_lines_stay_lines(width: int) -> None:
+    shown = plain(rendered(("said", "first line\nsecond line\n\n" + "word " * 100), width=width))
+    assert re.search(r"first line *\nsecond line", shown)
+    assert all(len(line) <= width for line in shown.splitlines()) and shown.count("word") == 100
+
+
+def test_markdown_swallows_nothing_and_nothing_steers_the_terminal() -> None:
+    shown = rendered(("said", "a List<T> and <div>\n\n<b>html</b>\n\n[x]: http://y\n\n\x1b[2Jgone \x1b]8;;u\x07"))
+    for word in ("List<T>", "<div>", "<b>html</b>", "[x]: http://y", "gone"):
+        assert word in plain(shown)
+    assert "\x1b[2J" not in shown and "\x1b]8" not in shown
+
+
+def test_a_status_stands_below_and_is_gone_in_the_end() -> None:
+    shown = rendered(("said", "hello"), ("tool", "ls"), ("end", "end_turn"), status=True)
+    assert "working · 12 s · 262 tokens · $0.5000" in plain(shown)
+    assert "turn finished" in plain(shown) and shown.endswith("\x1b[1A\x1b[2K"), "its line is erased"
+
+
+@pytest.mark.parametrize(
+    ("text", "done", "left"),
+    [
+        ("a\n\nb", ["a"], "b"),
+        ("a\nb", [], "a\nb"),
+        ("```\na\n\nb\n```\n\n", ["```\na\n\nb\n```"], ""),
+        ("```\na\n\nb", [], "```\na\n\nb"),
+        ("~~~\n```\n\nb\n~~~\n\nc\n", ["~~~\n```\n\nb\n~~~"], "c\n"),
+    ],
+)
+def test_a_block_is_complete_with_a_blank_line_outside_of_code(text: str, done: list[str], left: str) -> None:
+    assert blocks(text) == (done, left)
+
+
+def test_a_line_says_what_a_limit_waits_for_and_until_when(capsys: pytest.CaptureFixture[str]) -> None:
+    limited = told(waits_until=1000.0, why="rate limited")
+    assert waiting_line(limited, 900.0).endswith("(in 1 min 40 s): rate limited")
+    assert working_line(limited, 5.0, 900.0) == waiting_line(limited, 900.0)
+    view = LiveView("s1")
+    for _ in range(3):
+        view.status(limited, 5.0, 900.0)
+    assert capsys.readouterr().out.count("rate limited") == 1
