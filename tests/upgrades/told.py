@@ -44,12 +44,17 @@ def _picked(value: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def missing(recorded: Any, told: Any, at: str = "") -> list[str]:
-    """What was recorded and is not told any more, or otherwise. What a later version tells in addition is its own."""
+    """What was recorded and is not told any more, or otherwise. What a later version tells in addition is its own.
+
+    A note of rekindle's in a conversation is for people: it may have other words.
+    """
     match recorded, told:
         case dict(), dict():
+            own = {"text"} if recorded.get("kind") == "note" and told.get("kind") == "note" else set[str]()
             return [
                 one
                 for key, value in recorded.items()
+                if key not in own
                 for one in (missing(value, told[key], f"{at}.{key}") if key in told else [f"{at}.{key} is not told"])
             ]
         case list(), list() if len(recorded) == len(told):

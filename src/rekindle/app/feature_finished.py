@@ -69,9 +69,13 @@ def _view(here: Workspace, feature: str, plan: Plan, analysis: Analysis) -> RunV
         message="",
         waves=[list(wave) for wave in plan.waves],
         tasks=[_task(task.id, task.summary, known[task.id]) for task in plan.tasks],
+        seconds=None,
+        tokens=None,
+        cost=None,
+        leftovers=[],
     )
 
 
 def _task(name: str, summary: str, known: TaskProgress) -> TaskView:
     state = "merged" if known.merged else "unchanged" if known.unchanged else "done"
-    return TaskView(name, summary, state, "", None, None, None, 0, [], [])
+    return TaskView(name, summary, state, "", None, None, None, 0, 0, None, [], [])

@@ -56,7 +56,10 @@ class Leftover(msgspec.Struct, frozen=True):
 
 
 class RunView(msgspec.Struct, frozen=True):
-    """How a run stands. `reason` and `message` say how it ended; `leftovers` is what is still there of its tasks."""
+    """How a run stands. `reason` and `message` say how it ended; `leftovers` is what is still there of its tasks.
+
+    `seconds`, `tokens` and `cost` are None where nobody knows: of a run that ended long ago.
+    """
 
     feature: str
     branch: str
@@ -67,8 +70,8 @@ class RunView(msgspec.Struct, frozen=True):
     message: str
     waves: list[list[str]]
     tasks: list[TaskView]
-    seconds: float
-    tokens: int
+    seconds: float | None
+    tokens: int | None
     cost: float | None
     leftovers: list[Leftover]
 

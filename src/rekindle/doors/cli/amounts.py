@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import time
 
-
-def duration(seconds: float) -> str:
-    """`8 s`, `3 min 20 s`, `2 h 5 min`."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+from rekindle.doors.cli.measure import duration
 
 
 def used(tokens: int, cost: float | None) -> list[str]:

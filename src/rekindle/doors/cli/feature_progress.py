@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.amounts import duration, used
+from rekindle.doors.cli.amounts import used
+from rekindle.doors.cli.measure import duration
 
 if TYPE_CHECKING:
     from rich.console import Console, Group

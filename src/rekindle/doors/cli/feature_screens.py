@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rekindle.core.terminal_text import printable, quoted
-from rekindle.doors.cli.amounts import duration, used
+from rekindle.doors.cli.amounts import used
+from rekindle.doors.cli.measure import duration
 
 Told = dict[str, Any]
 

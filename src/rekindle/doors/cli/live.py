@@ -12,7 +12,8 @@ import click
 
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.amounts import clock_time, duration, used
+from rekindle.doors.cli.amounts import clock_time, used
+from rekindle.doors.cli.measure import duration
 from rekindle.ports.conversations import FollowedConversation
 
 _PAUSE = 0.1

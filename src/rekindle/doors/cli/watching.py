@@ -10,8 +10,9 @@ import click
 
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
-from rekindle.doors.cli.amounts import duration, used
+from rekindle.doors.cli.amounts import used
 from rekindle.doors.cli.live import LiveView, View, follow_until
+from rekindle.doors.cli.measure import duration
 from rekindle.doors.cli.options import who
 from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.receipts import Receipts
