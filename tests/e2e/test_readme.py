@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
+import termios
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,36 +20,47 @@ LOOKS = ("rekindle ps", "rekindle show")
 README = Path(__file__).parents[2] / "README.md"
 
 
-def typed(machine: Machine, command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def typed(machine: Machine, command: str) -> tuple[int, str]:
+    """What a command prints on a terminal of 80 columns without colours, and its exit status."""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    environment = machine.environment(GIT_CONFIG_GLOBAL=str(machine.home / ".gitconfig"), NO_COLOR="1", TERM="xterm")
+    with subprocess.Popen(
         ["bash", "-c", command],
         cwd=machine.work,
-        env=machine.environment(GIT_CONFIG_GLOBAL=str(machine.home / ".gitconfig")),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        os.close(theirs)
+        printed = b""
+        with contextlib.suppress(OSError):  # the terminal is gone when its last user is
+            while more := os.read(ours, 65536):
+                printed += more
+        os.close(ours)
+    return process.returncode, printed.decode()
 
 
 def plays(machine: Machine, command: Command, names: Names) -> str:
     """What is wrong with a command, if anything is."""
-    done = typed(machine, names.translated(command.typed))
-    printed = done.stdout.splitlines()
-    if done.returncode != 0:
-        return f"exit {done.returncode}\n{done.stdout}{done.stderr}"
+    status, text = typed(machine, names.translated(command.typed))
+    if status != 0:
+        return f"exit {status}\n{text}"
     if not command.shown:
         return ""
-    known = dict(names.known)
+    printed, known = text.splitlines(), dict(names.known)
     fits = len(printed) == len(command.shown)
     if fits and all(names.learn(shown, line) for shown, line in zip(command.shown, printed, strict=True)):
         return ""
     names.known = known
-    return "\n".join(["the page shows", *command.shown, "but it printed", *printed, done.stderr])
+    return "\n".join(["the page shows", *command.shown, "but it printed", *printed])
 
 
 @pytest.mark.timeout(300)
 def test_the_readme_does_what_it_says_block_by_block(machine: Machine) -> None:
+    machine = replace(machine, work=machine.home / "shop")
+    machine.work.mkdir()
     typed(machine, "git config --global user.name you; git config --global user.email you@example.invalid")
     typed(machine, "git init --quiet --initial-branch main; git commit --quiet --allow-empty --message 'a beginning'")
     names = Names()
