@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 import time
+from typing import Any
 
 import click
 
@@ -65,24 +66,33 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
 @click.option("--sleep", "to", flag_value="asleep", help="Only end the process; a prompt wakes the session.")
 @click.option("--completed", "to", flag_value="completed", help="The session is finished.")
 @json_option
-def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> None:
+def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int | None:
     """End WHAT: the agent of a session with its whole process tree, or a feature's run. Conversations are kept."""
     client = daemon()
     feature = use_cases().feature_resuming().meant(session, every=True) if session is not None else None
     if feature is not None:
         told = use_cases().feature_resuming().stop(feature)
         print_json(told) if as_json else print(f"{feature}: {told['reason']}; go on with: rekindle resume {feature}")
-        return
+        return None
     if every == (session is not None):
         raise UsageError("give a session, or --all", "`rekindle ps` lists them")
     if every:
         told = client.ask("stop_all", to=to or "cancelled", by=who())
-        print_json(told) if as_json else print(f"Stopped: {', '.join(told['stopped']) or 'nothing was running'}.")
-        return
+        print_json(told) if as_json else _print_stopped(told)
+        return 1 if told["failed"] else 0
     told = client.ask("stop", session=session, to=to or "cancelled", by=who())
-    if told["is_running"]:
-        raise RekindleError(f"{told['id']}: its agent has not ended yet", "see `rekindle ps`, and try again")
+    if told["is_running"]:  # somebody has brought it back already
+        raise RekindleError(f"{told['id']}: its agent runs", "see `rekindle ps`, and try again")
     print_json(told) if as_json else print(f"{told['id']}: {told['status']}.")
+    return None
+
+
+def _print_stopped(told: dict[str, Any]) -> None:
+    if told["stopped"] or not told["failed"]:
+        print(f"Stopped: {', '.join(told['stopped']) or 'nothing was running'}.")
+    for one in told["failed"]:
+        print(f"Not stopped: {printable(one['reason'])}")
+        print(f"  {printable(one['next'])}")
 
 
 @click.command()
