@@ -79,7 +79,7 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int
     if every:
         told = client.ask("stop_all", to=to or "cancelled", by=who())
         print_json(told) if as_json else _print_stopped(told)
-        return 1 if told["failed"] else 0
+        return 1 if told.get("failed") else 0
     told = client.ask("stop", session=session, to=to or "cancelled", by=who())
     if told["is_running"]:  # somebody has brought it back already
         raise RekindleError(f"{told['id']}: its agent runs", "see `rekindle ps`, and try again")
@@ -88,9 +88,10 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int
 
 
 def _print_stopped(told: dict[str, Any]) -> None:
-    if told["stopped"] or not told["failed"]:
+    failed = told.get("failed", [])  # a daemon of an older version does not say
+    if told["stopped"] or not failed:
         print(f"Stopped: {', '.join(told['stopped']) or 'nothing was running'}.")
-    for one in told["failed"]:
+    for one in failed:
         print(f"Not stopped: {printable(one['reason'])}")
         print(f"  {printable(one['next'])}")
 
