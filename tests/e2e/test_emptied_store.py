@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from tests.e2e.daemon import Machine
+from rekindle.adapters.daemon_socket.client import is_served
+from tests.e2e.daemon import Machine, until
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -24,4 +25,21 @@ def test_sessions_are_rebuilt_after_the_file_was_emptied(machine: Machine, *, in
         os.truncate(machine.places.store, 0)
     machine.ok("send", session, "say And now")
     machine.until_said(session, "And now")
+    assert [one["id"] for one in machine.json("ps", "--all")["sessions"]] == [session]
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_without_a_daemon_nobody_is_told_that_there_are_no_sessions(machine: Machine, *, gone: bool) -> None:
+    session = machine.begin("say I am here")
+    machine.until_status(session, "waiting")
+    machine.ok("stop", session, "--sleep")
+    machine.ok("serve", "--stop")
+    until(lambda: not is_served(machine.places), "the end of the daemon")
+    os.unlink(machine.places.store) if gone else os.truncate(machine.places.store, 0)
+    for words in (["ps"], ["ps", "--all", "--json"], ["resume", "--explain"], []):
+        told = machine.run(*words)
+        assert told.returncode != 0, words
+        said = told.stdout + told.stderr
+        assert session in said and "rebuilds it" in said, words
+    machine.ok("show", session)
     assert [one["id"] for one in machine.json("ps", "--all")["sessions"]] == [session]

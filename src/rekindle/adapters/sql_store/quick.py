@@ -22,10 +22,13 @@ def bodies(path: str | os.PathLike[str]) -> list[str]:
     return [str(row[0]) for row in _select(path, ("body",))]
 
 
+def is_made(path: str | os.PathLike[str]) -> bool:
+    """Whether the file is there and has a place for sessions. Raises sqlite3.Error."""
+    return os.path.exists(path) and bool(_query(path, "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"))
+
+
 def _select(path: str | os.PathLike[str], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    if not os.path.exists(path):
-        return []
-    if not _query(path, "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"):
+    if not is_made(path):
         return []  # the daemon is about to make it
     return _query(path, f"SELECT {', '.join(columns)} FROM sessions ORDER BY created_at, id")
 
