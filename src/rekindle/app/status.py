@@ -54,7 +54,8 @@ class StatusHere:
     def status(self) -> StatusReport:
         """The features of the repository here, if there is one, and the user's sessions."""
         here = self._look()
-        found = StatusReport(*(self._sessions().listed() if self._kept.is_there() or self._kept.folders() else ([], "")))
+        is_any = self._kept.is_there() or bool(self._kept.folders())
+        found = StatusReport(*(self._sessions().listed() if is_any else ([], "")))
         if here is not None:
             found.in_repository = True
             found.root = here.repository.root
