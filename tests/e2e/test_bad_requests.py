@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,3 +49,19 @@ def test_a_session_that_cannot_be_started_keeps_no_daemon_from_starting(machine:
     machine.kill_daemon()
     machine.ok("send", good, "say And I still am")
     machine.until_said(good, "And I still am")
+
+
+@pytest.mark.parametrize("path", ["/tmp/a\0b", "/tmp/\ud800"])
+def test_what_can_be_no_path_is_refused_and_not_called_a_fault_of_the_daemon(machine: Machine, path: str) -> None:
+    machine.begin("say I am here")
+    for op, more in (
+        ("feature_state", {"cwd": path, "feature": "a"}),
+        ("feature_stop", {"cwd": path, "feature": "a"}),
+        ("feature_resume", {"cwd": path, "feature": "a", "env": {}}),
+        ("repository_seen", {"cwd": path}),
+        ("adopt", {"session": "0123456789", "staged": path, "env": {}}),
+        ("feature_begin", {"cwd": str(machine.work), "plan": "\ud800", "name": "a", "env": {}}),
+    ):
+        answer = tell(machine, json.dumps({"op": op, **more}))
+        assert answer["error"]["code"] == "usage", (op, answer)
+    assert "Traceback" not in Path(machine.places.daemon_log).read_text()

@@ -25,6 +25,8 @@ from rekindle.ports.ancestry import Ancestry, refusal
 from rekindle.ports.errors import RekindleError, UsageError
 
 log = logging.getLogger(__name__)
+#: The parts of requests that name a file or a folder, whatever is asked for.
+_PATHS = ("cwd", "staged")
 _LONGEST = 4 << 20
 Answer = dict[str, Any]
 
@@ -174,8 +176,30 @@ def _shape(operation: Operation) -> type[msgspec.Struct]:
 
 
 def _call(operation: Operation, values: dict[str, Any]) -> Awaitable[msgspec.Struct]:
+    for name in _PATHS:
+        if isinstance(given := values.get(name), str) and not _can_be_path(given):
+            raise UsageError(f"bad request: {name} {given!r} is not a valid path", "give a path that can be on disk")
+    if isinstance(plan := values.get("plan"), str) and not _is_text(plan):
+        raise UsageError("bad request: the plan is no text: it has half a character in it", "write it in UTF-8")
     asked = msgspec.convert(values, _shape(operation))
     return operation(asked) if isinstance(asked, DaemonRequest) else operation(**msgspec.structs.asdict(asked))
+
+
+def _can_be_path(given: str) -> bool:
+    """Whether the system can be asked about it. Names in another encoding than UTF-8 are paths too."""
+    try:
+        return b"\0" not in os.fsencode(given)
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_text(given: str) -> bool:
+    """Whether it can be written down: JSON can name half of a character."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _failed(error: RekindleError) -> Answer:
