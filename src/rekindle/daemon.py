@@ -32,7 +32,7 @@ from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.adapters.snapshots.tree_snapshots import TreeSnapshots
-from rekindle.adapters.sql_store.open import open_store, rebuild_done
+from rekindle.adapters.sql_store.open import open_store, rebuild_done, rebuild_due
 from rekindle.adapters.sql_store.store import SqlStore
 from rekindle.adapters.vault import relocating
 from rekindle.adapters.workplace.workplace import LocalWorkplace
@@ -256,11 +256,13 @@ def _put_together(
 def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
     """The store; one that is gone or damaged is rebuilt from the sessions' folders."""
     missing = not os.path.exists(places.store) or os.path.getsize(places.store) == 0
+    if missing and os.listdir(places.sessions):  # we may be killed before they are in the new one
+        rebuild_due(Path(places.store), "the store is gone; sessions are rebuilt from their folders")
     opened = open_store(Path(places.store), now=datetime.now(UTC))
     parts.callback(opened.store.close)
     _renew(opened.store)
-    if opened.notice or (missing and os.listdir(places.sessions)):
-        log.warning("%s", opened.notice or "the store is gone; sessions are rebuilt from their folders")
+    if opened.notice:
+        log.warning("%s", opened.notice)
         rebuilt = rebuild(Path(places.sessions), known=opened.store.named(""))
         put_back(opened.store, rebuilt)
         rebuild_done(Path(places.store))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import pytest
 
+from rekindle import daemon
 from rekindle.adapters.daemon_socket.client import is_served
 from tests.e2e.daemon import Machine, until
 
@@ -25,6 +27,28 @@ def test_sessions_are_rebuilt_after_the_file_was_emptied(machine: Machine, *, in
         os.truncate(machine.places.store, 0)
     machine.ok("send", session, "say And now")
     machine.until_said(session, "And now")
+    assert [one["id"] for one in machine.json("ps", "--all")["sessions"]] == [session]
+
+
+def test_a_daemon_that_is_killed_while_it_rebuilds_loses_no_session(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = machine.begin("say I am here")
+    machine.until_status(session, "waiting")
+    machine.ok("stop", session, "--sleep")
+    machine.ok("serve", "--stop")
+    until(lambda: not is_served(machine.places), "the end of the daemon")
+    os.unlink(machine.places.store)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(daemon, "put_back", killed)
+    with pytest.raises(KeyboardInterrupt), contextlib.ExitStack() as parts:
+        daemon._open_store(parts, machine.places)  # type: ignore[arg-type]
+    told = machine.run("ps")
+    assert told.returncode != 0 and session in told.stderr and "not rebuilt yet" in told.stderr
+    machine.ok("show", session)
     assert [one["id"] for one in machine.json("ps", "--all")["sessions"]] == [session]
 
 

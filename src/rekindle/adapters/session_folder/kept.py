@@ -39,13 +39,13 @@ class SessionsOnDisk:
         """The sessions, oldest first, as columns of the store."""
         from rekindle.adapters.sql_store import quick
 
-        return self._read(lambda: quick.rows(self._places.store)) or self._none()
+        return self._whole(self._read(lambda: quick.rows(self._places.store)))
 
     def bodies(self) -> list[str]:
         """The sessions as the store keeps them, whole."""
         from rekindle.adapters.sql_store import quick
 
-        return self._read(lambda: quick.bodies(self._places.store)) or self._none()
+        return self._whole(self._read(lambda: quick.bodies(self._places.store)))
 
     def sessions(self) -> list[Session]:
         """The sessions, oldest first, but for those that cannot be read."""
@@ -131,17 +131,20 @@ class SessionsOnDisk:
     def _of(self, session: str) -> SessionFolder:
         return session_folder(self._places.sessions, session)
 
-    def _none(self) -> list[Any]:
-        """No sessions, if that is so. A store that was emptied or removed does not say it: their folders are there."""
+    def _whole(self, found: list[Found]) -> list[Found]:
+        """What was found, if that is all. One that was emptied or removed lacks sessions whose folders are there."""
         from rekindle.adapters.sql_store import quick
 
-        folders = self.folders()
-        if folders and not self._read(lambda: quick.is_made(self._places.store)):
+        store = self._places.store
+        half = quick.is_half_rebuilt(store)
+        folders = self.folders() if half or not found else []
+        if folders and (half or not self._read(lambda: quick.is_made(store))):
+            what = "is not rebuilt yet" if half else "is empty or gone"
             raise RekindleError(
-                f"{self._places.store} is empty or gone, and there are folders of sessions: {', '.join(folders[:10])}",
+                f"{store} {what}, and there are folders of sessions: {', '.join(folders[:10])}",
                 "the daemon rebuilds it from them when it starts, for example with `rekindle serve`",
             )
-        return []
+        return found
 
     def _read(self, read: Callable[[], Found]) -> Found:
         import sqlite3

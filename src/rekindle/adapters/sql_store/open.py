@@ -49,6 +49,15 @@ def open_store(place: Path | str, *, now: datetime) -> OpenedStore:
         raise StoreError(f"{path} cannot be opened: {error}", _HINT) from error
 
 
+def rebuild_due(path: Path, notice: str) -> None:
+    """Remember, before `open_store` makes a new store, that sessions have to be rebuilt: it tells until that is done.
+
+    For a caller who knows that there were sessions, although there is no store.
+    """
+    if not _marker(path).exists():
+        files.replace(_marker(path), notice.encode("utf-8", "backslashreplace"), mode=0o600, durable=True)
+
+
 def rebuild_done(path: Path) -> None:
     """What could be rebuilt is committed: `open_store` does not ask for it again."""
     _marker(path).unlink(missing_ok=True)

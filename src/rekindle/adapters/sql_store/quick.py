@@ -27,6 +27,11 @@ def is_made(path: str | os.PathLike[str]) -> bool:
     return os.path.exists(path) and bool(_query(path, "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"))
 
 
+def is_half_rebuilt(path: str | os.PathLike[str]) -> bool:
+    """Whether sessions may be missing from it: see `open.rebuild_due`."""
+    return os.path.exists(f"{os.fspath(path)}.rebuild-due")
+
+
 def _select(path: str | os.PathLike[str], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
     if not is_made(path):
         return []  # the daemon is about to make it
