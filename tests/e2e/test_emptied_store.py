@@ -67,3 +67,11 @@ def test_without_a_daemon_nobody_is_told_that_there_are_no_sessions(machine: Mac
         assert session in said and "rebuilds it" in said, words
     machine.ok("show", session)
     assert [one["id"] for one in machine.json("ps", "--all")["sessions"]] == [session]
+
+
+def test_why_the_daemon_did_not_start_is_said(machine: Machine) -> None:
+    os.makedirs(machine.places.store)
+    told = machine.run("run", "--detach", "say I am here")
+    assert told.returncode != 0
+    assert "the daemon did not start: " in told.stderr and machine.places.store in told.stderr
+    os.rmdir(machine.places.store)

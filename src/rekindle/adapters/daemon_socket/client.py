@@ -170,6 +170,7 @@ def start_daemon(places: Places) -> None:
     places.make()
     listens, says = os.pipe()
     log = os.open(places.daemon_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    before = os.fstat(log).st_size
     try:
         process = subprocess.Popen(
             [sys.executable, "-m", "rekindle.entry", "serve", "--on-demand"],
@@ -199,7 +200,22 @@ def start_daemon(places: Places) -> None:
         if process.poll() not in (None, OwnedError.exit_status):
             break
         time.sleep(0.05)
-    raise NoDaemon("the daemon did not start", f"see {places.daemon_log}")
+    if process.poll() is None:
+        raise NoDaemon(
+            f"the daemon (pid {process.pid}) is still starting", f"ask again; its log is {places.daemon_log}"
+        )
+    reason = _last_word(places.daemon_log, before)
+    raise NoDaemon(f"the daemon did not start{reason}", f"see {places.daemon_log}")
+
+
+def _last_word(log: str, before: int) -> str:
+    """What a daemon that was started since then said as it gave up; empty: nothing."""
+    try:
+        lines = files.read(log)[before:].decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    said = [line.removeprefix("rekindle: ") for line in lines if line.startswith("rekindle: ")]
+    return f": {said[-1]}" if said else ""
 
 
 def _answers(path: str) -> bool:
