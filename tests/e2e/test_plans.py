@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Scratch
 from tests.e2e.daemon import until
 from tests.e2e.features import FEATURE, Shop, task
 
@@ -140,19 +138,3 @@ def test_a_resume_leaves_a_task_alone_that_was_done_without_a_change(shop: Shop)
     (shop.root / "go").write_text("")
     assert "done without a change: look" in shop.machine.ok("resume", FEATURE)
     assert shop.count("task.started") == {"look": 1, "b": 2} and shop.count("task.completed") == {"look": 1, "b": 1}
-
-
-def test_the_run_by_hand_of_the_readme_works_to_its_end(scratch: Scratch) -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text().partition("A first run by hand:\n")[2]
-    commands = [line.strip() for line in text.partition("\n## ")[0].splitlines() if line.startswith("    ")]
-    assert len(commands) > 4
-    scratch.git("config", "user.name", "t")
-    for command in commands:
-        words = shlex.split(command.partition("#")[0])
-        if words[0] == "git":
-            scratch.git(*words[1:])
-            continue
-        told = scratch.ok(*words[1:])
-        if words == ["rekindle"]:
-            assert "Interrupted:" in told and "wave-2-start" in told and "next: rekindle resume" not in told
-    assert "Interrupted:" not in scratch.ok() and scratch.json("analyze", "login")["interrupted"] is False

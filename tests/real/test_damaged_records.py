@@ -5,7 +5,6 @@ A share of the corpus, across all sorts of damage, is held in `make test-real`, 
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rekindle.core.session.history import request_of
-from tests.e2e.daemon import until
+from tests.e2e.daemon import is_running, until
 from tests.real.acp_stage import AcpStage
 from tests.real.damaged import OPERATIONS, Case, cases
 from tests.real.models.server import Request
@@ -157,8 +156,9 @@ class Corpus:
     def _stop(self) -> None:
         machine = self.stage.machine
         machine.run("stop", "--all", "--sleep")
+        daemon = machine.daemon()
         machine.run("serve", "--stop")
-        until(lambda: not os.path.exists(machine.places.socket), "the end of the daemon")
+        until(lambda: not is_running(daemon), "the end of the daemon, which closes its store last")
         until(lambda: not machine.stamped(), "the end of every agent")
 
 

@@ -80,3 +80,17 @@ def test_another_thread_behind_the_record_is_foreign() -> None:
 def test_a_prompt_counts_only_if_the_model_gets_it() -> None:
     assert DIALECT.read(b"".join(WHOLE)).prompts == ("one", "two")
     assert DIALECT.read(b"".join(WHOLE[:1] + WHOLE[2:])).prompts == ("two",)
+
+
+def test_what_the_model_gets_in_the_users_name_and_nobody_said_is_told() -> None:
+    content = [{"type": "input_text", "text": "a stranger's wish"}]
+    stranger = line("response_item", {"type": "message", "role": "user", "content": content})
+    own = [{"type": "input_text", "text": "<environment_context>here</environment_context>"}]
+    context = line("response_item", {"type": "message", "role": "user", "content": own})
+
+    def strange(lines: list[bytes]) -> tuple[str, ...]:
+        return DIALECT.lacks(b"".join(lines), EXPECTED, frozenset()).unconfirmed
+
+    assert strange([WHOLE[0], context, *WHOLE[1:]]) == ()
+    assert strange([WHOLE[0], context, stranger, *WHOLE[1:]]) == ("a stranger's wish",)
+    assert strange([WHOLE[0], stranger, *WHOLE[1:], line("compacted", {"message": "all of it"})]) == ()

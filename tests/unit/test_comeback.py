@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rekindle.agents.base.acknowledged import Lacking
-from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
 from rekindle.core.session.activity import why_skipped
 from rekindle.core.session.continuation import continuation
@@ -181,16 +180,6 @@ def anew(at: float = 20) -> list[AnyFact]:
         f.Launched(at=at + 1, attempt=3, folder="/k/3", pid=3),
         f.Opened(at=at + 2, attempt=3, how="new", token="t2", proof="transcript"),
     ]
-
-
-def test_whoever_wants_a_first_turn_back_that_the_agent_has_lost_gets_it_in_a_new_conversation() -> None:
-    lost = folded([*cut_at_once(), *refused()])
-    assert not lost.held
-    assert plan(lost, 18) == [Launch("s1", 3)]
-    session = folded([*cut_at_once(), *refused(), *anew()])
-    [said] = plan(session, 23)
-    assert getattr(said, "text", "").startswith("before Your process was interrupted")
-    assert written([*cut_at_once(), *refused(), *anew()]).kind == "rebuilt"
 
 
 def test_a_conversation_with_answers_is_not_given_up_before_somebody_has_said_so() -> None:

@@ -29,7 +29,8 @@ class Spoken(msgspec.Struct, frozen=True):
 class Lacking(msgspec.Struct, frozen=True):
     """How many of the earlier messages are not there, or are not what they were.
 
-    `foreign`: so many prompts are there that belong to another conversation.
+    `foreign`: so many prompts are there that belong to another conversation. `unconfirmed`: what the model gets in the
+    user's name although the record does not say that anybody said it; whoever knows the session can tell.
     """
 
     prompts: int = 0
@@ -38,6 +39,7 @@ class Lacking(msgspec.Struct, frozen=True):
     of_answers: int = 0
     summary: bool = False
     foreign: int = 0
+    unconfirmed: tuple[str, ...] = ()
 
     @property
     def any(self) -> bool:

@@ -93,6 +93,7 @@ class Reading:
             turns=tuple(self._turns),
             compactions=self._compactions,
             foreign=self._foreign,
+            unconfirmed=tuple(self._given),
         )
 
 

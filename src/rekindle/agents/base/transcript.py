@@ -25,7 +25,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     time. `open_tools` are the calls that nothing came after. `points` are the answers after which a copy of the
     conversation can be begun, each with its first words. `compactions` is how often the agent has shortened the
     conversation: of what came before, its model gets a summary or nothing. `foreign` is how many prompts belong to
-    another conversation, by the name that they carry.
+    another conversation, by the name that they carry. `unconfirmed` is what the model gets in the user's name although
+    the record does not say that anybody said it.
     """
 
     prompts: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[Spoken, ...] = ()
     compactions: int = 0
     foreign: int = 0
+    unconfirmed: tuple[str, ...] = ()
 
 
 class Repaired(msgspec.Struct, frozen=True):

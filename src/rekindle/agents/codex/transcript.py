@@ -19,6 +19,8 @@ _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
 _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
 #: What a dying Codex writes down for a command that ran: nobody knows what the command has done.
 _ABORTED: Final = "aborted by user"
+#: How Codex's own words in the user's name begin: where it works, the project's instructions, a turn that was cut.
+_ITS_OWN: Final = ("<", "# AGENTS.md instructions")
 #: How a citation of a file begins, in the model's words.
 _CITATION: Final = "\u3010"
 _BEGAN: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)", re.ASCII)
@@ -76,7 +78,10 @@ class CodexTranscript(JsonLines):
         there = record.turns
         cited = {one.id: one.text for one in there if one.id and _CITATION in one.text}
         asked = [structs.replace(one, text=cited[one.id]) if one.id in cited else one for one in expected]
-        return structs.replace(lacking(asked, there, written), foreign=record.foreign)
+        found = lacking(asked, there, written)
+        strange = tuple(one for one in record.unconfirmed if not one.lstrip().startswith(_ITS_OWN))
+        # what it has summed up it may say anew in its own words
+        return structs.replace(found, foreign=record.foreign, unconfirmed=() if record.compactions else strange)
 
 
 def _text(content: object) -> str:

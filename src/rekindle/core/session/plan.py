@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
 from rekindle.core.session.facts import PROMPT
-from rekindle.core.session.starting import has_failed_to_start, was_asked_to_go_on
+from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import TERMINAL, Attempt, Session, State, nothing_ever_ran
 
 
@@ -42,8 +42,6 @@ def wants_agent(session: Session) -> bool:
         return True
     if session.queued and has_failed_to_start(session) and session.policy != "never":
         return True
-    if was_asked_to_go_on(session):
-        return bool(session.left("renewals"))
     return session.policy == "continue" and (is_cut(session) or _has_lost_turn(session))
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
-from rekindle.core.session.state import Session, State, conversation_begun, nothing_ever_ran
+from rekindle.core.session.state import Session, State, nothing_ever_ran
 
 #: A start that failed so many seconds ago and was not tried again since is worth telling somebody who waits.
 _SOON: Final = 5.0
@@ -50,29 +50,16 @@ def pause(session: Session) -> float:
 def after_refusal(before: Session, fact: f.OpenRefused, after: Session) -> list[AnyFact]:
     """What follows where an agent would not open the conversation. Unattended a new one begins; else somebody decides.
 
-    Nobody is asked where nothing is given up either: the one turn that there was is told to the new conversation.
     A refusal that says nothing about the conversation ends the attempt, and that is all.
     """
     is_lost = fact.problem in ("unknown_session", "incomplete")
     if not is_lost and fact.problem != "unsupported":
         return [f.GivenUp(at=fact.at, attempt=fact.attempt, why=fact.message or "the agent refused")]
-    unasked = after.policy == "continue" or (is_lost and was_asked_to_go_on(after))
-    if after.queued or (unasked and after.left("renewals")) or nothing_ever_ran(before):
+    goes_on = after.queued or (after.policy == "continue" and after.left("renewals"))
+    if goes_on or nothing_ever_ran(before):
         return []  # a new conversation is told the history of this one, or there is none to tell
     told = "; the next prompt begins a new conversation, which is told the history of this one" if is_lost else ""
     return [f.HeldBack(at=fact.at, why=f"{fact.message}{told}")]
-
-
-def was_asked_to_go_on(session: Session) -> bool:
-    """Whether somebody wants a turn back that was cut off in a conversation which the agent has lost since.
-
-    Only where nothing was answered in that conversation: what was asked and said is known, and no more was lost.
-    """
-    attempt, turn = session.attempt, session.turn
-    if attempt is None or not attempt.asked_by or turn is None or turn.state != "cut" or session.token is not None:
-        return False
-    begun = conversation_begun(session, attempt)
-    return not any(one.state == "done" and one.attempt >= begun for one in session.prompts)
 
 
 def after_launch(before: Session, fact: f.LaunchIntended) -> list[AnyFact]:
