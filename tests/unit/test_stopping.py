@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from rekindle.app import service
-from rekindle.app.service import Service, StoppedAll
+from rekindle.app.service import Service
+from rekindle.app.stopping import StoppedAll
 from rekindle.core.feature.talks import signed
 from rekindle.core.session import facts as f
 from rekindle.ports.errors import RekindleError, UsageError

@@ -15,7 +15,7 @@ from rekindle.app import session_view
 from rekindle.app.requests import ResumeRequest
 from rekindle.app.session_names import meant
 from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
-from rekindle.core.feature.talks import is_signature
+from rekindle.app.stopping import END_SECONDS, NotStopped, StoppedAll, refuse_signature, still_there
 from rekindle.core.session import facts as f
 from rekindle.core.session.activity import (
     has_come_by_itself,
@@ -44,8 +44,6 @@ DELIVERY_SECONDS = 90.0
 SETTLE_SECONDS = 20.0
 #: So long an answer waits for the proof that an agent which works again is in the same conversation.
 PROOF_SECONDS = 6.0
-#: So long an agent that is asked to end may take, before whoever asked is told that it has not.
-END_SECONDS = 60.0
 #: How often it is looked whether what is waited for can come at all.
 _LOOK_SECONDS = 1.0
 POLICIES = ("ask", "continue", "never")
@@ -69,21 +67,6 @@ class ResumedAll(msgspec.Struct, frozen=True):
     resumed: list[str]
     skipped: list[LeftAlone]
     failed: list[LeftAlone]
-
-
-class NotStopped(msgspec.Struct, frozen=True):
-    """A session whose agent did not end, why, and what can be done about it."""
-
-    id: str
-    reason: str
-    next: str
-
-
-class StoppedAll(msgspec.Struct, frozen=True):
-    """The sessions whose agents have ended, and those whose agents were asked to end and did not."""
-
-    stopped: list[str]
-    failed: list[NotStopped]
 
 
 class ListedSessions(msgspec.Struct, frozen=True):
@@ -224,14 +207,14 @@ class Service:
 
     async def stop(self, session: str, *, to: Ending, by: str) -> SessionView:
         """End a session's agent and its whole tree."""
-        _no_signature(by)
+        refuse_signature(by)
         found = await self.find(session)
         await self._end(found, to, by)
         return self.shown(await self._engine.load(found.id))
 
     async def stop_all(self, *, to: Ending, by: str) -> StoppedAll:
         """End every agent. One that does not end keeps nobody from being told of the others."""
-        _no_signature(by)
+        refuse_signature(by)
         live = [session.id for session in self._engine.at_hand() if session.is_up]
         failures = await asyncio.gather(*(self._not_stopped(session, to, by) for session in live))
         failed = [one for one in failures if one is not None]
@@ -329,19 +312,8 @@ class Service:
         await self._supervisor.record(session.id, f.StopAsked(at=self._engine.clock(), by=by, to=to))
         await self.until(session.id, lambda now: not now.is_up or self._stopped(now) is not None, END_SECONDS)
         now = await self._engine.load(session.id)
-        if now.is_up and (pid := self._stopped(now)) is not None:
-            raise RekindleError(
-                f"session {now.id}: its keeper (pid {pid}) is stopped and does not answer; its agent is ended when it "
-                "goes on",
-                f"let it go on: kill -CONT {pid}",
-                code="keeper_stopped",
-            )
-        if now.is_up:
-            raise RekindleError(
-                f"session {now.id}: its agent has not ended after {END_SECONDS:g} s",
-                f"look again in a moment with `rekindle ps`, then: rekindle stop {now.id}",
-                code="still_running",
-            )
+        if (error := still_there(now, self._stopped(now))) is not None:
+            raise error
 
     def _stopped(self, session: Session) -> int | None:
         attempt = session.attempt
@@ -352,11 +324,6 @@ class Service:
             event = self._changed.get(name)
             if event is not None:
                 event.set()
-
-
-def _no_signature(by: str) -> None:
-    if is_signature(by):
-        raise UsageError(f"{by!r} is how a feature's run signs", "say who you are with another name")
 
 
 def usable(kinds: Mapping[str, AgentKind], agent: str, arguments: list[str]) -> AgentKind:
