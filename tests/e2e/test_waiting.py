@@ -101,7 +101,7 @@ def test_the_board_of_a_feature_is_opened_again_with_its_question_and_says_what_
 
 
 def test_the_board_and_the_end_say_why_a_task_failed(shop: Shop) -> None:
-    done = shop.machine.run("run", "--plan", shop.plan(task("a", "fail out_of_credits")))
+    done = shop.machine.run("run", "--plan", shop.plan(task("a", "write a.txt a", checks=["test -e b.txt"])))
     assert done.returncode == 1
     assert "a: failed: " in done.stdout, done.stdout
     assert "task a failed: " in done.stdout and "rekindle resume shop" in done.stdout
