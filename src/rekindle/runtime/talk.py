@@ -209,7 +209,7 @@ class Talk:
             waiting = {asked.tool_id for asked in state.unanswered if isinstance(asked, o.AgentAskedPermission)}
             cut = Cut(
                 said=state.said[-4000:],
-                tools=_words(state.tools or written, without=state.finished | waiting),
+                tools=_words(state.tools or written, without={*state.finished, *waiting}),
                 swept=list(ended.swept),
                 delivered=delivered,  # type: ignore[arg-type]
                 background=behind,

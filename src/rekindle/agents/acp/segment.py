@@ -57,9 +57,9 @@ class Segment:
         return tuple(tool for name, tool in self._tools.items() if name not in self._only_asked_for)
 
     @property
-    def finished(self) -> frozenset[str]:
-        """The ids of the tool calls that have ended."""
-        return frozenset(self._finished)
+    def finished(self) -> tuple[str, ...]:
+        """The ids of the tool calls that have ended, in the order of their names."""
+        return tuple(sorted(self._finished))
 
     def tool(self, tool_id: str) -> OpenTool | None:
         return self._tools.get(tool_id)

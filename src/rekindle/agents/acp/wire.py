@@ -77,7 +77,7 @@ class Wire:
             cancelling=turn is not None and turn.prompt_id in self._cancelled,
             said=self._segment.said if turn else "",
             tools=self._segment.tools if turn else (),
-            finished=self._segment.finished if turn else frozenset(),
+            finished=self._segment.finished if turn else (),
         )
 
     @property

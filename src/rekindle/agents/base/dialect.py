@@ -89,7 +89,7 @@ class OpenState(msgspec.Struct, frozen=True, kw_only=True):
     said: str
     tools: tuple[OpenTool, ...]
     background: tuple[OpenTool, ...] = ()
-    finished: frozenset[str] = frozenset()
+    finished: tuple[str, ...] = ()
 
 
 class Dialect(Protocol):

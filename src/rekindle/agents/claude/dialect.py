@@ -98,7 +98,7 @@ class ClaudeDialect(SpeaksInLines):
             said=self._words.said if turn is not None else "",
             tools=self._words.tools if turn is not None else (),
             background=self._background.running,
-            finished=self._words.finished if turn is not None else frozenset(),
+            finished=self._words.finished if turn is not None else (),
         )
 
     @property

@@ -38,9 +38,9 @@ class Words:
         return tuple(self._tools.values())
 
     @property
-    def finished(self) -> frozenset[str]:
-        """The ids of the tool calls that have ended."""
-        return frozenset(self._finished)
+    def finished(self) -> tuple[str, ...]:
+        """The ids of the tool calls that have ended, in the order of their names."""
+        return tuple(sorted(self._finished))
 
     def partial(self, value: dict[str, Any]) -> list[Observation]:
         """A bit of a message that is still being made."""
