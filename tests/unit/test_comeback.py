@@ -453,6 +453,30 @@ def test_answers_that_could_not_be_compared_are_not_called_the_same() -> None:
         assert written([*facts, found]).kind == kind
 
 
+class Mixed(FakeRecords):
+    """Its model gets a prompt that nobody confirmed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    async def lacking(self, session: Session, token: str) -> Lacking:
+        return Lacking(unconfirmed=(self._text,))
+
+
+@pytest.mark.parametrize(("text", "kind"), [("two", "same"), ("a stranger's wish", "unproven")])
+def test_a_prompt_that_nobody_confirmed_is_foreign_unless_it_is_one_of_ours(text: str, kind: str) -> None:
+    done = f.TurnFinished(at=12, attempt=1, prompt="p2", stop_reason="end_turn")
+    ended = f.Exited(at=13, attempt=1, how_ended="killed", by_us=False)
+    facts = [*worked()[:11], done, ended, *back(known=["one", "two"])[:3]]
+    opened = f.Opened(at=16, attempt=2, how="load", token=TOKEN, known=["one", "two"])
+    turns = [Turn("user", "one"), Turn("user", "two")]
+    comeback = Comeback(Mixed(text), Forgetful(), {})
+    told = written([*facts, asyncio.run(comeback.verdict(folded(facts), opened, turns, 17.0))])
+    assert told.kind == kind
+    assert ("another conversation" in told.reason) is (kind != "same")
+
+
 @pytest.mark.parametrize("shown", [["two", "one"], ["one", "two"]])
 def test_a_loss_is_told_also_where_nobody_can_say_what_was_lost(shown: list[str]) -> None:
     """Prompts out of their order: without a history to tell again the conversation goes on, and is not called same."""

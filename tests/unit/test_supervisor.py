@@ -120,6 +120,23 @@ def test_an_agent_that_is_being_started_is_not_taken_to_be_gone() -> None:
     assert keepers.told["before launch"]
 
 
+def taken_over(keepers: type[FakeKeepers], *names: str) -> Engine:
+    """What a second daemon, with these keepers, makes of sessions that the first one began."""
+    world, store = FakeWorld(), FakeStore()
+
+    async def begin(supervisor: Supervisor) -> None:
+        for name in names:
+            await supervisor.engine.create(created(name))
+            await supervisor.record(name, f.PromptQueued(at=1, prompt="p", text="hello"))
+
+    async def take_over(supervisor: Supervisor) -> None:
+        await supervisor.start()
+        await settle(world)
+
+    play(FakeKeepers(world), begin, store=store)
+    return play(keepers(world), take_over, store=store)
+
+
 class Refusing(FakeKeepers):
     """One keeper speaks a protocol that we do not know."""
 
@@ -132,21 +149,7 @@ class Refusing(FakeKeepers):
 
 
 def test_an_old_keeper_is_refused_with_a_sentence_and_holds_nobody_up() -> None:
-    world = FakeWorld()
-
-    async def begin(supervisor: Supervisor) -> None:
-        for name in ("old", "young"):
-            await supervisor.engine.create(created(name))
-            await supervisor.record(name, f.PromptQueued(at=1, prompt="p", text="hello"))
-
-    store = FakeStore()
-    play(FakeKeepers(world), begin, store=store)
-
-    async def take_over(supervisor: Supervisor) -> None:
-        await supervisor.start()
-        await settle(world)
-
-    engine = play(Refusing(world), take_over, store=store)
+    engine = taken_over(Refusing, "old", "young")
     assert "protocol 99" in engine.session("old").notices[0]
     assert engine.session("young").prompts[0].state == "done"
 
@@ -375,20 +378,6 @@ class Faulty(FakeKeepers):
 
 
 def test_a_fault_over_one_session_does_not_keep_the_daemon_from_starting() -> None:
-    world = FakeWorld()
-
-    async def begin(supervisor: Supervisor) -> None:
-        for name in ("bad", "good"):
-            await supervisor.engine.create(created(name))
-            await supervisor.record(name, f.PromptQueued(at=1, prompt="p", text="hello"))
-
-    store = FakeStore()
-    play(FakeKeepers(world), begin, store=store)
-
-    async def take_over(supervisor: Supervisor) -> None:
-        await supervisor.start()
-        await settle(world)
-
-    engine = play(Faulty(world), take_over, store=store)
+    engine = taken_over(Faulty, "bad", "good")
     assert "nobody foresaw this" in engine.session("bad").notices[0]
     assert engine.session("good").prompts[0].state == "done"

@@ -8,11 +8,12 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from rekindle.agents.base.kind import AgentKind
+from rekindle.agents.base.terminal import in_terminal
 from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import handed_back
 from rekindle.core.session.facts import PROMPT
 from rekindle.core.session.history import Turn, with_history
-from rekindle.core.session.losses import lost_answers, lost_prompts, misplaced_prompts
+from rekindle.core.session.losses import foreign_prompts, lost_answers, lost_prompts, misplaced_prompts
 from rekindle.core.session.prompt_marks import in_both, marks
 from rekindle.core.session.settling import cut_attempts
 from rekindle.core.session.state import Session, nothing_ever_ran
@@ -41,9 +42,10 @@ class Comeback:
         choice = await self._chosen(session, self._look, now)
         token = choice.token
         kind = self._kinds.get(session.agent)
-        if kind is not None and choice.how == "new":
-            mint = kind.mint or (kind.terminal_mint if session.terminal else None)
-            token = mint(session.id, attempt) if mint is not None else token
+        if kind is not None and session.terminal and kind.terminal is not None:
+            kind = in_terminal(kind)
+        if choice.how == "new" and kind is not None and kind.mint is not None:
+            token = kind.mint(session.id, attempt)
         is_first = session.attempt is None
         return f.LaunchIntended(
             at=now,
@@ -91,7 +93,7 @@ class Comeback:
         found = await self._records.lacking(session, token)
         if found.words:
             return f"the agent's record lacks {found.words}, or has them in other words"
-        return f"the agent's record has {found.foreign} prompts of another conversation" if found.foreign else ""
+        return foreign_prompts(session, found.foreign, found.unconfirmed)
 
     async def foretold(self, session: Session, now: float) -> Choice:
         """What `prepare` would choose if it were asked now. Changes nothing."""

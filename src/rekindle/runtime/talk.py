@@ -5,7 +5,7 @@ The whole spool may be fed again by the next daemon: the facts that come of it a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -207,9 +207,10 @@ class Talk:
             )
             written = () if state.tools else _untold(state, turn, record)
             waiting = {asked.tool_id for asked in state.unanswered if isinstance(asked, o.AgentAskedPermission)}
+            settled = {*state.finished, *waiting}
             cut = Cut(
                 said=state.said[-4000:],
-                tools=_words(state.tools or written, without={*state.finished, *waiting}),
+                tools=[tool.words for tool in state.tools or written if tool.tool_id not in settled],
                 swept=list(ended.swept),
                 delivered=delivered,  # type: ignore[arg-type]
                 background=behind,
@@ -282,10 +283,6 @@ class Talk:
             case Ask():
                 return [asked]
         return [asked, f.PermissionAnswered(at=self._clock(), request=key, option=chosen, by=POLICY)]
-
-
-def _words(tools: Iterable[OpenTool], *, without: Collection[str]) -> list[str]:
-    return [tool.words for tool in tools if tool.tool_id not in without]
 
 
 def _untold(state: OpenState, turn: Prompt, record: Record | None) -> tuple[OpenTool, ...]:

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from msgspec.structs import replace
-
 from rekindle import files
 from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.adapters.session_folder.record_places import RecordPlaces
@@ -22,7 +20,7 @@ from rekindle.adapters.vault.vault import Vault, transcript
 from rekindle.agents.base.acknowledged import Lacking, Spoken
 from rekindle.agents.base.kind import AgentKind, DatabaseDialect
 from rekindle.agents.base.transcript import Record, TranscriptDialect
-from rekindle.core.session.state import Session, prompts_in
+from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import Checked, RecordComparison, RecordsError
 
@@ -233,9 +231,7 @@ class VaultRecords:
         dialect, path = found
         expected = self._acknowledged(session, token, dialect)
         try:
-            lacking = dialect.lacks(files.read(path), expected, frozenset()) if expected else Lacking()
-            strangers = [one for one in lacking.unconfirmed if not prompts_in(session, [one])]
-            return replace(lacking, foreign=lacking.foreign + len(strangers), unconfirmed=())
+            return dialect.lacks(files.read(path), expected, frozenset()) if expected else Lacking()
         except OSError as error:
             raise RecordsError(f"{path}: cannot be read ({error.strerror})", "check its permissions") from error
 

@@ -40,6 +40,16 @@ def misplaced_prompts(session: Session, read: Sequence[str]) -> str:
     )
 
 
+def foreign_prompts(session: Session, foreign: int, unconfirmed: Sequence[str]) -> str:
+    """Which prompts are of another conversation, in words; empty: none. `foreign` of them say so themselves.
+
+    `unconfirmed` is what the model gets in the user's name although the record does not say that anybody said it. It
+    may be a prompt of this session: the agent was killed before it had confirmed it.
+    """
+    strangers = foreign + sum(not prompts_in(session, [one]) for one in unconfirmed)
+    return f"the agent's record has {strangers} prompts of another conversation" if strangers else ""
+
+
 def lost_answers(session: Session, shown: Sequence[Turn], heard: Sequence[Turn], *, verbatim: bool = False) -> str:
     """Which answers are lost, in words; empty: none. `shown` is the past as the agent has it, `heard` as we have it.
 
