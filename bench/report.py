@@ -33,6 +33,13 @@ long as the reference. The references are part of the benchmark:
 Journals are made by the program (`bench/journals.py`): 332 bytes a line on average, most lines as hooks write them,
 many runs in a file, some of them interrupted, resumed, or with a torn line. They are in the page cache. Where reference
 and rekindle give different answers, the benchmark fails instead of printing a figure.
+
+Rows with a real agent (Claude Code, with a mock model on this machine) are skipped, and say so, where `make agents`
+has not installed it. Rows about sizes (bytes, characters, syncs) are ratios too: "2× the time" is then twice as much.
+
+**Retired.** "Append through the daemon" compared events per second with open, append, fsync. Where a sync takes
+microseconds, that ratio measured the interpreter and not the daemon; its target could be met on slow disks only. Two
+rows took its place: how many syncs the daemon needs per event, and how much processor time.
 """
 
 

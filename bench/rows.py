@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from bench import appending, committing, reading, searching, sessions, snapshotting, starting, tailing
+from bench import (
+    appending,
+    committing,
+    daemon_appends,
+    planning,
+    reading,
+    searching,
+    sessions,
+    snapshotting,
+    starting,
+    streaming,
+    tailing,
+    waking,
+)
 from bench.measured import Row
 
 NAIVE = "naive (json.loads, line by line)"
@@ -10,6 +23,11 @@ NODE = "node (readline, JSON.parse)"
 PLAIN = "open, append, fsync"
 PASS = "python -c pass"
 ADD = "git add -A, git write-tree"
+RESUMED = "the agent's own resume (claude --resume)"
+STREAMING = (
+    "So many scripted agents say ten words a second each, all at once: what the daemon uses of the processor, per "
+    "agent. The details have the keepers' share, and how late the end of a turn reached a client of the feed."
+)
 
 HEADERS = (
     "Splitting the file into lines and decoding their headers takes about half of the time. In a profile, the "
@@ -108,14 +126,54 @@ ROWS: tuple[Row, ...] = (
         reason=LOCKED,
     ),
     Row(
-        name="append through the daemon, 64 writers",
+        name="appends through the daemon, 64 writers: syncs",
+        reference="one sync per event",
+        bound="at most",
+        target=0.1,
+        measure=daemon_appends.syncs,
+        what="64 processes append to one journal through the daemon, which syncs once for all that wait: the number of "
+        "syncs per event.",
+        reason="The line in the journal is synced once for all that wait. But what may give orders to a resume (the "
+        "tasks that are measured do) is noted in the ledger first, each with a sync of its own.",
+    ),
+    Row(
+        name="appends through the daemon, 64 writers: processor",
         reference=PLAIN,
-        bound="at least",
-        target=4,
-        measure=sessions.append_through_daemon,
-        what="64 processes append to one journal through the daemon, which syncs once for all that wait.",
-        reason="The daemon is one process: parsing requests and writing lines takes it longer than the syncs that it "
-        "saves.",
+        bound="at most",
+        target=2,
+        measure=daemon_appends.processor,
+        what="The same: what daemon and writers together use of the processor. The reference's writers append by "
+        "themselves.",
+        reason="The daemon parses a request and writes an answer for each event, and so does the writer on its side; "
+        "the reference does neither.",
+    ),
+    Row(
+        name="a plan, 40 tasks in 10 waves",
+        reference="git and the same agent in a script",
+        bound="at most",
+        target=3,
+        measure=planning.overhead,
+        what="`rekindle run --plan` with a daemon that runs, against a script that makes a worktree for each task, has "
+        "the agent work in it, commits, merges and clears away. Four tasks at once on both sides.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="begin a plan of 5,000 tasks",
+        reference="a plan of 50 tasks",
+        bound="at most",
+        target=100,
+        measure=planning.begin_large,
+        what="`rekindle run --plan FILE --detach`, with a daemon that runs.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="explain a plan of 5,000 tasks",
+        reference="a plan of 50 tasks",
+        bound="at most",
+        target=100,
+        measure=planning.explain_large,
+        what="`rekindle resume FEATURE --explain --json` of a run that was cut at its beginning.",
+        reason=UNKNOWN,
     ),
     Row(
         name="search all conversations",
@@ -141,8 +199,92 @@ ROWS: tuple[Row, ...] = (
         reference="the same with 100",
         bound="at most",
         target=5,
-        measure=sessions.recovery,
+        measure=sessions.starts(1000),
         what="From the start of the daemon's process to its first answer, which lists all sessions.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="start of the daemon with 3,000 idle sessions",
+        reference="the same with 100",
+        bound="at most",
+        target=3,
+        measure=sessions.starts(3000),
+        what="From the start of the daemon's process to its first answer, which lists all sessions.",
+        reason="The answer itself grows with the number of sessions: every one of them is read and written as JSON.",
+    ),
+    Row(
+        name="rekindle ps with 3,000 sessions",
+        reference="the same with 100",
+        bound="at most",
+        target=3,
+        measure=sessions.listings,
+        what="`rekindle ps` with a daemon that knows so many idle sessions.",
+        reason="The daemon decodes every session to tell how it stands; the answer is encoded and decoded once more.",
+    ),
+    Row(
+        name="send to a sleeping session",
+        reference=RESUMED,
+        bound="at most",
+        target=1.15,
+        measure=waking.send,
+        what="`rekindle send` with a daemon, from the start of the command to the first request that the model gets.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="kill -9 to the next request",
+        reference="a loop around the agent's own resume",
+        bound="at most",
+        target=1.3,
+        measure=waking.kill,
+        what="An agent under `--policy continue` is killed in the middle of a turn: until the model is asked again. "
+        "The reference waits for the agent and starts its own resume as soon as it is gone.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="characters given to the model at a resume",
+        reference=RESUMED,
+        bound="at most",
+        target=1.05,
+        measure=waking.characters,
+        what="Tools, system prompt and messages of the first request after an idle session was resumed.",
+        reason="rekindle starts Claude Code with a way to ask for permission; the version that is measured then offers "
+        "its model three tools more (docs/agents/claude.md).",
+    ),
+    Row(
+        name="prefix that stays the same at a resume",
+        reference=RESUMED,
+        bound="at least",
+        target=1,
+        measure=waking.prefix,
+        what="How many characters of the last request before the resume are, byte for byte, the beginning of the first "
+        "one after it, in a work tree that has not changed: what a cache of the model's provider can use.",
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="50 live agents: processor of the daemon",
+        reference="0.5 % of a core for each",
+        bound="at most",
+        target=1,
+        measure=streaming.processor(50),
+        what=STREAMING,
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="200 live agents: processor of the daemon",
+        reference="0.5 % of a core for each",
+        bound="at most",
+        target=1,
+        measure=streaming.processor(200),
+        what=STREAMING,
+        reason=UNKNOWN,
+    ),
+    Row(
+        name="200 live agents: memory of the daemon",
+        reference="3 MB for each",
+        bound="at most",
+        target=1,
+        measure=streaming.memory(200),
+        what="The same: how much the daemon's PSS has grown since it had no agent, per agent.",
         reason=UNKNOWN,
     ),
     Row(

@@ -1,25 +1,20 @@
-"""Measures what the daemon and the keepers cost: memory of an idle session, appends through the daemon, recovery."""
+"""Measures what sessions cost that do nothing: memory of guard and keeper, the daemon's start, a list of all."""
 
 from __future__ import annotations
 
-import json
 import os
-import socket
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
+from statistics import median
 from time import monotonic
-from typing import Any
 
-from bench.appending import _AGENT, _DATA, _PANE, _plainly, _race
 from bench.measured import Disagreement, Measured, in_turn, rounded
+from bench.served import home_environment, pss, served
 from bench.stage import Stage
+from bench.starting import script, spawn
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.core.session import facts as f
 from rekindle.core.session.machine import evolve
@@ -31,8 +26,6 @@ from rekindle.settings import load
 
 _LIMIT = 15e6
 _SESSIONS = 50
-_FEATURE = "auth-system"
-_WRITERS = 64
 
 
 def memory(stage: Stage) -> Measured:
@@ -56,7 +49,7 @@ def memory(stage: Stage) -> Measured:
                     stamp=f"rekindle-bench-{os.getpid()}-{index}",
                 )
                 started.append((spec, launch.spawn(spec)))
-            sizes = [_pss(one.identity.guard.pid) + _pss(one.identity.keeper.pid) for _, one in started]
+            sizes = [pss(one.identity.guard.pid) + pss(one.identity.keeper.pid) for _, one in started]
         finally:
             for spec, one in started:
                 with Client(one.socket, 1) as client:
@@ -65,63 +58,43 @@ def memory(stage: Stage) -> Measured:
     return Measured([_LIMIT] * number, [float(size) for size in sizes], {"sessions": number, "unit": "bytes"})
 
 
-def _pss(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) * 1024
-    raise Disagreement(f"process {pid} has no PSS")
+def starts(number: int) -> Callable[[Stage], Measured]:
+    """The row for so many idle sessions: from the daemon's start to its first answer, against 100."""
+
+    def measure(stage: Stage) -> Measured:
+        homes = {sessions: idle_home(stage, sessions) for sessions in (100, number)}
+
+        def start(sessions: int) -> float:
+            begun = monotonic()
+            with served(stage, homes[sessions]) as daemon:
+                found = len(daemon.ask(op="list")["sessions"])
+                spent = monotonic() - begun
+            if found != sessions:
+                raise Disagreement(f"{sessions} sessions became {found}")
+            return spent
+
+        return in_turn(max(2, stage.sizes.heavy), lambda: start(100), lambda: start(number))
+
+    return measure
 
 
-def append_through_daemon(stage: Stage) -> Measured:
-    """64 processes append through the daemon, each waiting for every acknowledgement."""
-    repository = stage.repository("daemon", f"feature/{_FEATURE}")
-    each = max(1, stage.sizes.appends // _WRITERS)
-    numbers = count()
-    with _daemon(stage) as path:
+def listings(stage: Stage) -> Measured:
+    """`rekindle ps` with a daemon and 3,000 idle sessions, against 100. Facts: what it takes without a daemon."""
+    few, many = idle_home(stage, 100), idle_home(stage, 3000)
+    program = (script("rekindle"), "ps")
 
-        def through(journal: Path, sid: str, number: int) -> None:
-            feature = journal.parent.name
-            with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
-                connection.connect(path)
-                request = {"op": "journal_append", "cwd": str(repository), "feature": feature, "type": "task.completed"}
-                more = {"data": _DATA, "sid": sid, "agent": _AGENT, "pane_id": _PANE}
-                line = json.dumps({**request, **more}).encode() + b"\n"
-                for _ in range(number):
-                    connection.sendall(line)
-                    if not json.loads(answers.readline())["ok"]:
-                        raise Disagreement("the daemon refused an event")
+    def listed(home: str) -> Callable[[], float]:
+        return lambda: spawn(program, home_environment(stage, home))
 
-        def reference() -> float:
-            file = stage.folder / f"plain-{next(numbers)}" / "events.jsonl"
-            file.parent.mkdir()
-            return _race(_plainly, file, _WRITERS, each)
-
-        def candidate() -> float:
-            file = repository / ".claude" / "progress" / f"auth-syst{next(numbers):02d}" / "events.jsonl"
-            return _race(through, file, _WRITERS, each)
-
-        measured = in_turn(max(3, stage.sizes.light // 6), reference, candidate)
-    seconds = sum(measured.candidate) / len(measured.candidate)
-    return replace(measured, facts={"writers": _WRITERS, "events_a_second": rounded(_WRITERS * each / seconds)})
-
-
-def recovery(stage: Stage) -> Measured:
-    """From the daemon's start to its first answer, with 1,000 idle sessions in the store, against 100."""
-    homes = {number: idle_home(stage, number) for number in (100, 1000)}
-
-    def start(number: int) -> float:
-        begun = monotonic()
-        with _daemon(stage, homes[number]) as path, socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(path)
-            connection.sendall(b'{"op": "list"}\n')
-            with connection.makefile("rb") as answers:
-                found = len(json.loads(answers.readline())["sessions"])
-            spent = monotonic() - begun
-        if found != number:
-            raise Disagreement(f"{number} sessions became {found}")
-        return spent
-
-    return in_turn(max(2, stage.sizes.heavy), lambda: start(100), lambda: start(1000))
+    rounds = max(5, stage.sizes.light // 2)
+    with served(stage, few), served(stage, many):
+        measured = in_turn(rounds, listed(few), listed(many))
+    alone = in_turn(rounds, listed(few), listed(many))
+    facts = {
+        "without a daemon, 100 (ms)": rounded(1000 * median(alone.reference)),
+        "without a daemon, 3,000 (ms)": rounded(1000 * median(alone.candidate)),
+    }
+    return replace(measured, facts=facts)
 
 
 def idle_home(stage: Stage, number: int) -> str:
@@ -130,7 +103,7 @@ def idle_home(stage: Stage, number: int) -> str:
     if home.exists():
         return str(home)
     home.mkdir()
-    places = Places(load(_environment(stage, str(home)), None))
+    places = Places(load(home_environment(stage, str(home)), None))
     places.make()
     store = open_store(Path(places.store), now=datetime.now(UTC)).store
     for index in range(number):
@@ -152,33 +125,3 @@ def idle_home(stage: Stage, number: int) -> str:
         commit_one(store, of_session(session, life, generation=session.generation))
     store.close()
     return str(home)
-
-
-def _environment(stage: Stage, home: str) -> dict[str, str]:
-    kept = {name: value for name, value in stage.environment.items() if not name.startswith("XDG")}
-    return {**kept, "HOME": home}
-
-
-@contextmanager
-def _daemon(stage: Stage, home: str | None = None) -> Iterator[str]:
-    """A daemon of its own, from start to end; gives the path of its socket."""
-    environment: dict[str, Any] = _environment(stage, home or str(stage.folder / "home"))
-    places = Places(load(environment, None))
-    read, write = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rekindle.entry", "serve"],
-        env={**environment, "REKINDLE_READY_FD": str(write)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=(write,),
-    )
-    os.close(write)
-    try:
-        if not os.read(read, 200):
-            raise Disagreement("the daemon did not start")
-        yield places.socket
-    finally:
-        os.close(read)
-        process.terminate()
-        process.wait(30)

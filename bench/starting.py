@@ -47,15 +47,15 @@ def hook(stage: Stage) -> Measured:
         "tool_use_id": "toolu_01ABCDEFGHIJKLMNOPQRSTUV",
     }
     given = _input(stage, "call.json", call)
-    program = _script("rekindle-hook")
+    program = script("rekindle-hook")
     with chdir(repository):
-        _spawn((program,), stage.environment, start)
-        _spawn((program,), stage.environment, given)
+        spawn((program,), stage.environment, start)
+        spawn((program,), stage.environment, given)
         before = _lines(events)
         measured = in_turn(
             stage.sizes.starts,
-            lambda: _spawn(_PASS, stage.environment),
-            lambda: _spawn((program,), stage.environment, given),
+            lambda: spawn(_PASS, stage.environment),
+            lambda: spawn((program,), stage.environment, given),
         )
     written = _lines(events) - before
     if written != 2 * stage.sizes.starts:
@@ -65,9 +65,9 @@ def hook(stage: Stage) -> Measured:
 
 def version(stage: Stage) -> Measured:
     """`rekindle --version`."""
-    program = (_script("rekindle"), "--version")
+    program = (script("rekindle"), "--version")
     return in_turn(
-        stage.sizes.starts, lambda: _spawn(_PASS, stage.environment), lambda: _spawn(program, stage.environment)
+        stage.sizes.starts, lambda: spawn(_PASS, stage.environment), lambda: spawn(program, stage.environment)
     )
 
 
@@ -77,11 +77,11 @@ def status(stage: Stage) -> Measured:
     progress = repository / ".claude" / "progress"
     for name, interrupted in ((_FEATURE, True), ("payment-flow", False), ("user-dashboard", True)):
         journals.write(progress / name / "events.jsonl", journals.Shape(name, 2_000, interrupted=interrupted))
-    program = (_script("rekindle"),)
+    program = (script("rekindle"),)
     with chdir(repository):
-        first = _spawn(program, stage.environment)
+        first = spawn(program, stage.environment)
         measured = in_turn(
-            stage.sizes.starts, lambda: _spawn(_PASS, stage.environment), lambda: _spawn(program, stage.environment)
+            stage.sizes.starts, lambda: spawn(_PASS, stage.environment), lambda: spawn(program, stage.environment)
         )
     return replace(measured, facts={"features": 3, "first_call_ms": round(first * 1000, 1)})
 
@@ -92,11 +92,11 @@ def ps(stage: Stage) -> Measured:
 
     home = {"HOME": sessions.idle_home(stage, 100)}
     environment = {name: value for name, value in stage.environment.items() if not name.startswith("XDG")} | home
-    program = (_script("rekindle"), "ps")
-    return in_turn(stage.sizes.starts, lambda: _spawn(_PASS, environment), lambda: _spawn(program, environment))
+    program = (script("rekindle"), "ps")
+    return in_turn(stage.sizes.starts, lambda: spawn(_PASS, environment), lambda: spawn(program, environment))
 
 
-def _script(name: str) -> str:
+def script(name: str) -> str:
     """The console script beside the interpreter that runs this."""
     path = Path(sys.executable).parent / name
     if not path.exists():
@@ -114,7 +114,7 @@ def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n")
 
 
-def _spawn(command: tuple[str, ...], environment: Mapping[str, str], given: Path | None = None) -> float:
+def spawn(command: tuple[str, ...], environment: Mapping[str, str], given: Path | None = None) -> float:
     """Seconds from spawn to exit. Output goes nowhere; a failure is an error."""
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, str(given or os.devnull), os.O_RDONLY, 0),
