@@ -1,4 +1,4 @@
-"""A recording of what a terminal showed, as an animated SVG: lines appear in the time that they took, and scroll.
+"""What a terminal showed, as SVG: a recording whose lines appear in the time that they took, or one still screen.
 
 No line waits longer than a reader would like. Everything is in the file: no font and no script is loaded.
 """
@@ -17,12 +17,28 @@ _ROW: Final = 18
 _MARGIN: Final = 16
 #: The longest and the shortest pause between two lines, and how long the end stays, in seconds.
 _LONGEST, _SHORTEST, _END = 1.2, 0.06, 6.0
-_STYLE: Final = """
+_TEXT: Final = """
 text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #d6dae0; \
 white-space: pre }
-.narration { fill: #f2c063; font-weight: 600 }
-.command { fill: #8fd18a; font-weight: 600 }
 """
+_STYLE: Final = f"""{_TEXT}\
+.narration {{ fill: #f2c063; font-weight: 600 }}
+.command {{ fill: #8fd18a; font-weight: 600 }}
+"""
+_LOOKS: Final = {
+    "bold": "font-weight: 600",
+    "italics": "font-style: italic",
+    "underscore": "text-decoration: underline",
+    "strikethrough": "text-decoration: line-through",
+    "red": "fill: #f07178",
+    "green": "fill: #8fd18a",
+    "yellow": "fill: #f2c063",
+    "brightyellow": "fill: #f2c063",
+    "blue": "fill: #82aaff",
+    "magenta": "fill: #c792ea",
+    "cyan": "fill: #78d0dc",
+    "brightblack": "fill: #8b929e",
+}
 
 
 @dataclass(frozen=True)
@@ -46,12 +62,9 @@ def svg(lines: Sequence[Line], columns: int = 112, rows: int = 32) -> str:
         for number, (line, moment) in enumerate(zip(folded, times, strict=True))
         if line.text
     ]
-    size = f'width="{width}" height="{height}"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {size}>',
-            f"<style>{_STYLE}</style>",
-            f'<rect {size} rx="8" fill="#16191f"/>',
+            *_frame(width, height, _STYLE),
             f'<clipPath id="screen"><rect y="{_MARGIN}" width="{width}" height="{rows * _ROW}"/></clipPath>',
             '<g clip-path="url(#screen)"><g>',
             _scrolling(times, whole, rows),
@@ -61,6 +74,33 @@ def svg(lines: Sequence[Line], columns: int = 112, rows: int = 32) -> str:
             "",
         ]
     )
+
+
+def still(lines: Sequence[Sequence[tuple[str, str]]], columns: int = 80) -> str:
+    """One screen. Each line is pieces of text, each with its look: names joined by `+`, empty for plain text."""
+    looks = sorted({name for line in lines for look, _ in line for name in look.split("+") if name in _LOOKS})
+    style = _TEXT + "".join(f".{name} {{ {_LOOKS[name]} }}\n" for name in looks)
+    width, height = round(columns * _COLUMN) + 2 * _MARGIN, len(lines) * _ROW + 2 * _MARGIN
+    drawn = [
+        f'<text x="{_MARGIN}" y="{_MARGIN + _ROW * (number + 1) - 5}">{"".join(_piece(*one) for one in line)}</text>'
+        for number, line in enumerate(lines)
+        if line
+    ]
+    return "\n".join([*_frame(width, height, style), *drawn, "</svg>", ""])
+
+
+def _piece(look: str, text: str) -> str:
+    names = " ".join(name for name in look.split("+") if name in _LOOKS)
+    return f'<tspan class="{names}">{escape(text)}</tspan>' if names else escape(text)
+
+
+def _frame(width: int, height: int, style: str) -> list[str]:
+    size = f'width="{width}" height="{height}"'
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {size}>',
+        f"<style>{style}</style>",
+        f'<rect {size} rx="8" fill="#16191f"/>',
+    ]
 
 
 def _folded(line: Line, columns: int) -> list[Line]:
