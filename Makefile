@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test test-real drill agents retest lint bench soak lock clean
+.PHONY: help setup demo test simulate simulate-soak test-real drill agents retest screens lint bench soak lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -24,6 +24,13 @@ demo: $(STAMP)   ## the main job, shown in a scratch repository
 test: $(STAMP)   ## all tests but those with real agents
 	@$(BIN)/python -m pytest --ignore tests/real
 
+simulate: $(STAMP) ## two minutes of stories in virtual time: kept ones first, then the same seeds every time
+	@$(BIN)/python -m tests.simulate --seeds 100000 --seconds 90 --processes 2
+
+SEEDS ?= 100000
+simulate-soak: $(STAMP) ## fresh stories that nobody has played yet: make simulate-soak SEEDS=100000
+	@$(BIN)/python -m tests.simulate --fresh --seeds $(SEEDS) --processes 2
+
 agents: tests/real/node_modules/.package-lock.json tests/real/newest/node_modules/.package-lock.json ## the real agents of the tests, from npm, as locked
 
 %/node_modules/.package-lock.json: %/package-lock.json
@@ -40,6 +47,9 @@ drill: $(STAMP)  ## the drill with every real agent that can run offline
 
 retest: $(STAMP) ## the tests that failed last time, one by one
 	@$(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none
+
+screens: $(STAMP) ## write the agreed screens and their pictures anew, after a change that was meant
+	@REKINDLE_WRITE_SCREENS=1 $(BIN)/python -m pytest -n 0 tests/golden/test_screens.py tests/e2e/test_terminal_screens.py
 
 lint: $(STAMP)   ## ruff, mypy --strict, the import rule
 	@$(BIN)/ruff check .

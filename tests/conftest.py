@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -21,6 +22,9 @@ RUN = "REKINDLE_TEST_RUN"
 _IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 if not _IS_WORKER:
     os.environ[RUN] = str(os.getpid())
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A run in the background is deaf to Ctrl-C, and so would be everything that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)

@@ -98,6 +98,11 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.LaunchIntended(at=21.0, attempt=3, generation=3, how="load", token="tok"),
         f.OpenRefused(at=22.0, attempt=3, how="load", problem="other", message="no"),
         f.LaunchFailed(at=23.0, attempt=3, message="no such program"),
+        f.FilesChanged(at=24.0, snapshot="9f2c"),
+        f.Escalated(at=25.0, trigger="dead", attempt=3, title="it ended", options=[("resume", "Go on", "go")]),
+        f.EscalationAnswered(at=26.0, question="q0", option="resume", by="user", text="be quick"),
+        f.GateWanted(at=27.0, gate="dead-3-1-0", trigger="dead", attempt=3, run=["make", "test"]),
+        f.GateRan(at=28.0, gate="dead-3-1-0", passed=False, output="1 failed"),
     ]
 
 

@@ -1,6 +1,6 @@
-"""The daemon process: one per store. Puts store, keepers, supervisor and socket together, and takes them apart again.
+"""The daemon process: one per store. Sets up store, keepers, supervisor and socket, and closes them again.
 
-Stopping it leaves every agent in its keeper; the next daemon goes on where this one was.
+Stopping it leaves every agent in its keeper; the next daemon continues where this one left off.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ from rekindle.runtime.time_machine import TimeMachine
 from rekindle.settings import load
 
 log = logging.getLogger("rekindle.daemon")
-#: A daemon that was started on demand leaves when nobody has needed it for so long.
+#: How long a daemon that was started on demand stays when nobody needs it.
 IDLE_EXIT_SECONDS = 900.0
-#: The pauses after faults of its own grow up to this, until it has worked for as long without one.
+#: The longest pause after a fault of its own. The pauses start over once it has run this long without one.
 _LONGEST_PAUSE = 60.0
 
 
@@ -83,9 +83,9 @@ def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
 
 
 def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool) -> None:
-    """A fault that nobody foresaw is met as a killed daemon is: begin anew with what is on the disk.
+    """Handle an unexpected fault as if the daemon had been killed: start over from what is on disk.
 
-    What is wrong at the very beginning is raised: whoever started the daemon is there to be told.
+    A fault during the first start is raised: the caller who started the daemon is still there to see it.
     """
     pause, ready = 1.0, threading.Event()
     while True:
@@ -98,7 +98,7 @@ def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int
                 raise
             log.exception("the daemon has ended with a fault")
         pause = 1.0 if time.monotonic() - begun > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
-        log.error("beginning anew after a fault, in %g s", pause)
+        log.error("restarting after a fault, in %g s", pause)
         time.sleep(pause)
 
 
@@ -110,7 +110,7 @@ def _take_lock(places: Places) -> int:
         holder = os.pread(fd, 100, 0).decode(errors="replace").strip()
         os.close(fd)
         raise OwnedError(
-            f"a daemon serves {places.state} already (pid {holder})", "there is one per store; use that one"
+            f"a daemon already serves {places.state} (pid {holder})", "there is one per store; use that one"
         ) from None
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
@@ -122,7 +122,7 @@ async def _serve(
 ) -> bool:
     """Serve until it is time to leave. False: something failed that should not have.
 
-    However it ends, it lets go of everything: the process may begin anew, and must not be in its own way.
+    It always releases everything: the process may start over, and must not block itself.
     """
     async with contextlib.AsyncExitStack() as parts:
         return await _serve_with(parts, places, environment, lock, ready, on_demand=on_demand)
@@ -148,7 +148,7 @@ async def _serve_with(
         loop.add_signal_handler(number, house.server.stopping.set)
     await house.supervisor.engine.open()
     await house.time_machine.begin()
-    await house.supervisor.start()
+    await house.supervisor.start()  # agents are restarted while we already answer
     await house.server.open()
     _say_ready()
     ready.set()
@@ -164,7 +164,7 @@ async def _serve_with(
 
 @dataclass
 class _Life:
-    """Writes down that this daemon serves, and last of all that it left in good order: one that is killed cannot."""
+    """Records that this daemon is serving and, as its last act, that it exited cleanly. A killed daemon cannot."""
 
     access: StoreThread
     is_well: bool = False
@@ -182,7 +182,7 @@ class _Life:
 
 @dataclass(frozen=True)
 class _House:
-    """The parts of a daemon that have to be attended to while it serves."""
+    """The parts of a daemon that need attention while it serves."""
 
     access: StoreThread
     records: VaultRecords
@@ -193,7 +193,7 @@ class _House:
     server: Server
 
     def chores(self) -> list[Coroutine[Any, Any, None]]:
-        """What is done beside answering, for as long as the daemon serves."""
+        """The background work while the daemon serves."""
         return [
             self.outbox.deliver(),
             self.time_machine.look_around(),
@@ -208,7 +208,7 @@ class _House:
 def _put_together(
     parts: contextlib.AsyncExitStack, access: StoreThread, places: Places, environment: Mapping[str, str]
 ) -> _House:
-    """The composition root of the daemon. Whatever is opened here is closed with `parts`."""
+    """The composition root of the daemon. Everything opened here is closed with `parts`."""
     keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
     workplace = LocalWorkplace(places.sessions, places.sockets)
     records = VaultRecords.of(places.sessions, workplace.environment, AGENTS)
@@ -254,7 +254,7 @@ def _put_together(
 
 
 def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
-    """The store; one that is gone or damaged is rebuilt from the sessions' folders."""
+    """The store. If it is missing or damaged, it is rebuilt from the sessions' folders."""
     missing = not os.path.exists(places.store) or os.path.getsize(places.store) == 0
     if missing and os.listdir(places.sessions):  # we may be killed before they are in the new one
         rebuild_due(Path(places.store), "the store is gone; sessions are rebuilt from their folders")
@@ -272,10 +272,10 @@ def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
 
 
 def _renew(store: SqlStore) -> None:
-    """What rows say of sessions is made by rules of this version; those that another version wrote are made again."""
+    """Session rows follow this version's rules; rows from other versions are rebuilt."""
     lives = MACHINE.folded(one.fact for one in store.facts(MACHINE.kind, SUBJECT, limit=1_000_000))  # type: ignore[misc]
     if lives is not None and lives.version != __version__:
-        log.info("the store was served by rekindle %s; %d sessions are listed anew", lives.version, store.renew())
+        log.info("the store was served by rekindle %s; %d sessions were updated", lives.version, store.renew())
 
 
 async def _until_over(house: _House, chores: list[asyncio.Task[None]]) -> bool:
@@ -286,9 +286,9 @@ async def _until_over(house: _House, chores: list[asyncio.Task[None]]) -> bool:
     ended, _ = await asyncio.wait([*chores, *waits], return_when=asyncio.FIRST_COMPLETED)
     for chore in ended.intersection(chores):
         if (failure := chore.exception()) is not None:
-            log.error("a chore of the daemon failed", exc_info=failure)
+            log.error("a background job of the daemon failed", exc_info=failure)
     is_well = server.stopping.is_set() or supervisor.superseded.is_set()
-    log.info("stopping; agents go on in their keepers")
+    log.info("stopping; agents keep working in their keepers")
     for task in (*chores, *waits):
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError, Exception):
@@ -297,7 +297,7 @@ async def _until_over(house: _House, chores: list[asyncio.Task[None]]) -> bool:
 
 
 def _say_ready() -> None:
-    """Tell whoever started us that the socket is there."""
+    """Tell the process that started us that the socket is ready."""
     descriptor = os.environ.pop("REKINDLE_READY_FD", None)
     if descriptor and descriptor.isdigit():
         with contextlib.suppress(OSError):
@@ -313,7 +313,7 @@ def _idle_seconds(environment: Mapping[str, str]) -> float:
 
 
 async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
-    """Listen again if somebody removed the socket, and leave if somebody removed the lock: then we own nothing."""
+    """Listen again if the socket was removed. Exit if the lock was removed: then we no longer own the store."""
     while True:
         await asyncio.sleep(2.0)
         if not os.path.exists(places.socket):
@@ -330,15 +330,15 @@ async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
 
 
 async def _stay_in_place(access: StoreThread) -> None:
-    """Put the store back if somebody removed it, also while nothing is written to it."""
+    """Put the store back if it was removed, even while nothing is written to it."""
     while True:
         await asyncio.sleep(1.0)
-        with contextlib.suppress(StoreError):  # whoever writes next is told
+        with contextlib.suppress(StoreError):  # the next write reports it
             await access.ask(lambda store: store.stay_in_place())
 
 
 async def _leave_when_idle(server: Server, supervisor: Supervisor, features: Features) -> None:
-    """A session that waits for its time, or is to be started again, needs the daemon as a live agent does."""
+    """A session that waits for a timer or a restart needs the daemon just as a live agent does."""
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < IDLE_EXIT_SECONDS:
         await asyncio.sleep(5.0)

@@ -1,4 +1,4 @@
-"""Where `rekindle` starts: gives the command line its use cases, which are put together only when one is asked for."""
+"""Where `rekindle` starts: gives the command line its use cases, each built only when it is needed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and exit with its status."""
     try:
         from rekindle.doors.cli import use_cases
         from rekindle.doors.cli.start import run
@@ -16,7 +16,7 @@ def main() -> None:
         use_cases.provide(Wired(os.environ))
         sys.exit(run(sys.argv[1:]))
     except KeyboardInterrupt:
-        os._exit(130)  # in the middle of an import, say
+        os._exit(130)  # for example in the middle of an import
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Files as everybody here writes and opens them. Light standard library only (the hook client imports this).
+"""How every part of rekindle writes and opens files. Light standard library only (the hook client imports this).
 
-A file that others read is replaced whole or not at all; a journal that is written is a regular file and no link,
-because a repository from elsewhere could lead a link anywhere.
+A file that others read is replaced whole or not at all; a journal is only written if it is a regular file, not a
+link, because an untrusted repository could point a link anywhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def replace(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644, durable: bool = False) -> None:
-    """Put `data` in the place of a file in one step. Raises OSError; then the old content stands."""
+    """Replace a file's content with `data` in one step. If it raises OSError, the old content is still there."""
     target = os.fspath(path)
     temporary = f"{target}.{os.getpid()}.tmp"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
@@ -42,7 +42,7 @@ def replace(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644, dur
 
 
 def open_to_read(path: str | os.PathLike[str], *, follow: bool = True) -> int:
-    """Open a regular file; anything else (a pipe would wait for ever) is an OSError, without `follow` a link too."""
+    """Open a regular file. OSError for anything else (a pipe would block forever), and for links unless `follow`."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     return _regular(os.open(path, flags if follow else flags | os.O_NOFOLLOW), path)
 
@@ -58,7 +58,7 @@ def read(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_short(path: str | os.PathLike[str], most: int) -> bytes:
-    """The content of a regular file that is no link and has at most `most` bytes. Raises OSError."""
+    """The content of a regular file that is not a link and has at most `most` bytes. Raises OSError."""
     fd = open_to_read(path, follow=False)
     try:
         with os.fdopen(fd, "rb", closefd=False) as file:
@@ -71,9 +71,9 @@ def read_short(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def open_to_append(path: str, root: str | None = None) -> int:
-    """Open a regular file for reading and appending; it is made if there is none. Links are refused.
+    """Open a regular file for reading and appending; create it if it does not exist. Links are refused.
 
-    Below `root` nothing on the way may be a link either, and missing folders are made.
+    No folder on the path below `root` may be a link either. Missing folders are created.
     """
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     folder, name = os.path.split(path)
@@ -90,7 +90,7 @@ def open_to_append(path: str, root: str | None = None) -> int:
 
 
 def is_below(path: str, root: str) -> bool:
-    """Whether a path is in a folder, or is that folder, by its name."""
+    """Whether a path is in a folder, or is that folder, judged by name only."""
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
@@ -133,7 +133,7 @@ def _regular(fd: int, path: str | os.PathLike[str]) -> int:
 
 
 def is_locked(path: str | os.PathLike[str]) -> bool:
-    """Whether some process holds the lock on a file. Asking takes it for a moment, shared."""
+    """Whether some process holds the lock on a file. The check itself briefly takes a shared lock."""
     try:
         fd = open_to_read(path)
     except OSError:
@@ -150,7 +150,7 @@ def is_locked(path: str | os.PathLike[str]) -> bool:
 
 
 def lock_within(fd: int, seconds: float) -> bool:
-    """Take the lock on an open file; False if another process has it for all that time."""
+    """Take the lock on an open file; False if another process holds it the whole time."""
     deadline = time.monotonic() + seconds
     pause = 0.00005
     while True:
@@ -165,7 +165,7 @@ def lock_within(fd: int, seconds: float) -> bool:
 
 
 def make_folder(folder: str) -> None:
-    """Make a folder and its parents, and see to it that they survive a power loss."""
+    """Create a folder and its parents so that they survive a power loss."""
     if os.path.isdir(folder):
         return
     parent = os.path.dirname(folder)
@@ -179,7 +179,7 @@ def make_folder(folder: str) -> None:
 
 
 def make_private(folder: str | os.PathLike[str]) -> None:
-    """Make a folder and its parents for this user alone, whatever the umask is. Those that exist stay as they are."""
+    """Create a folder and its parents for this user only, whatever the umask. Existing ones are left unchanged."""
     path = os.fspath(folder)
     if not path or os.path.isdir(path):
         return
@@ -192,14 +192,14 @@ def make_private(folder: str | os.PathLike[str]) -> None:
 
 
 def make_own(folder: str) -> None:
-    """Make a folder of ours where others may write. Raises OSError for a link, which may lead anywhere."""
+    """Create our folder in a place where others may write. Raises OSError for a link: it could point anywhere."""
     if os.path.islink(folder):
         raise OSError(errno.ELOOP, "is a symbolic link, and may lead anywhere", folder)
     make_private(folder)
 
 
 def sync_file(path: str | os.PathLike[str]) -> None:
-    """Put a file's content on disk."""
+    """Flush a file's content to disk."""
     fd = open_to_read(path)
     try:
         os.fsync(fd)
@@ -208,7 +208,7 @@ def sync_file(path: str | os.PathLike[str]) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Put a folder's entries on disk."""
+    """Flush a folder's entries to disk."""
     fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

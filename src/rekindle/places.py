@@ -1,4 +1,4 @@
-"""Where a store, its daemon and its sessions live. Follows from the settings alone. Light standard library only."""
+"""Where a store, its daemon and its sessions live. Derived from the settings alone. Light standard library only."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Places:
         self.terminals = os.path.join(self.runtime, "tmux.sock")
 
     def make(self) -> None:
-        """Make the folders, for this user alone."""
+        """Create the folders, for this user only."""
         for folder in (self.state, self.sessions, os.path.dirname(self.runtime), self.runtime, self.sockets):
             files.make_private(folder)
             found = os.lstat(folder)
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-                raise UsageError(f"{folder} is not a folder of yours", "set XDG_RUNTIME_DIR, or XDG_STATE_HOME, to one")
+                raise UsageError(f"{folder} does not belong to you", "set XDG_RUNTIME_DIR, or XDG_STATE_HOME, to one")
             os.chmod(folder, 0o700)

@@ -1,8 +1,8 @@
-"""Everything that can be set, as one object that is parsed once, at the edge, and not changed after that.
+"""All settings as one object, parsed once at the edge and never changed after that.
 
-Sources, the later one wins: `config.toml` in the user's configuration folder, `.rekindle.toml` at the top of the main
-checkout, environment variables. A repository may come from anybody, so its file names plain folders inside of it and
-nothing else. Only the command line and the composition root read this; the core never does.
+Sources (later ones win): `config.toml` in the user's configuration folder, `.rekindle.toml` at the top of the main
+checkout, environment variables. A repository may come from anyone, so its file may only name plain folders inside it.
+Only the command line and the composition root read this; the core never does.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from rekindle.ports.errors import UsageError
 
 SYNC_POLICIES = ("always", "batched", "none")
 _KEYS = ("feature_worktrees", "journal_sync", "progress_dir", "worktrees_dir")
-_CHOICES = {"journal_sync": SYNC_POLICIES, "feature_worktrees": ("each", "one")}
-#: Defaults of `rekindle run`: only the user's file may have them, and only `run` and `config` look at their values, so
-#: that a bad one stops nothing else. `core/setting_keys.py` says what each means.
+_CHOICES = {"journal_sync": SYNC_POLICIES, "feature_worktrees": ("each", "one", "none")}
+#: Defaults of `rekindle run`: only the user's file may set them, and only `run` and `config` read their values, so a
+#: bad one breaks nothing else. `core/setting_keys.py` says what each means.
 RUN_KEYS = (
     "agent",
     "policy",
@@ -31,15 +31,16 @@ RUN_KEYS = (
     "max_tokens",
     "max_age",
     "max_resumes",
+    "stable_prompt",
 )
-#: What a repository may set: folders of its own.
+#: What a repository may set: folders inside it.
 _INSIDE = ("progress_dir", "worktrees_dir")
-#: More than anybody has to say.
+#: Larger than any sensible settings file.
 _LONGEST = 1 << 16
 
 
 class Settings:
-    """What the user chose. A plain class, because a dataclass costs the fast paths more than all of their work."""
+    """What the user chose. A plain class, because a dataclass costs the fast paths more than all their work."""
 
     __slots__ = (
         "cache_dir",
@@ -64,17 +65,17 @@ class Settings:
     ) -> None:
         #: where the journals are, relative to the main checkout
         self.progress_dir = progress_dir
-        #: where worktrees of sessions are made, relative to the main checkout
+        #: where sessions' worktrees are created, relative to the main checkout
         self.worktrees_dir = worktrees_dir
         #: one sync policy for all events, or None for each type's own
         self.journal_sync = journal_sync
         #: whether each task of a feature has a worktree of its own, or all of them share one in turn
         self.feature_worktrees = feature_worktrees
-        #: what can be thrown away at any time
+        #: what can be deleted at any time
         self.cache_dir = cache_dir
         #: the store, the sessions, logs
         self.state_dir = state_dir
-        #: sockets; a short path, because a socket's may have 107 bytes
+        #: sockets; a short path, because a socket's path is limited to 107 bytes
         self.runtime_dir = runtime_dir
 
 
@@ -84,8 +85,13 @@ def user_file(environment: Mapping[str, str]) -> str:
     return os.path.join(environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "rekindle", "config.toml")
 
 
+def user_runbook(environment: Mapping[str, str]) -> str:
+    """Where the user's own runbook is."""
+    return os.path.join(os.path.dirname(user_file(environment)), "runbook.toml")
+
+
 def choices(key: str) -> tuple[str, ...]:
-    """What a key can be set to; nothing for a key that is not chosen from a list."""
+    """The values a key can have; empty if the key is not chosen from a list."""
     return _CHOICES.get(key, ())
 
 
@@ -126,14 +132,14 @@ def _of_repository(file: str) -> dict[str, str]:
             raise UsageError(f"{file}: a repository cannot set {key}", own)
         problem = _why_not_inside(value)
         if problem is not None:
-            raise UsageError(f"{file}: {key} {problem}", f"name a plain folder of the repository, or {own}")
+            raise UsageError(f"{file}: {key} {problem}", f"name a plain folder inside the repository, or {own}")
     return found
 
 
 def _why_not_inside(path: str) -> str | None:
     """Why a repository cannot name this folder; None if it can."""
     if not path.isprintable():
-        return "has control characters in it"
+        return "contains control characters"
     parts = path.split("/")
     if os.path.isabs(path) or ".." in parts:
         return "leads out of the repository"
@@ -151,15 +157,15 @@ def _read(file: str, *, follow: bool = True) -> dict[str, str]:
         return {}
     except OSError as error:
         reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
-        raise UsageError(f"{file}: cannot be read ({reason})", "mend it or move it away") from error
+        raise UsageError(f"{file}: cannot be read ({reason})", "fix it or move it away") from error
     import tomllib
 
     try:
         table = tomllib.loads(raw.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: is not TOML ({error})", "mend it or move it away") from error
+        raise UsageError(f"{file}: is not valid TOML ({error})", "fix it or move it away") from error
     except RecursionError:
-        raise UsageError(f"{file}: is nested too deeply", "mend it or move it away") from None
+        raise UsageError(f"{file}: is nested too deeply", "fix it or move it away") from None
     for key in table:
         if key in RUN_KEYS and not follow:
             raise UsageError(f"{file}: a repository cannot set {key}", "set it in your own config.toml")
@@ -177,7 +183,7 @@ def _place(file: str, raw: bytes, key: str) -> str:
 
 
 def _content(file: str, *, follow: bool) -> bytes:
-    """The content of a regular file of a sensible size: a pipe would wait for ever, a device has no end."""
+    """The content of a regular file of a sensible size: a pipe would block forever, a device has no end."""
     fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -192,7 +198,7 @@ def _content(file: str, *, follow: bool) -> bytes:
 
 def _checked(key: str, value: object, place: str) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
-        raise UsageError(f"{place}: {key} must be a text", "put it between quotes")
+        raise UsageError(f"{place}: {key} must be a string", "put it between quotes")
     if key in _CHOICES and value not in _CHOICES[key]:
         raise UsageError(f"{place}: {key} is {value!r}", f"it is one of: {', '.join(_CHOICES[key])}")
     return value

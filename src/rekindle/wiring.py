@@ -1,4 +1,4 @@
-"""The composition root of the command line: each use case with its adapters, put together when it is asked for.
+"""The composition root of the command line: each use case with its adapters, built when it is needed.
 
 Everything is imported where it is used, so that no command pays for the others.
 """
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rekindle.app.hooking import Hooking
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
+    from rekindle.app.runbooks import GivenRules, Runbooks
     from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
@@ -213,6 +214,7 @@ class Wired(UseCases):
     def doctor(self) -> Doctor:
         from rekindle.adapters.feature_git.care import CheckoutCare
         from rekindle.adapters.git import process
+        from rekindle.adapters.keepers.local_runtime import LocalRuntime
         from rekindle.adapters.machine.checks import ThisMachine
         from rekindle.app.doctor import Doctor, Patient
         from rekindle.hooks import install
@@ -227,6 +229,7 @@ class Wired(UseCases):
             places.state,
             self.sessions(),
             self._kept(),
+            LocalRuntime(places.sessions),
             self.daemon(),
             self._workspace,
             open_care,
@@ -239,14 +242,34 @@ class Wired(UseCases):
     def user_settings(self) -> UserSettings:
         from rekindle.adapters.machine.settings_file import UserFile
         from rekindle.agents.registry import AGENTS, DEFAULT
-        from rekindle.app.service import PERMISSIONS, POLICIES
         from rekindle.app.user_settings import UserSettings
+        from rekindle.core.session.choices import PERMISSIONS, POLICIES, SWITCH
         from rekindle.core.setting_keys import setting_keys
         from rekindle.settings import RUN_KEYS, choices, user_file
 
         chosen = {name: choices(name) for name in ("feature_worktrees", "journal_sync")}
-        keys = setting_keys({"agent": list(AGENTS), "policy": POLICIES, "permission": PERMISSIONS, **chosen}, DEFAULT)
+        chosen |= {"agent": tuple(AGENTS), "policy": POLICIES, "permission": PERMISSIONS, "stable_prompt": SWITCH}
+        keys = setting_keys(chosen, DEFAULT)
         return UserSettings(UserFile(user_file(self._environment)), keys, RUN_KEYS, self._environment)
+
+    def runbooks(self) -> Runbooks:
+        from rekindle import files
+        from rekindle.adapters.machine.settings_file import UserFile
+        from rekindle.agents.registry import AGENTS
+        from rekindle.app.runbooks import Runbooks
+        from rekindle.settings import user_runbook
+
+        return Runbooks(
+            UserFile(user_runbook(self._environment)), tuple(AGENTS), lambda path: files.read_short(path, 1 << 20)
+        )
+
+    def _own_runbook(self) -> GivenRules | None:
+        """What the user's own runbook says. Nothing is loaded if there is none."""
+        import os.path
+
+        from rekindle.settings import user_runbook
+
+        return self.runbooks().default() if os.path.lexists(user_runbook(self._environment)) else None
 
     def forking(self) -> Forking:
         from rekindle.agents.registry import AGENTS
@@ -256,12 +279,18 @@ class Wired(UseCases):
 
     def running(self) -> SessionStarts:
         from rekindle.adapters.git import repository
+        from rekindle.agents.registry import AGENTS
         from rekindle.app.running import SessionStarts
 
         def worktrees_dir(root: str | None) -> str | None:
             return self._settings(root).worktrees_dir
 
-        return SessionStarts(self.daemon(), repository.find, worktrees_dir, self._environment)
+        def stable(agent: str) -> dict[str, str]:
+            return dict(AGENTS[agent].stable)
+
+        return SessionStarts(
+            self.daemon(), repository.find, worktrees_dir, stable, self._environment, self._own_runbook
+        )
 
     def feature_resuming(self) -> FeatureResuming:
         from rekindle.adapters.git import identity
@@ -269,8 +298,13 @@ class Wired(UseCases):
         from rekindle.agents.registry import DEFAULT
         from rekindle.app.feature_resume import FeatureOutlook
         from rekindle.app.feature_resuming import FeatureResuming
+        from rekindle.core.feature.staffing import RunTerms, set_terms
+        from rekindle.core.session.choices import PERMISSIONS
 
-        outlook = FeatureOutlook(identity, team, DEFAULT)
+        def settings() -> RunTerms:
+            return set_terms(self.user_settings().run_defaults())
+
+        outlook = FeatureOutlook(identity, team, settings, RunTerms(DEFAULT, PERMISSIONS[0]))
         return FeatureResuming(self._workspace, outlook, self.daemon(), self._environment)
 
     def session_resuming(self) -> SessionResuming:

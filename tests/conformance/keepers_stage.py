@@ -78,6 +78,10 @@ class Stage(ABC):
     def kill_keeper_and_guard(self, attempt: int = 1) -> None: ...
 
     @abstractmethod
+    def stop_keeper(self, attempt: int = 1) -> None:
+        """It lives, and answers nobody."""
+
+    @abstractmethod
     def kill_child(self, attempt: int = 1) -> None:
         """Of what the agent was told to start."""
 
@@ -204,6 +208,9 @@ class FakeStage(Stage):
     def kill_keeper_and_guard(self, attempt: int = 1) -> None:
         self.world.kill(SESSION, "its guard and keeper were killed")
 
+    def stop_keeper(self, attempt: int = 1) -> None:
+        self.world.attempts[SESSION, attempt].mute = True
+
     def kill_child(self, attempt: int = 1) -> None:
         self.world.attempts[SESSION, attempt].sweep()
 
@@ -275,6 +282,9 @@ class RealStage(Stage):
         who = self._identity(attempt)
         self._signal(who.guard)
         self._signal(who.keeper)
+
+    def stop_keeper(self, attempt: int = 1) -> None:
+        self._signal(self._identity(attempt).keeper, signal.SIGSTOP)
 
     def kill_child(self, attempt: int = 1) -> None:
         os.kill(self._child(attempt), signal.SIGKILL)

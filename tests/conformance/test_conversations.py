@@ -139,3 +139,16 @@ def test_a_prompt_that_nobody_answered_is_there(world: World) -> None:
 
 def test_it_is_known_who_is_used_in_a_terminal(world: World) -> None:
     assert world.conversations.is_in_terminal("t1")
+
+
+def test_who_waits_is_told_of_what_came_before_and_of_what_comes_then(world: World) -> None:
+    """Each wait would last for an hour if nobody noticed."""
+    talk = ClaudeTalk()
+    world.put(talk)
+    followed = world.conversations.follow("s1")
+    followed.poll()
+    for number, text in enumerate(("one", "two", "three")):
+        talk.say(f"p{number}", text, ["done"])
+        world.put(talk)
+        followed.wait(3600)
+        assert words(followed.poll()) == [("prompt", text), ("said", "done")]

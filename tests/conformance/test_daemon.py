@@ -142,7 +142,7 @@ def test_a_daemon_that_is_stopped_is_not_waited_for_and_is_named_with_what_it_ma
         with pytest.raises(DaemonSilent) as before:
             new.ask("ping")
         assert (new.is_served(), new.holder()) == (True, pid)
-    for raised, heard in ((on_the_way, "may still be done"), (before, "nothing was asked")):
+    for raised, heard in ((on_the_way, "may still be carried out"), (before, "no request was sent")):
         assert heard in raised.value.message
         assert f"kill -CONT {pid}" in raised.value.hint
     assert new.ask("ping")["pid"] == asked.ask("ping")["pid"] == pid

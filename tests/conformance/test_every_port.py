@@ -46,6 +46,7 @@ SUITES = {
     "Retention": "test_retention",
     "RunEvents": "test_run_events",
     "RunOwner": "test_workspace",
+    "Runtime": "test_runtimes",
     "SessionPlaces": "test_workplace",
     "SessionWorktrees": "test_session_worktrees",
     "SettingsFile": "test_settings_file",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -543,15 +544,39 @@ def test_the_users_status_does_not_show_the_worktrees(on_git: GitStage) -> None:
     assert on_git.repo.git("status", "--porcelain") == before
 
 
+def test_what_is_only_remembered_of_a_worktree_is_called_so_and_is_true_when_it_is_looked_at_anew(
+    on_git: GitStage,
+) -> None:
+    tasks = {task: TaskProgress(EPOCH, work_branch(FEATURE, task)) for task in TASKS}
+    on_git.prepare("a")
+    on_git.prepare("b")
+    path = str(home(on_git))
+    assert on_git.port.observe(tasks).remembered == frozenset()
+    on_git.work("a")
+    before = on_git.port.observe(tasks, None, frozenset("b"))
+    assert (before.remembered, before.trees[path].uncommitted) == (frozenset("a"), False)
+    after = on_git.port.observe(tasks, None, frozenset("a"))
+    assert (after.remembered, after.trees[path].uncommitted) == (frozenset("b"), True)
+    on_git.port.commit("a", work_branch(FEATURE, "a"), "all of it")
+    moved = on_git.port.observe(tasks, None, frozenset())
+    assert (moved.remembered, moved.trees[path].uncommitted) == (frozenset("b"), False), (
+        "another commit is another worktree"
+    )
+
+
 def test_a_snapshot_counts_if_it_has_more_than_the_branch(on_git: GitStage) -> None:
     on_git.prepare("a")
     branch, session = work_branch(FEATURE, "a"), "abcdef"
-    assert not resumable(on_git).has_snapshot(session, branch)
+    asked = {session: branch, "fedcba": branch}
+    assert resumable(on_git).with_snapshots(asked) == frozenset()
     on_git.work("a")
     FolderSnapshots().take(str(home(on_git)), session, "turn 1 has ended", 1.0)
-    assert resumable(on_git).has_snapshot(session, branch)
+    assert resumable(on_git).with_snapshots(asked) == {session}
+    assert resumable(on_git).with_snapshots({session: "another"}) == frozenset()
+    many = {f"other{number}": branch for number in range(200)}
+    assert resumable(on_git).with_snapshots({**many, session: branch}) == {session}
     on_git.port.commit("a", branch, "all of it")
-    assert not resumable(on_git).has_snapshot(session, branch)
+    assert resumable(on_git).with_snapshots(asked) == frozenset()
 
 
 def test_a_lock_in_the_way_is_found_and_only_that_one_is_removed(
@@ -573,3 +598,44 @@ def test_a_lock_in_the_way_is_found_and_only_that_one_is_removed(
     assert resumable(on_git).remove_lock(found)
     assert not path.exists()
     assert not resumable(on_git).remove_lock(found)
+
+
+def test_a_worktree_that_is_gone_or_has_lost_every_file_is_removed_and_one_without_its_git_is_not(
+    on_git: GitStage,
+) -> None:
+    on_git.prepare("a")
+    on_git.commit("a")
+    assert on_git.seen().removed == {"b"}, "b has none yet"
+    tree = home(on_git)
+    (tree / ".git").unlink()
+    assert on_git.seen().removed == {"b"}, "its files are there: it is mended"
+    for path in tree.iterdir():
+        path.unlink()
+    (tree / "later.txt").write_text("the agent goes on\n")
+    assert on_git.seen().removed == {"a", "b"}
+    shutil.rmtree(tree)
+    assert on_git.seen().removed == {"a", "b"}
+    on_git.prepare("a")
+    assert on_git.seen().removed == {"b"}
+
+
+def test_snapshots_say_why_they_were_taken(on_git: GitStage) -> None:
+    on_git.prepare("a")
+    for number, reason in enumerate(("the session begins", "turn 1 has ended")):
+        on_git.work("a")
+        FolderSnapshots().take(str(home(on_git)), "abcdef", reason, float(number))
+    FolderSnapshots().pin(str(home(on_git)), "abcdef", None)
+    found = on_git.port.snapshot_reasons(["abcdef", "fedcba"])
+    assert found == {"abcdef": {"the session begins", "turn 1 has ended"}, "fedcba": frozenset()}
+    assert on_git.port.snapshot_reasons([]) == {}
+
+
+def test_a_branch_that_was_deleted_under_a_commit_has_nothing_in_common_with_the_feature(on_git: GitStage) -> None:
+    on_git.prepare("a")
+    branch = work_branch(FEATURE, "a")
+    assert not on_git.seen().branches[branch].unrelated
+    on_git.repo.git("update-ref", "-d", f"refs/heads/{branch}")
+    on_git.work("a")
+    on_git.repo.git("add", "-A", cwd=str(home(on_git)))
+    on_git.repo.git("commit", "-q", "-m", "goes on", cwd=str(home(on_git)))
+    assert on_git.seen().branches[branch].unrelated

@@ -366,6 +366,24 @@ async def test_what_the_agent_says_is_told_as_it_comes_and_its_end_last(stage: S
         assert one.offset == offset
 
 
+def test_words_and_the_end_of_an_agent_wake_who_follows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would live to see the next look: who follows has to be told."""
+    monkeypatch.setattr("rekindle.adapters.keepers.keeper_process._TOLD_SECONDS", 3600.0)
+
+    async def story(stage: Stage) -> None:
+        await stage.started()
+        items, task = stage.following()
+        for number, text in enumerate((b"one\n", b"two\n"), 1):
+            await stage.keepers.send(SESSION, 1, str(number), text)
+            await stage.until(lambda text=text: items and _said(items).endswith(text))  # type: ignore[misc]
+        stage.kill_agent()
+        await stage.until(task.done)
+        assert isinstance(items[-1], Ended)
+
+    with real_stage() as stage:
+        _play(stage, story(stage))
+
+
 @played
 async def test_when_the_agent_last_spoke_is_a_time_if_anybody_knows_and_none_before_it_has_spoken(stage: Stage) -> None:
     assert stage.keepers.heard_at(SESSION, 1) is None

@@ -51,7 +51,7 @@ def test_without_a_store_there_are_no_sessions(kept: KeptSessions) -> None:
     assert kept.daemon_lives() is None
     assert not kept.has_keeper("old", 1)
     assert (dict(kept.begun("old")), kept.environment("old")) == ({}, None)
-    assert (kept.folders(), kept.guard_pid("old")) == ([], None)
+    assert kept.folders() == []
 
 
 def test_sessions_and_facts_are_read_in_their_order(kept: KeptSessions, places: Places) -> None:
@@ -85,7 +85,6 @@ def test_what_was_written_down_at_the_beginning_is_there(kept: KeptSessions, pla
     LocalWorkplace(places.sessions, places.sockets).prepare(created("an"), {})
     Path(places.sessions, "a file").write_text("")
     assert kept.folders() == ["an", "old"]
-    assert kept.guard_pid("old") is None, "it was never started"
 
 
 def test_a_record_is_read_as_it_lies_there(kept: KeptSessions, tmp_path: Path) -> None:

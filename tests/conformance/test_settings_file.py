@@ -42,7 +42,7 @@ def test_what_cannot_be_read_or_written_names_the_file(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=str(broken)):
             UserFile(str(broken)).read()
     (tmp_path / "file").write_bytes(b"a = 1\n\xff\n")
-    with pytest.raises(UsageError, match="line 2: is not UTF-8"):
+    with pytest.raises(UsageError, match="line 2: is not valid UTF-8"):
         UserFile(str(tmp_path / "file")).read()
     with pytest.raises(UsageError, match="cannot be written"):
         UserFile(str(tmp_path / "file" / "below")).write("")

@@ -17,7 +17,7 @@ from rekindle.core.session import facts as f
 from rekindle.ports.errors import BadEvent
 from rekindle.ports.store import Recorded, StaleGeneration, Store, StoreAccess, StoreChange, StoreError, of_session
 from rekindle.runtime.store_thread import MOST_AT_ONCE, StoreThread
-from tests.fakes.store import FakeStore, InlineAccess
+from tests.fakes.store import FakeStore, InlineAccess, PacedAccess
 from tests.sessions import created, folded
 
 Story = Callable[[StoreAccess], Awaitable[None]]
@@ -33,12 +33,16 @@ async def thread_over(store: Store) -> AsyncIterator[StoreThread]:
         await access.close()
 
 
-@pytest.fixture(params=["thread over sqlite", "thread over memory", "inline"])
+@pytest.fixture(params=["thread over sqlite", "thread over memory", "inline", "paced", "paced and slow"])
 def play(request: pytest.FixtureRequest, tmp_path: Path) -> Play:
     def one(story: Story) -> None:
         async def run() -> None:
             if request.param == "inline":
                 await story(InlineAccess())
+                return
+            if request.param in ("paced", "paced and slow"):
+                seconds = 0.0001 if request.param == "paced and slow" else 0.0
+                await story(PacedAccess(FakeStore(), lambda: seconds))
                 return
             opened: Store = FakeStore()
             if request.param == "thread over sqlite":

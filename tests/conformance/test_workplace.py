@@ -333,6 +333,13 @@ def test_commands_do_not_outlive_the_agent_that_had_us_run_them(world: World) ->
     run(world.place.end_terminals(world.session()))
 
 
+def test_the_command_of_a_gate_says_whether_it_passed_and_what_it_said(world: World) -> None:
+    assert run(world.place.run_gate(world.session(), ["true"])).passed
+    failed = run(world.place.run_gate(world.session(), ["false"]))
+    assert not failed.passed
+    assert failed.output
+
+
 def test_a_command_can_be_ended_and_read_afterwards(world: World) -> None:
     serve = commands(world)
     terminal = serve("terminal/create", command="sleep", args=["1000"])["terminalId"]

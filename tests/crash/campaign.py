@@ -80,18 +80,18 @@ class Campaign:
         deadline = time.monotonic() + _SECONDS
         while True:
             self.machine.run("resume", "--all")
-            for row in self._rows():
+            for row in self.machine.sessions():
                 if row["status"] in ("interrupted", "dead", "queued", "failed"):
                     self.machine.run("resume", row["id"])
             until(self._is_quiet, "rest after the last kill", _SECONDS)
-            rows = self._rows()
+            rows = self.machine.sessions()
             if all(row["status"] in ("asleep", "waiting") and not row["queued"] for row in rows):
                 return
             assert time.monotonic() < deadline, [(row["id"], row["status"], row["message"]) for row in rows]
 
     def faults(self) -> list[str]:
         """What was lost, doubled, out of order, not named, or hidden."""
-        listed = {row["id"] for row in self._rows()}
+        listed = {row["id"] for row in self.machine.json("ps", "--all")["sessions"]}
         found = [f"hidden: {session} is not in the list" for session in self.sessions if session not in listed]
         if "Traceback" in (self.machine.home / "errors").read_text():
             found.append("a command ended with a traceback")
@@ -125,12 +125,8 @@ class Campaign:
         receipts: list[dict[str, Any]] = [one["receipt"] for one in shown["attempts"] if one["receipt"]]
         return "\n".join(line for one in receipts for line in (*one["unknown"], *one["repeated"]))
 
-    def _rows(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.machine.json("ps", "--all")["sessions"]
-        return rows
-
     def _is_quiet(self) -> bool:
-        return all(row["status"] in _SETTLED for row in self._rows())
+        return all(row["status"] in _SETTLED for row in self.machine.sessions())
 
     def _file(self, session: str) -> Path:
         return self._effects / session

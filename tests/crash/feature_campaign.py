@@ -162,8 +162,9 @@ class Campaign:
             if status == 0:
                 return
             if status == 3 and answered < _ANSWERS:
-                if not control.ended and outcome(self.yard).complete == control.complete:
-                    return
+                found = outcome(self.yard)
+                if not control.ended and (found.complete, found.merges) == (control.complete, control.merges):
+                    return  # merges that somebody took out come back only after the answer
                 answered += 1
                 self.yard.run("resume", FEATURE, *(self.yard.shop.yes() if "--trust" in told else ("--choose", "A")))
             elif told == before or status == 3:

@@ -189,7 +189,7 @@ def _lost_commits(yard: Yard, allows: Allows) -> list[str]:
     reachable = set(yard.git("rev-list", "--all", *(one for one in heads if one.strip("0"))).split())
     made = [line.split() for line in yard.lines("commits")]
     wrong = [f"an agent's commit {one[:12]} ({what}) is in no ref" for one, what in made if one not in reachable]
-    for task in set(re.findall(r"task (\S+): started over, nothing of its work was left", yard.said())):
+    for task in set(re.findall(r"task (\S+): started over, because nothing was left of its work", yard.said())):
         first = next((one for one, what in made if what.partition("-")[0] == task), None)
         if first in reachable:
             wrong.append(f"{task}: it says that nothing of its work was left, and {first[:12]} is there")

@@ -143,7 +143,7 @@ class Yard:
     def down(self) -> None:
         """SIGKILL for everything at once."""
         self.tell("SIGKILL for everything")
-        self.shop.kill_everything()
+        self.shop.kill_everything(*(one for one, _ in self.running))
         self.wait()
 
     def open_gates(self, *tasks: str) -> None:

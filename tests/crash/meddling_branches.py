@@ -182,6 +182,7 @@ def _move_tree_back(yard: Yard, task: str) -> None:
 
 
 def _foreign_branch(yard: Yard, _: str) -> None:
+    feature_tip(yard)  # before the feature begins, such a branch is earlier work, and a run refuses to begin
     yard.git("branch", f"work/{FEATURE}/x", "main")
 
 
@@ -248,12 +249,12 @@ BRANCHES: tuple[Meddling, ...] = (
         "an agent's first commit is pushed to the feature while it works",
         _push_work,
         down=False,
-        allows=Allows(history="more", says=(r"task c.*(by|not)|by another hand",)),
+        allows=Allows(history="more", says=(r"task c.*(by|not)|by somebody else",)),
     ),
     Meddling(
         "an agent's first commit is pushed to the feature",
         _push_work,
-        allows=Allows(history="more", says=(r"task c.*(by|not)|by another hand",)),
+        allows=Allows(history="more", says=(r"task c.*(by|not)|by somebody else",)),
     ),
     Meddling("the feature is reset by one merge", _reset_by_one, allows=_RESET),
     Meddling("the feature is reset to its base", _reset_to_base, allows=_RESET),
@@ -319,14 +320,15 @@ BRANCHES: tuple[Meddling, ...] = (
         down=False,
         undo=_move_away,
         allows=Allows(asks=("somebody has removed the files of .*move it away",), again=True, leaves=True),
-        undone=_LOST,
+        undone=Allows(again=True, says=("what else the agent did there is in no commit and in no snapshot",)),
+        answers=(("--choose", "A"),),
     ),
     Meddling("a worktree loses its .git", _delete_git_file),
     Meddling("a worktree loses its .git while it works", _delete_git_file, down=False),
     Meddling("the integration worktree is deleted", _delete_integration),
     Meddling("the integration worktree is written to", _dirty_integration),
     Meddling("a worktree is locked", _lock, undo=_unlock, allows=Allows(leaves=True)),
-    Meddling("a worktree is moved", _move_tree, undo=_move_tree_back, allows=Allows(asks=("moved-c",), leaves=True)),
+    Meddling("a worktree is moved", _move_tree, undo=_move_tree_back, allows=Allows(asks=(r"moved-\w+",), leaves=True)),
     Meddling(
         "a branch of somebody else's",
         _foreign_branch,

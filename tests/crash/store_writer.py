@@ -22,7 +22,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.ports.store import OutboxEntry
-from tests.sessions import commit, created, folded
+from tests.sessions import booked, commit, created
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -55,7 +55,7 @@ def _commit_for_ever(path: Path, name: str, pipe: int) -> None:
     opened = open_store(path, now=NOW)
     assert opened.notice is None, opened.notice
     first = created(name)
-    session = folded([first])
+    session = booked([first])
     facts: list[AnyFact] = [first]
     for number in range(1_000_000):
         entry = OutboxEntry(f"{name}-{number}", "/r", "search", "checkpoint")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -10,15 +9,15 @@ import pytest
 
 from tests.crash.campaign import Campaign
 from tests.e2e.daemon import Machine
+from tests.soaking import SOAK, only_in_soak
 
 pytestmark = [pytest.mark.timeout(900)]
-SOAK = os.environ.get("REKINDLE_TEST_PROFILE") == "soak"
 #: In soak 40 campaigns of 25 kills each: a thousand.
-SEEDS = range(40) if SOAK else range(2)
+SEEDS = only_in_soak(*range(40)) if SOAK else [1]
 KILLS, SECONDS = (25, 600.0) if SOAK else (12, 500.0)
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.soak) if SOAK else seed for seed in SEEDS])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_is_lost_doubled_unnamed_or_hidden_whatever_is_killed(seed: int) -> None:
     with tempfile.TemporaryDirectory(prefix="rk-") as folder:
         machine = Machine(Path(folder, "home"), Path(folder, "work"))

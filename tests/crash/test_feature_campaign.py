@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Sequence
 from functools import cache
@@ -20,20 +19,19 @@ from tests.crash.meddling_agents import HABITS
 from tests.crash.meddling_branches import BRANCHES
 from tests.crash.meddling_places import PLACES
 from tests.crash.meddling_runs import RUNS
+from tests.soaking import SOAK, only_in_soak
 
-pytestmark = [pytest.mark.timeout(600)]
-SOAK = os.environ.get("REKINDLE_TEST_PROFILE") == "soak"
+#: In `make test` one worker has them all: the undisturbed run is then made once.
+pytestmark = [pytest.mark.timeout(600), *([] if SOAK else [pytest.mark.xdist_group("feature campaign")])]
 MEDDLINGS = (*BRANCHES, *PLACES, *RUNS)
-SEEDS = range(60) if SOAK else (2, 4)
+SEEDS = only_in_soak(*range(60)) if SOAK else [2]
 #: What `make test` has of the list; `make soak` has all of it.
 SHARE = (
     "its reviewer dies once",
     "commits on a detached HEAD and comes back, which is taken",
-    "an agent's first commit is pushed to the feature while it works",
     "the feature is reset by one merge",
     "a commit on a branch that has passed",
     "a worktree loses its .git while it works",
-    "a conflict is resolved by a commit",
     "the store is deleted",
 )
 
@@ -78,7 +76,7 @@ def test_a_feature_whose_agents_do_more_than_they_were_asked_ends_as_if_not_or_s
         judge(yard, expected, have(yard, habit))
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.soak) if SOAK else seed for seed in SEEDS])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_plan_that_is_killed_and_meddled_with_ends_as_if_not_or_says_why(seed: int) -> None:
     plan = scheme(random.Random(seed))
     with a_yard() as quiet:

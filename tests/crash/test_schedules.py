@@ -61,10 +61,12 @@ class Schedule:
 class Life:
     """One world and one store, and as many supervisors as it takes."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, kinds: dict[str, AgentKind] = KINDS) -> None:
         self.schedule = schedule
         self.world = schedule.world = FakeWorld()
         self.store = FakeStore()
+        self.kinds = kinds
+        self.records = FakeRecords()
         self.now = 0.0
 
     def supervisor(self) -> Supervisor:
@@ -72,7 +74,9 @@ class Life:
         keepers.point = self.schedule.point  # type: ignore[method-assign]
         self.store.point = self.schedule.point  # type: ignore[method-assign]
         engine = Engine(UnhurriedAccess(self.store, self.schedule.moments), self._clock)
-        return Supervisor(engine, keepers, FakeWorkplace(), KINDS, FakeRecords(), settle_seconds=0.0, pause_seconds=0.0)
+        return Supervisor(
+            engine, keepers, FakeWorkplace(), self.kinds, self.records, settle_seconds=0.0, pause_seconds=0.0
+        )
 
     def _clock(self) -> float:
         self.now += 1
@@ -99,6 +103,7 @@ class Life:
         loop.set_exception_handler(lambda _loop, context: failures.append(context.get("exception") or Crash()))
         try:
             await supervisor.start()
+            await supervisor.settled()
             await story(supervisor)
             for name in [session.id for session in supervisor.engine.at_hand()]:
                 await supervisor.advance(name)

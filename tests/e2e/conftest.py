@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e import starter
 from tests.e2e.daemon import BIN, Machine
 from tests.e2e.features import Shop
 
@@ -93,6 +94,12 @@ def machine() -> Iterator[Machine]:
         yield made
         made.clean_up()
         assert made.stamped() == []
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _no_starter_is_left() -> Iterator[None]:
+    yield
+    starter.end()
 
 
 @pytest.fixture

@@ -103,13 +103,13 @@ class Shop:
 
     def said(self, task: str) -> str:
         """What the newest session of a task has said and done so far."""
-        rows = [row for row in self.machine.json("ps", "--all")["sessions"] if row["title"].endswith(f"Task {task}")]
+        rows = [row for row in self.machine.sessions() if row["title"].endswith(f"Task {task}")]
         return self.machine.said(rows[-1]["id"]) if rows else ""
 
     def prompts(self, task: str) -> list[str]:
         """What was put to the sessions of a task, oldest first."""
-        rows = [row["id"] for row in self.machine.json("ps", "--all")["sessions"] if row["title"].endswith(f" {task}")]
-        return [prompt["text"] for name in rows for prompt in self.machine.json("show", name)["session"]["prompts"]]
+        rows = [row["id"] for row in self.machine.sessions() if row["title"].endswith(f" {task}")]
+        return [prompt["text"] for name in rows for prompt in self.machine.show(name)["session"]["prompts"]]
 
     def lose_store(self) -> None:
         """Delete the store, and all that it could be made from again. Nothing may run."""
@@ -117,9 +117,13 @@ class Shop:
             Path(os.path.dirname(self.machine.places.store), name).unlink(missing_ok=True)
         shutil.rmtree(self.machine.places.sessions)
 
-    def kill_everything(self) -> None:
-        """SIGKILL for the daemon (also one that a command is just starting), every guard, keeper and agent, at once."""
-        until(self._is_killed, "the end of all")
+    def kill_everything(self, *commands: subprocess.Popen[Any]) -> None:
+        """SIGKILL for the daemon, every guard, keeper and agent, at once, until nobody is left.
+
+        A daemon that one of the `commands` is just starting is in no list yet: all are killed until the commands, which
+        need it, have ended too.
+        """
+        until(lambda: self._is_killed() and all(one.poll() is not None for one in commands), "the end of all")
 
     def _is_killed(self) -> bool:
         with contextlib.suppress(OSError, ValueError):

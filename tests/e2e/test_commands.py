@@ -33,7 +33,7 @@ def test_a_journal_without_a_plan_promises_no_resume(scratch: Scratch) -> None:
         scratch.ok("track", *words)
     scratch.ok("checkpoint", "wave-1", "--next", "wave-2-start")
     told = scratch.ok()
-    assert "next step: wave-2-start" in told and "there is no plan" in told
+    assert "next step: wave-2-start" in told and "no plan" in told
     assert "no input needed" not in told and "rekindle resume" not in told
     told = scratch.ok("analyze", "auth")
     assert "The journal has no plan" in told and "rekindle resume" not in told
@@ -257,8 +257,8 @@ def test_analyze_shows_the_worked_example_as_a_person_reads_it(scratch: Scratch)
         "  #1 COMPLETE     Design schema; agent schema-designer",
         "  #2 IN_PROGRESS  Build API; agent service-eng",
         "  - service-eng",
-        "a resume goes on at wave-2-start.",
-        "It goes on with task 2.",
+        "a resume continues at wave-2-start.",
+        "It continues with task 2.",
     ):
         assert sentence in out, sentence
     assert "About the journal itself" not in out, "no gap, no unreadable line"
@@ -276,7 +276,7 @@ def test_analyze_without_a_checkpoint_says_so_and_shows_every_task_with_its_stat
         ),
     )
     out = scratch.ok("analyze", "auth")
-    assert "No checkpoint: the run was cut during its early work." in out
+    assert "No checkpoint: the run was interrupted early." in out
     assert "#1 IN_PROGRESS  One" in out and "#2 PENDING      Two" in out
     assert "1. [error.encountered] a.py:7: x" in out
     for option in ("A. Restart with the plan", "B. Restart with a new plan", "C. Own instructions"):

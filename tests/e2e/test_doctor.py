@@ -26,13 +26,13 @@ def stocked(machine: Machine, tmp_path: Path) -> Machine:
 def test_agents_are_named_with_version_and_the_sign_of_an_account(stocked: Machine) -> None:
     told = stocked.ok("doctor")
     assert "ok    Codex 1.2.3, with an account or key (OPENAI_API_KEY)" in told
-    assert "note  Gemini CLI 0.61.0, no account or key to be seen" in told
+    assert "note  Gemini CLI 0.61.0, no account or key found" in told
     assert "rekindle agent check gemini" in told
     assert SECRET not in told
 
 
 def test_without_agents_the_remedy_is_named(machine: Machine) -> None:
-    assert "no agent is installed but the built-in practice agent" in machine.ok("doctor")
+    assert "only the built-in practice agent is installed" in machine.ok("doctor")
 
 
 def test_who_commits_and_how_much_room_there_is(machine: Machine) -> None:

@@ -35,7 +35,7 @@ def put_orders(shop: Shop, *, label: str = "one") -> Path:
 def test_the_first_screen_does_not_pass_it_off_as_the_users_own(shop: Shop) -> None:
     put_orders(shop)
     told = shop.machine.ok()
-    assert "did not write this journal here" in told and "no input needed" not in told
+    assert "not written by your rekindle here" in told and "no input needed" not in told
 
 
 def test_resume_all_leaves_it_alone_and_says_so(shop: Shop) -> None:

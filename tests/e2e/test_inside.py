@@ -88,7 +88,7 @@ def in_background(machine: Machine) -> str:
 def test_an_agent_cannot_answer_its_own_question_however_it_goes_about_it(machine: Machine) -> None:
     let_in(machine)
     session = machine.begin(in_background(machine), "ask May I?", "say the end")
-    [asked] = until(lambda: machine.json("inbox")["questions"], "the question")
+    [asked] = until(machine.questions, "the question")
     rekindle = str(BIN / "rekindle")
     words = (rekindle, "answer", asked["id"], "allow", "--json")
     bare = {name: value for name, value in machine.environment().items() if name in ("HOME", "PATH", "LANG")}
@@ -185,7 +185,7 @@ def test_neither_an_agent_of_a_feature_nor_the_check_it_wrote_can_answer(shop: S
 def test_whoever_is_outside_is_not_held_back(machine: Machine) -> None:
     """The same commands by a process that a person detached from every terminal and shell."""
     session = machine.begin("ask May I?", "say the end")
-    [asked] = until(lambda: machine.json("inbox")["questions"], "the question")
+    [asked] = until(machine.questions, "the question")
     words = [str(BIN / "rekindle"), "answer", asked["id"], "allow"]
     code = (
         "import os,sys,time\n"

@@ -64,7 +64,7 @@ def test_no_agent_is_started_beside_one_that_works_on_the_same_task_under_anothe
     identity(shop).write_text(json.dumps({**kept, "id": "0" * 32}))
     refused = shop.machine.run("resume", FEATURE)
     assert refused.returncode == 1
-    assert f"session {before['id']} works on task a already" in refused.stdout + refused.stderr
+    assert f"session {before['id']} already works on task a" in refused.stdout + refused.stderr
     assert effects.read_text().splitlines() == ["first"]
     [after] = shop.machine.json("ps", "--all")["sessions"]
     assert (after["id"], after["status"]) == (before["id"], "working"), "it is left alone"

@@ -110,6 +110,6 @@ def test_of_two_who_resume_at_once_one_runs_and_the_other_is_refused(shop: Shop)
     told = {one.communicate(timeout=100)[0]: one.returncode for one in both}
     assert sorted(told.values()) == [0, 4], told
     [refused] = [text for text, code in told.items() if code == 4]
-    assert "is held by pid" in refused or "being run already" in refused or "another process holds" in refused
+    assert "is held by pid" in refused or "is already running" in refused or "another process holds" in refused
     assert len(shop.events("session.start")) == 2
     assert shop.count("branch.merged") == {"a": 1}

@@ -149,7 +149,7 @@ def test_looking_at_a_moved_repository_changes_nothing_and_says_what_a_resume_wi
     assert (links(new), ledgers(new)) == (before, books) and books
     assert (new.root / ".git" / "rekindle" / "identity.json").read_text() == identity
     assert str(shop.root / ".worktrees") in listed.stdout, "its sessions have not moved yet"
-    sentence = f"{shop.root} is {new.root} now: the next `rekindle resume` links its worktrees again"
+    sentence = f"{shop.root} is {new.root} now: the next `rekindle resume` relinks its worktrees"
     assert sentence in listed.stderr and sentence in explained.stdout and told["moved"]["next"].startswith(sentence)
     assert (told["moved"]["before"], told["moved"]["now"]) == (str(shop.root), str(new.root))
     new.machine.ok("resume", FEATURE)
@@ -161,7 +161,7 @@ def test_the_first_screen_calls_a_moved_repository_moved_and_its_journals_not_fo
     shop.machine.ok("run", "say hello")  # a session makes the repository known
     told = moved(shop, "renamed").machine.ok()
     assert f"{shop.root} is {shop.root.with_name('renamed')} now" in told
-    assert "did not write this journal" not in told
+    assert "not written by your rekindle here" not in told
     assert f"next: rekindle resume {FEATURE}" in told
 
 
@@ -194,7 +194,7 @@ def test_the_links_of_worktrees_that_a_run_elsewhere_holds_are_left_alone(shop: 
     record.write_text(json.dumps({"sid": "aaaa0001", "machine": "the host", "boot": "x", "pidns": "y", "pid": 1}))
     refused = new.machine.run("resume", FEATURE)
     assert refused.returncode == 4, refused.stdout + refused.stderr
-    assert "run aaaa0001 of shop is held elsewhere" in refused.stderr and str(record) in refused.stderr
+    assert "run aaaa0001 of shop is held on another host" in refused.stderr and str(record) in refused.stderr
     assert links(new) == before
     session = new.machine.begin("say a session in the checkout needs no links")
     assert links(new) == before and new.machine.json("show", session)["cwd"] == str(new.root)
@@ -211,4 +211,4 @@ def test_who_watches_a_run_whose_repository_is_renamed_is_told_where_to_go_on(sh
     told, _ = running.communicate(timeout=60)
     assert running.returncode == 1 and "git init" not in told
     assert f"{shop.root} is gone: the repository was moved or renamed" in told
-    assert f"go to its new folder, and go on there: rekindle resume {FEATURE}" in told
+    assert f"go to its new folder and continue there: rekindle resume {FEATURE}" in told

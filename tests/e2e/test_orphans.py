@@ -35,8 +35,8 @@ def begun_and_ended(machine: Machine) -> None:
 def test_a_branch_and_a_worktree_that_no_journal_knows(shop: Shop) -> None:
     tree = shop.root / ".worktrees" / "old" / "a"
     shop.git("worktree", "add", "-q", "-b", "work/old/a", str(tree))
-    worktree = f"no journal knows the worktree {tree} (clean)"
-    branch = "no journal knows the branch work/old/a (no commits of its own, checked out)"
+    worktree = f"no journal mentions the worktree {tree} (clean)"
+    branch = "no journal mentions the branch work/old/a (no commits of its own, checked out)"
     found = remedies(shop)
     assert found.keys() == {worktree, branch}
     assert tree.is_dir() and shop.git("branch", "--list", "work/*")
@@ -61,8 +61,8 @@ def test_an_agent_and_a_folder_that_the_store_does_not_know(shop: Shop) -> None:
     left = Path(machine.places.sessions, "0000000000")
     left.mkdir()
     found = remedies(shop)
-    agent = f"an agent runs that no session knows of: {machine.places.sessions}/{session}"
-    folder = f"a folder of a session that the store does not know: {left}"
+    agent = f"a running agent without a session: {machine.places.sessions}/{session}"
+    folder = f"a session folder that is not in the store: {left}"
     assert found.keys() == {agent, folder}
     assert all(is_running(pid) for pid in pids.values()) and left.is_dir()
     assert found[agent] == f"it is left alone; to end it: kill {pids['guard']}"
@@ -81,7 +81,7 @@ def test_a_tmux_session_that_no_session_knows(shop: Shop) -> None:
     subprocess.run([*tmux, "new-session", "-d", "-s", "somebody-else", "sleep", "100"], check=True)
     try:
         found = remedies(shop)
-        assert found.keys() == {"a tmux session that no session knows of: rekindle-gone"}
+        assert found.keys() == {"a tmux session without a rekindle session: rekindle-gone"}
         obey(shop, *found.values())
         assert remedies(shop) == {}
         listed = subprocess.run([*tmux, "list-sessions", "-F", "#S"], check=True, capture_output=True, text=True)

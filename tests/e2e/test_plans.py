@@ -100,7 +100,7 @@ def test_a_plan_that_was_stopped_half_way_is_resumed_and_not_begun_anew(shop: Sh
 def test_a_task_that_rightly_changes_nothing_is_done(shop: Shop) -> None:
     plan = shop.plan(task("look", "say all is well", checks=["test -s readme.txt"]), task("b", needs=["look"]))
     told = shop.machine.ok("run", "--plan", plan)
-    assert f"1 of 2 tasks merged into feature/{FEATURE}; done without a change: look." in told
+    assert f"1 of 2 tasks merged into feature/{FEATURE}; done without changes: look." in told
     [done] = [event["data"] for event in shop.events("task.completed") if event["data"]["taskId"] == "look"]
     assert done["files_changed"] == []
     assert [subject for subject, _ in shop.history()] == ["Merge task b: Task b"]
@@ -136,5 +136,5 @@ def test_a_resume_leaves_a_task_alone_that_was_done_without_a_change(shop: Shop)
     [row, _] = shop.machine.json("resume", FEATURE, "--explain")["tasks"]
     assert (row["name"], row["action"]) == ("look", "done") and "nothing to merge" in row["why"]
     (shop.root / "go").write_text("")
-    assert "done without a change: look" in shop.machine.ok("resume", FEATURE)
+    assert "done without changes: look" in shop.machine.ok("resume", FEATURE)
     assert shop.count("task.started") == {"look": 1, "b": 2} and shop.count("task.completed") == {"look": 1, "b": 1}

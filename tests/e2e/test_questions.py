@@ -12,17 +12,18 @@ import pytest
 
 from tests.e2e.daemon import Machine, until
 from tests.e2e.typist import Typist
+from tests.soaking import only_in_soak
 
 pytestmark = pytest.mark.timeout(240)
 
 
 def open_question(machine: Machine) -> dict[str, Any]:
-    [asked] = until(lambda: machine.json("inbox")["questions"], "a question")
+    [asked] = until(machine.questions, "a question")
     return dict(asked)
 
 
 def another_question(machine: Machine, before: str) -> dict[str, Any]:
-    found = until(lambda: [one for one in machine.json("inbox")["questions"] if one["id"] != before], "the next one")
+    found = until(lambda: [one for one in machine.questions() if one["id"] != before], "the next one")
     return dict(found[0])
 
 
@@ -37,7 +38,7 @@ def test_a_prompt_that_went_stale_approves_no_other_question(machine: Machine) -
         person.type("1")
         person.until_shown("Your choice", 2)
         assert open_question(machine)["id"] == second["id"], "still open"
-        assert "was answered" in person.screen
+        assert "was already answered" in person.screen
         assert f"Question {second['id']} (other): ask: May I DROP DATABASE?" in person.screen, (
             "the current one is shown"
         )
@@ -56,7 +57,7 @@ def test_what_was_said_is_shown_once_however_often_a_question_is_answered(machin
     assert person.screen.count("the end") == 2, "in the prompt and once as an answer"
 
 
-@pytest.mark.parametrize("seconds", [0.05, 0.1, 0.2, 0.3, 0.4])
+@pytest.mark.parametrize("seconds", [0.05, 0.3, *only_in_soak(0.1, 0.2, 0.4)])
 def test_a_line_typed_while_the_daemon_dies_is_delivered_once(machine: Machine, seconds: float) -> None:
     machine.ok("run", "say hello")
     session = machine.json("ps")["sessions"][0]["id"]
@@ -172,7 +173,7 @@ def test_a_line_for_a_question_that_somebody_else_answered_becomes_no_prompt(mac
         machine.ok("answer", asked["id"], "allow")
         person.until_shown("\nthe end")
         person.type("2")
-        person.until_shown(f"question {asked['id']} was answered already: allow_once, by pid")
+        person.until_shown(f"question {asked['id']} was already answered: allow_once, by pid")
     assert len(machine.show(session)["session"]["prompts"]) == 1
 
 

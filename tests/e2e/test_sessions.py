@@ -18,6 +18,7 @@ import pytest
 from rekindle.adapters.daemon_socket.client import DaemonClient
 from rekindle.ports.errors import RekindleError
 from tests.e2e.daemon import BIN, Machine, is_running, until
+from tests.soaking import only_in_soak
 
 pytestmark = pytest.mark.timeout(240)
 #: What whoever begins a session names it and its prompt.
@@ -77,7 +78,7 @@ def test_a_command_that_ran_when_the_agent_was_killed_is_ended_and_not_repeated(
     assert count(machine, "ran.txt") == 1
 
 
-@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("attempt", [0, *only_in_soak(*range(1, 6))])
 def test_an_agent_killed_right_at_its_start_still_gets_its_prompt_once(machine: Machine, attempt: int) -> None:
     """S3 of the drill."""
     session = machine.begin("once mark write mark.txt x", f"say hello {attempt}")
@@ -177,7 +178,7 @@ def test_everything_is_killed_and_one_command_brings_all_back(machine: Machine) 
 
 
 @pytest.mark.parametrize(
-    "victims", [["guard"], ["keeper"], ["guard", "keeper"], ["daemon", "keeper"], ["agent", "guard"]]
+    "victims", [["guard"], ["guard", "keeper"], ["daemon", "keeper"], *only_in_soak(["keeper"], ["agent", "guard"])]
 )
 def test_whoever_is_killed_there_is_one_tree_at_most_and_the_right_state(machine: Machine, victims: list[str]) -> None:
     session = machine.begin("say begin", "sleep 600", "say end")
@@ -201,8 +202,9 @@ def launch_trees(machine: Machine, session: str) -> list[int]:
     return [number for number in attempts if is_running(machine.pids(session, number)["agent"])]
 
 
-def test_a_daemon_killed_during_a_resume_does_not_start_a_second_agent(machine: Machine) -> None:
-    for round_ in range(4):
+@pytest.mark.parametrize("rounds", [2, *only_in_soak(10)])
+def test_a_daemon_killed_during_a_resume_does_not_start_a_second_agent(machine: Machine, rounds: int) -> None:
+    for round_ in range(rounds):
         session = machine.begin("say begin", "sleep 600", "say end")
         machine.until_said(session, "begin")
         machine.kill(machine.pids(session)["agent"])
@@ -309,8 +311,7 @@ def test_a_policy_of_continue_brings_the_agent_back_by_itself_within_its_budget(
     session = machine.begin("say begin", "sleep 600", "say end", options=("--policy", "continue"))
     machine.until_said(session, "begin")
     machine.kill(machine.pids(session)["agent"])
-    machine.until_said(session, "end")
-    assert machine.show(session)["attempt"] == 2
+    until(lambda: machine.show(session)["attempt"] == 2, "a second attempt")
 
 
 def test_output_that_a_tool_has_cut_away_is_noticed_and_said(machine: Machine) -> None:
@@ -318,7 +319,7 @@ def test_output_that_a_tool_has_cut_away_is_noticed_and_said(machine: Machine) -
         pytest.skip("the spool is read-only for anybody but root, so that a tool cannot shorten it")
     session = machine.begin("stream 40 0.05 word", "sleep 1", "truncate", "sleep 4", "say end")
     machine.until_status(session, "waiting")
-    assert "shortened" in machine.show(session)["notices"][0]
+    assert "truncated" in machine.show(session)["notices"][0]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small tmpfs")
@@ -362,19 +363,20 @@ def fill(ballast: Path) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_fifty_agents_stream_while_the_daemon_is_killed(machine: Machine) -> None:
-    number, words = 50, 40
+@pytest.mark.parametrize("number", [15, *only_in_soak(50)])
+def test_many_agents_stream_while_the_daemon_is_killed(machine: Machine, number: int) -> None:
+    words = 40
     sessions = [machine.begin(f"stream {words} 0.1 w", "say end") for _ in range(number)]
     before = {session: machine.pids(session) for session in sessions}
     machine.kill_daemon()
-    assert sum(is_running(pids["agent"]) for pids in before.values()) >= number - 5
+    assert sum(is_running(pids["agent"]) for pids in before.values()) >= number * 0.9
     machine.ok("ps")
     machine.json("show", sessions[0])
     # All in one list: a command for each of them takes minutes on a machine that has other work.
     rested = [("waiting", 1)] * number
 
     def all_rest() -> bool:
-        return [(row["status"], row["attempt"]) for row in machine.json("ps")["sessions"]] == rested
+        return [(row["status"], row["attempt"]) for row in machine.sessions()] == rested
 
     until(all_rest, "a rest of all", seconds=240.0)
     for session in sessions:
@@ -417,7 +419,7 @@ def test_a_store_that_is_gone_is_rebuilt_from_the_sessions_folders(machine: Mach
     machine.ok("stop", session)
 
 
-@pytest.mark.parametrize("lost", ["store.db*", "store.db", "store.db-wal"])
+@pytest.mark.parametrize("lost", ["store.db*", "store.db", *only_in_soak("store.db-wal")])
 def test_prompts_acknowledged_after_the_store_was_deleted_survive_the_daemon(machine: Machine, lost: str) -> None:
     session = machine.begin("say first", "sleep 600")
     machine.until_said(session, "first")
@@ -441,33 +443,33 @@ def test_a_daemon_whose_socket_was_removed_can_be_reached_again(machine: Machine
     assert machine.daemon() == daemon
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        {"op": "stop_all", "to": "cancelled", "by": 5},
-        {"op": "stop_all", "to": "bogus", "by": "me"},
-        {"op": "resume", "session": ["x"], "by": "me"},
-        {"op": "run", **IDS, "agent": "scripted", "cwd": "/", "prompt": "x", "env": {"A": 1}},
-        {"op": "run", **IDS, "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}, "arguments": [5]},
-        {"op": "run", **IDS, "agent": "nobody", "cwd": "/", "prompt": "x", "env": {}},
-        {"op": "run", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}},
-        {"op": "run", **IDS, "session": "../up", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}},
-        {"op": "run", **IDS, "prompt_id": "", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}},
-        {"op": "send", "session": "", "text": "x"},
-        {"op": "list", "more": 1},
-        {"op": "no such"},
-        {"op": None},
-        [],
-        "x",
-    ],
-)
-def test_wrong_types_on_the_socket_are_refused_and_harm_nobody(machine: Machine, request_: object) -> None:
+WRONG: list[object] = [
+    {"op": "stop_all", "to": "cancelled", "by": 5},
+    {"op": "stop_all", "to": "bogus", "by": "me"},
+    {"op": "resume", "session": ["x"], "by": "me"},
+    {"op": "run", **IDS, "agent": "scripted", "cwd": "/", "prompt": "x", "env": {"A": 1}},
+    {"op": "run", **IDS, "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}, "arguments": [5]},
+    {"op": "run", **IDS, "agent": "nobody", "cwd": "/", "prompt": "x", "env": {}},
+    {"op": "run", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}},
+    {"op": "run", **IDS, "session": "../up", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}},
+    {"op": "run", **IDS, "prompt_id": "", "agent": "scripted", "cwd": "/", "prompt": "x", "env": {}},
+    {"op": "send", "session": "", "text": "x"},
+    {"op": "list", "more": 1},
+    {"op": "no such"},
+    {"op": None},
+    [],
+    "x",
+]
+
+
+def test_wrong_types_on_the_socket_are_refused_and_harm_nobody(machine: Machine) -> None:
     machine.ok("run", "say x")
-    with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
-        connection.connect(machine.places.socket)
-        connection.sendall(json.dumps(request_).encode() + b"\n")
-        answer = json.loads(answers.readline())
-    assert (answer["ok"], answer["error"]["exit"]) == (False, 2)
+    for request in WRONG:
+        with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
+            connection.connect(machine.places.socket)
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            answer = json.loads(answers.readline())
+        assert (answer["ok"], answer["error"]["exit"]) == (False, 2), request
     machine.kill_daemon()
     assert len(machine.json("ps")["sessions"]) == 1
     machine.ok("send", machine.json("ps")["sessions"][0]["id"], "say y", "--follow")
@@ -509,7 +511,7 @@ def test_nobody_speaks_or_stops_in_the_name_of_a_feature_s_run(machine: Machine)
     machine.until_status(session, "waiting")
     with closing(DaemonClient(machine.places)) as client:
         for taken in ("round/1", "merge/0123456789ab", "p+r0"):
-            with pytest.raises(RekindleError, match="cannot be the id of a prompt"):
+            with pytest.raises(RekindleError, match="is not a valid prompt id"):
                 client.ask("send", session=session, text="say two", prompt_id=taken)
         with pytest.raises(RekindleError, match="signs"):
             client.ask("stop", session=session, to="cancelled", by="feature shop")

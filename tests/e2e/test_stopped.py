@@ -88,7 +88,7 @@ def test_with_a_stopped_daemon_a_command_fails_at_once_and_nothing_is_asked(
     with stopped(daemon):
         status, told = quickly(machine, words[0], session, *words[1:])
         assert status == 1
-        assert f"the daemon (pid {daemon}) is stopped and does not answer; nothing was asked of it" in told
+        assert f"the daemon (pid {daemon}) is stopped and does not answer; no request was sent" in told
         assert f"kill -CONT {daemon}" in told
     assert machine.status(session) == "waiting"
     assert [prompt["text"] for prompt in machine.show(session)["session"]["prompts"]] == ["say first"]
@@ -105,7 +105,7 @@ def test_a_daemon_that_is_stopped_while_it_is_asked_is_not_waited_for(machine: M
             out, _ = waiting.communicate(timeout=PATIENCE)
         assert waiting.returncode == 1
         assert f"the daemon (pid {daemon}) is stopped and does not answer" in out
-        assert "may still be done when it goes on" in out
+        assert "may still be carried out when it continues" in out
     finally:
         waiting.kill()
         waiting.wait()

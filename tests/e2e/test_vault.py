@@ -156,7 +156,7 @@ def test_gc_with_a_quota_says_when_the_rest_is_needed(scratch: Scratch) -> None:
     assert scratch.json("gc", "--quota", "1G")["removed"] == []
     told = scratch.json("gc", "--quota", "1K")
     assert told["over_quota"] is True
-    assert "all the rest is needed" in scratch.ok("gc", "--quota", "1K")
+    assert "everything else is needed" in scratch.ok("gc", "--quota", "1K")
     assert scratch.run("gc", "--quota", "lots").returncode == 2
     assert scratch.run("gc", "--older-than", "-1").returncode == 2
 

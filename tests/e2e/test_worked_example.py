@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.features import Shop
 from tests.e2e.foretold import Before
 from tests.journals import interrupted_in_wave_two, line
+from tests.soaking import only_in_soak
 
 pytestmark = pytest.mark.timeout(280)
 FEATURE, RUN = "auth-system", "f4e3d2c1"
@@ -95,7 +96,7 @@ def test_the_team_of_the_interrupted_run_is_made_again_with_what_is_done_and_wha
     [
         (f"hotfix/{FEATURE}", None, f"hotfix/{FEATURE}"),
         (f"feature/{FEATURE}", f"refactor/{FEATURE}", f"refactor/{FEATURE}"),
-        ("release/next", None, "release/next"),
+        *only_in_soak(("release/next", None, "release/next")),
     ],
 )
 def test_the_branch_that_the_journal_names_is_the_one_that_is_worked_on(

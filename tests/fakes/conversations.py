@@ -70,6 +70,9 @@ class FakeConversation:
             found += self._readers[number].poll()
         return found
 
+    def wait(self, seconds: float) -> None:
+        """Nothing comes while somebody waits here."""
+
 
 class FakeConversations:
     """See `rekindle.ports.conversations.Conversations`. `sessions` is what there is of each, by attempt."""

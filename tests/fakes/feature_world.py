@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from rekindle.core.feature import effects as e
 from rekindle.core.feature.decide import due
 from rekindle.core.feature.evidence import Done, GitEvidence, Merging, RunMemory, WorkBranch, WorkTree
+from rekindle.core.feature.modes import Mode
 from rekindle.core.feature.plan import Plan
-from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.progress import TaskProgress, progress
 from rekindle.core.feature.situation import Situation
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, Qa
@@ -40,6 +40,8 @@ class World:
     merged_tips: dict[str, tuple[str, str]] = field(default_factory=dict)
     said: list[tuple[str, str]] = field(default_factory=list)
     most_at_work: int = 0
+    #: sessions of which a snapshot shows the end
+    kept: frozenset[str] = frozenset()
     known: dict[str, TaskProgress] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,6 +59,7 @@ class World:
             self.mode,
             self.jobs,
             self.marked,
+            kept=self.kept,
         )
 
     def due(self) -> list[e.Effect]:
@@ -129,7 +132,7 @@ class World:
                 found = self.git.branches.get(branch) or WorkBranch(branch, "0", merged=True)
                 tree = self.git.trees.get(f"/{branch}") or WorkTree(f"/{branch}", branch)
                 self._git(branches={**self.git.branches, branch: found})
-                self._git(trees={**self.git.trees, tree.path: tree})
+                self._git(trees={**self.git.trees, tree.path: tree}, removed=self.git.removed - {effect.task})
                 assert known is not None
                 known.has_branch = True
             case e.Assign():

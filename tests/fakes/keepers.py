@@ -25,6 +25,7 @@ from rekindle.ports.keepers import (
     Sent,
     StartedAttempt,
 )
+from rekindle.ports.runtimes import Instance
 from rekindle.ports.store import StaleGeneration
 
 #: How much a program's standard input holds before the program has read any of it.
@@ -47,6 +48,7 @@ class FakeAttempt:
     handled: int = 0
     ended: Ended | None = None
     stop_reason: str | None = None
+    mute: bool = False
     frozen: bool = False
     ran: bool = True
     children: tuple[str, ...] = ()
@@ -306,6 +308,25 @@ class FakeKeepers:
 
     def heard_at(self, session: str, attempt: int) -> float | None:
         return None
+
+    def recover_instances(self) -> list[Instance]:
+        found = []
+        for (session, attempt), one in sorted(self.world.attempts.items()):
+            state = self.look(session, attempt)
+            if state in ("alive", "ending"):
+                alive = state == "alive"
+                found.append(
+                    Instance(
+                        session,
+                        attempt,
+                        "alive" if alive else "ending",
+                        1000 + attempt,
+                        started=0.0,
+                        answers=not one.mute,
+                        owner=1,
+                    )
+                )
+        return found
 
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
         one = self.world.attempts.get((session, attempt))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from rekindle.core.session.state import Session
 from rekindle.core.thinning import SnapshotAge, to_drop
 from rekindle.ports.errors import GitFailed
+from rekindle.ports.snapshots import Snapshot
 
 Tree = dict[str, str]
 
@@ -29,7 +30,7 @@ class FakeSnapshots:
         self.ended = threading.Event()
         self._lock = threading.Lock()
 
-    def take(self, session: Session, reason: str, now: float) -> object:
+    def take(self, session: Session, reason: str, now: float) -> Snapshot | None:
         self._check()
         with self._lock:
             tree = self.repositories.trees.get(session.cwd)
@@ -37,7 +38,7 @@ class FakeSnapshots:
             if tree is None or (kept and kept[-1][2] == tree):
                 return None
             kept.append((now, reason, dict(tree)))
-            return kept[-1]
+            return Snapshot(f"{len(kept):040x}", len(kept), session.id, int(now), reason, "")
 
     def thin(self, session: Session, now: float) -> object:
         self._check()

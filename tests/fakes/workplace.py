@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from rekindle.agents.base.conversation import ConversationEntry, as_turns, last_turns
@@ -13,6 +13,7 @@ from rekindle.agents.base.observation import CallbackAsked
 from rekindle.core.session.history import Turn
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import WorktreeLost
+from rekindle.ports.feature import CommandDone
 from tests.fakes.conversations import FakeAttempt, FakeConversations
 
 _FILES = ("fs/read_text_file", "fs/write_text_file")
@@ -35,6 +36,7 @@ class FakeWorkplace:
         self.files: dict[str, str] = {}
         self.spools: dict[str, dict[int, FakeAttempt]] = {}
         self.terminals: dict[str, FakeTerminal] = {}
+        self.gates: list[tuple[str, tuple[str, ...]]] = []
         self._agents: dict[tuple[str, int], str] = {}
 
     def note_agent(self, session: Session) -> None:
@@ -85,6 +87,11 @@ class FakeWorkplace:
         for one in self.terminals.values():
             if one.session == session.id:
                 one.end()
+
+    async def run_gate(self, session: Session, words: Sequence[str]) -> CommandDone:
+        """`true` passes, all else fails and says what was to be run; what ran is kept in `gates`."""
+        self.gates.append((session.id, tuple(words)))
+        return CommandDone(words[0] == "true", "" if words[0] == "true" else f"{words[0]} failed")
 
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> CallbackResult:
         if session.permission == "deny" and asked.method in _CHANGING:

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.e2e.starter import starter
 from tests.hostile.stage import Scene, Stage
-from tests.hostile.starter import starter
 
 #: No command may hang: a user waits no longer than this, on a busy machine.
 SECONDS = 60
@@ -45,16 +45,19 @@ COMMANDS = (
     Command(("resume", "--all")),
     Command(("resume", "{feature}")),
     Command(("resume", "{feature}", "--choose", "A")),
-    Command(("run", "--agent", "scripted", "say hello")),
-    Command(("run", "--agent", "scripted", "--worktree=w", "say hello")),
     Command(("hooks", "install")),
     Command(("hooks", "uninstall")),
 )
+#: Each starts an agent there.
+RUNS = (
+    Command(("run", "--agent", "scripted", "say hello")),
+    Command(("run", "--agent", "scripted", "--worktree=w", "say hello")),
+)
 
 
-def type_all(stage: Stage, scene: Scene) -> Iterator[str]:
-    """Type every command, one after the other; yields what is wrong with how one of them ended."""
-    for command in COMMANDS:
+def type_all(stage: Stage, scene: Scene, run: Command) -> Iterator[str]:
+    """Type every command, one after the other, and then `run`; yields what is wrong with how one of them ended."""
+    for command in (*COMMANDS, run):
         shown = " ".join((command.program, *command.words))
         try:
             done = type_one(stage, scene, command)

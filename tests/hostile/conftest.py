@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.hostile import starter
+from tests.e2e import starter
 
 
 @pytest.fixture(scope="module", autouse=True)

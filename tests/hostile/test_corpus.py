@@ -11,11 +11,17 @@ import pytest
 
 from tests.e2e.daemon import Machine
 from tests.hostile import foreign_repositories, git_layouts, git_repositories, repositories
-from tests.hostile.commands import type_all
+from tests.hostile.commands import RUNS, Command, type_all
 from tests.hostile.stage import HOSTILE, Stage
+from tests.soaking import only_in_soak
 
 #: The modules that fill the corpus.
 SOURCES = (repositories, foreign_repositories, git_repositories, git_layouts)
+
+
+#: Each with one of the two ways to start an agent in `make test`, and with the other one in `make soak`.
+NOW = {name: RUNS[number % 2] for number, name in enumerate(HOSTILE)}
+LATER = {name: RUNS[1 - number % 2] for number, name in enumerate(HOSTILE)}
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +41,17 @@ def machine() -> Iterator[Machine]:
         assert made.stamped() == []
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_nothing_of_it_runs_and_nothing_outside_is_written(machine: Machine, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "run"), [*NOW.items(), *only_in_soak(*LATER.items())], ids=[*NOW, *(f"{name}-otherwise" for name in LATER)]
+)
+def test_nothing_of_it_runs_and_nothing_outside_is_written(machine: Machine, name: str, run: Command) -> None:
     with tempfile.TemporaryDirectory(prefix="rk-") as folder:
         stage = Stage(machine, Path(os.path.realpath(folder)))
         stage.set_up()
         scene = HOSTILE[name](stage)
         assert stage.ran() == [], "building it must not spring it"
         before = stage.untouched()
-        wrong = list(type_all(stage, scene))
+        wrong = list(type_all(stage, scene, run))
         assert stage.ran() == []
         assert stage.untouched() == before
         assert wrong == []

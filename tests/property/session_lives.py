@@ -11,10 +11,14 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from rekindle.core.runbook.reaction import Reaction
+from rekindle.core.runbook.runbook import Reactions
+from rekindle.core.runbook.triggers import ALLOWED, TRIGGERS, Trigger
 from rekindle.core.session import facts as f
+from rekindle.core.session.asking import escalation_id
 from rekindle.core.session.facts import Usage
 from rekindle.core.session.machine import evolve
-from rekindle.core.session.rules import Budget, Rules
+from rekindle.core.session.rules import Budget, Rules, governed
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.tables import ATTEMPTS, Status
 from rekindle.core.session.tables import PROMPTS as PROMPT_TABLE
@@ -39,7 +43,34 @@ _receipts = st.builds(f.Receipt, kind=st.sampled_from(["same", "unproven"]), rea
 _known = st.one_of(st.none(), st.lists(st.sampled_from(["do a", "do b"])))
 _budgets = st.sampled_from(["restarts", "retries", "compactions", "renewals"])
 _timers = st.sampled_from(["idle", "start", "turn"])
-RULES = st.builds(
+_triggers = st.sampled_from(TRIGGERS[:2])
+_CHOICES = [("resume", "Go on", "go")]
+#: The ids of the questions that can be made here.
+QUESTIONS = [
+    escalation_id("s", f.Escalated(at=1.0, trigger=trigger, attempt=number, title=title, options=_CHOICES))
+    for trigger in TRIGGERS[:2]
+    for number in (1, 2, 3)
+    for title in ("a", "b")
+]
+
+
+def _rules_for(trigger: Trigger) -> st.SearchStrategy[tuple[Reaction, ...] | None]:
+    """Any rules that a runbook can have for a trigger."""
+    rule = st.builds(
+        Reaction,
+        st.sampled_from(ALLOWED[trigger]),
+        match=st.sampled_from(["", "rate_limited", "context_overflow"]) if trigger == "error" else st.just(""),
+        message=st.sampled_from(["", "go on"]),
+        append=st.booleans(),
+        run=st.just(("make", "test")),
+        attempts=st.sampled_from([1, 2, None]),
+        cooldown=st.sampled_from([(0.0,), (5.0, 60.0)]),
+    )
+    return st.one_of(st.none(), st.lists(rule, min_size=1, max_size=3).map(tuple))
+
+
+REACTIONS = st.builds(Reactions, **{trigger: _rules_for(trigger) for trigger in TRIGGERS})
+_PLAIN_RULES = st.builds(
     Rules,
     policy=st.sampled_from(["ask", "continue", "never"]),
     limits=st.sampled_from([f.Limits(), f.Limits(tokens=5), f.Limits(turn_seconds=3.0), f.Limits(stall_seconds=None)]),
@@ -48,6 +79,7 @@ RULES = st.builds(
     compactions=st.sampled_from([Budget(0), Budget(1)]),
     renewals=st.sampled_from([Budget(0), Budget(2)]),
 )
+RULES = st.one_of(_PLAIN_RULES, st.builds(governed, _PLAIN_RULES, REACTIONS))
 #: One way to make each kind of fact, with what it is made of.
 MADE: dict[type[f.Fact], dict[str, st.SearchStrategy[object]]] = {
     f.PromptQueued: {
@@ -128,6 +160,21 @@ MADE: dict[type[f.Fact], dict[str, st.SearchStrategy[object]]] = {
     f.TurnSettled: {"prompt": _prompts, "to": st.sampled_from(["queued", "failed"]), "cut": st.just("lost")},
     f.ConversationLeft: {"token": st.sampled_from(["t", "u"]), "why": st.just("too long")},
     f.HeldBack: {"why": st.just("a person decides")},
+    f.Escalated: {
+        "trigger": _triggers,
+        "attempt": _attempts,
+        "title": _names,
+        "options": st.just(_CHOICES),
+    },
+    f.EscalationAnswered: {
+        "question": st.sampled_from(["q0", *QUESTIONS]),
+        "option": st.sampled_from(["resume", "nudge", "raise", "done", "fail", "leave", "odd"]),
+        "by": st.just("me"),
+        "text": st.sampled_from(["", "use B"]),
+    },
+    f.GateWanted: {"gate": _names, "trigger": _triggers, "attempt": _attempts, "run": st.just(["make"])},
+    f.GateRan: {"gate": _names, "passed": st.booleans()},
+    f.FilesChanged: {"snapshot": st.just("abc")},
     f.LimitReached: {"over": st.just("it has cost too much")},
     f.TimerSet: {"timer": _timers, "until": st.sampled_from([2.0, 9.0])},
     f.Due: {"timer": _timers, "until": st.sampled_from([2.0, 4.0, 9.0, 61.0, 601.0])},
@@ -160,6 +207,7 @@ TOLD: list[type[f.Fact]] = [
     f.Noticed,
     f.Due,
     f.Stalled,
+    f.FilesChanged,
 ]
 
 

@@ -213,7 +213,7 @@ def test_a_branch_that_another_hand_merged_is_reported_and_its_agent_goes_on(pha
     branch = replace(world.git.branches["work/shop/a"], tip="first", commits=1, merged=True)
     world.git = replace(world.git, branches={branch.name: branch})
     [notice] = world.due()
-    assert isinstance(notice, e.Notice) and "by another hand, before it was checked" in notice.message
+    assert isinstance(notice, e.Notice) and "by somebody else, before it was checked" in notice.message
     world.perform(notice)
     assert world.due() == [] and world.merges == [], "its agent is in the middle of its turn"
     if phase == "finished":
@@ -230,7 +230,7 @@ def test_work_that_fails_although_another_hand_merged_it_is_named() -> None:
     while world.known["a"].status != FAILED:
         wanted = next(iter(world.due()), None)
         if isinstance(wanted, e.Fail):
-            assert "is in feature/shop already, by another hand" in wanted.error
+            assert "is in feature/shop already, by somebody else" in wanted.error
         world.perform(wanted) if wanted is not None else world.agents()
         if branch := world.git.branches.get("work/shop/a"):
             world.git = replace(world.git, branches={branch.name: replace(branch, merged=branch.commits > 0)})
@@ -333,6 +333,73 @@ def test_while_an_agent_works_its_worktree_is_its_own() -> None:
     world.turn = lambda _prompt: "died"
     world.agents()
     assert isinstance(world.due()[0], e.Prepare)
+
+
+def removed(world: World, *, commits: int) -> str:
+    """Somebody removes the worktree of task a while its agent works, which then finishes; returns its session."""
+    begun(world)
+    world.agents()
+    branch = replace(world.git.branches["work/shop/a"], tip="half", commits=commits)
+    world.git = replace(world.git, trees={}, branches={branch.name: branch}, removed=frozenset({"a"}))
+    return world.said[0][0]
+
+
+@given(st.integers(0, 3), st.booleans(), st.booleans())
+def test_a_turn_that_ended_in_a_removed_worktree_is_not_complete_and_a_person_is_asked(
+    commits: int, had_passed: bool, is_killed: bool
+) -> None:
+    world = World(one(("check",)))
+    removed(world, commits=commits)
+    if had_passed:
+        world.known["a"].qa = Qa("passed", 1, [], "older")
+    if is_killed:
+        world.kill()
+    end = play(world)
+    assert end.reason == "error" and "in no commit and in no snapshot" in end.message
+    assert (world.merges, world.known["a"].status) == ([], IN_PROGRESS)
+    assert not any(session.is_up for session in world.sessions.values())
+
+
+def test_work_that_a_snapshot_of_the_end_of_the_turn_has_goes_on_though_its_worktree_was_removed() -> None:
+    world = World(one(("check",)))
+    world.kept = frozenset({removed(world, commits=1)})
+    assert play(world) == e.Finish("completed")
+    assert world.merges == ["a"]
+
+
+@pytest.mark.parametrize("has_passed", [False, True])
+def test_a_branch_that_shares_no_commit_with_the_feature_is_asked_about_and_not_merged(has_passed: bool) -> None:
+    world = begun(World(one(("check",))))
+    world.turn = lambda _prompt: "works on"
+    world.agents()
+    branch = replace(world.git.branches["work/shop/a"], tip="root", commits=1, merged=False, unrelated=True)
+    world.git = replace(world.git, branches={branch.name: branch})
+    assert world.due() == [], "its agent may still put it right"
+    world.turn = lambda _prompt: "done"
+    if has_passed:
+        world.known["a"].qa = Qa("passed", 1, [], "root")
+    while not isinstance(wanted := next(iter(world.due()), None), e.Block):
+        assert not isinstance(wanted, e.Merge | e.Settle | e.Finish)
+        world.perform(wanted) if wanted is not None else world.agents()
+    assert wanted.is_blocker and "no commit in common with feature/shop" in wanted.problem
+
+
+def test_work_that_has_passed_needs_no_worktree() -> None:
+    world = World(one(("check",)))
+    removed(world, commits=1)
+    world.known["a"].qa = Qa("passed", 1, [], "half")
+    assert play(world) == e.Finish("completed")
+
+
+def test_an_agent_that_a_person_has_told_what_to_do_goes_on_where_its_worktree_was_removed() -> None:
+    world = World(one(("check",)))
+    session = removed(world, commits=1)
+    play(world)
+    world.memory = RunMemory()
+    world.known["a"].told, world.known["a"].instructions = "cafe0001", "write the second half again"
+    assert play(world) == e.Finish("completed")
+    assert [name for name, _ in world.said] == [session, session]
+    assert "write the second half again" in world.sessions[session].prompts[-1].text
 
 
 def test_conflicts_that_an_agent_leaves_are_put_to_it_and_not_committed() -> None:

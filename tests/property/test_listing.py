@@ -17,7 +17,7 @@ from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
 from rekindle.doors.cli.colours import Ink
 from rekindle.doors.cli.session_screen import Surface
-from rekindle.doors.cli.status import other_sessions, urgent_sessions
+from rekindle.doors.cli.status import open_sessions, resting_sessions
 from tests.property.session_lives import FACTS, begun, folded
 from tests.sessions import told
 
@@ -33,7 +33,7 @@ def row(session: Session, listed: Listing) -> dict[str, Any]:
 def on_screen(session: Session, listed: Listing, now: float) -> str:
     """All that the bare command says of a session, in lines that nothing breaks."""
     screen, rows = Surface(None, Ink(False), now), [row(session, listed)]
-    return "\n".join([*urgent_sessions(rows, screen), *other_sessions(rows, screen)])
+    return "\n".join([*open_sessions(rows, screen), *resting_sessions(rows)])
 
 
 @given(FACTS, POLICIES, st.booleans(), st.booleans())
@@ -73,7 +73,7 @@ def test_a_session_that_has_ended_and_is_wanted_back_says_that_it_comes(
     end: Literal["failed", "completed", "cancelled"],
 ) -> None:
     session = told(begun(), f.StopAsked(at=1, by="me", to=end))
-    assert "goes on" not in listing(session, 5.0, alive=False, served=False).why
+    assert "continues" not in listing(session, 5.0, alive=False, served=False).why
     wanted = told(session, f.ResumeAsked(at=2, by="me"))
     assert "when the daemon runs" in listing(wanted, 5.0, alive=False, served=False).why
     assert not listing(wanted, 5.0, alive=False).needs_you

@@ -30,7 +30,6 @@ def faults() -> str:
     told = []
     for kind in AGENTS.values():
         lines = [f"- {fault}" for fault in kind.faults]
-        lines += [f"- Not driven: {kind.obstacle}."] if kind.obstacle else []
         lines += [f"- Not tested: {kind.untested}."] if kind.untested else []
         if lines:
             told.append("\n".join([f"**{kind.title}** (`{kind.name}`)", "", *lines]))
@@ -41,7 +40,6 @@ def _row(kind: AgentKind) -> str:
     line = " ".join(kind.argv(AgentStart(how="new", token=None)))
     short = line if len(line) <= 40 else f"{line[:37]}…"
     resumes = kind.resumes if kind.native else f"the history, told to a new conversation ({kind.resumes} on request)"
-    resumes = "not driven" if kind.obstacle else resumes
     record = "copied, mended, put back" if kind.transcript is not None else "not read"
     return f"| {kind.title} (`{kind.name}`) | `{short}` | {resumes} | {record} | {kind.compact or '–'} |"
 

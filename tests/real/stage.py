@@ -228,7 +228,9 @@ class ClaudeStage(Stage):
         return text in self.machine.said(session)
 
     def transcript(self, session: str) -> Path:
-        [found] = (self.machine.home / ".claude/projects").glob(f"*/{self.token(session)}.jsonl")
+        place = self.machine.home / ".claude/projects"
+        until(lambda: any(place.glob(f"*/{self.token(session)}.jsonl")), "the agent's own record")
+        [found] = place.glob(f"*/{self.token(session)}.jsonl")
         return found
 
     def record(self, session: str) -> OwnRecord:

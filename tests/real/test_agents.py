@@ -128,15 +128,13 @@ def test_auggie_says_that_it_needs_an_account(without_accounts: Machine) -> None
     assert "auggie login" in told["problem"]
 
 
-def test_amp_is_found_with_its_version_and_not_driven(without_accounts: Machine) -> None:
+def test_amp_is_found_with_its_version_and_called_untested(without_accounts: Machine) -> None:
     machine = without_accounts
     rows = {row["name"]: row for row in machine.json("agent", "list")["agents"]}
     assert rows["amp"]["version"].startswith("0.0.1790142911")
-    assert not rows["amp"]["driven"]
     assert rows["codex"]["installed"] is False
-    done = machine.run("run", "--agent", "amp", "hello")
-    assert done.returncode == 2
-    assert "account" in done.stderr
+    assert "account" in rows["amp"]["untested"] and rows["codex"]["untested"] == ""
+    assert "untested: needs an account" in machine.ok("agent", "list")
 
 
 @pytest.mark.parametrize("agent", SETUPS)

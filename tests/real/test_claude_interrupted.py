@@ -44,6 +44,7 @@ def test_killed_together_with_others_in_a_hanging_stream(claude: ClaudeStage, vi
     until(lambda: not is_running(pids["agent"]), "the end of the agent")
     claude.machine.ok("resume", session)
     claude.machine.until_status(session, "waiting")
+    assert claude.machine.show(session)["receipt"]["kind"] == "same", "at rest, and not compared"
     check_receipt(claude, session, "the report")
     assert claude.was_told(session, claude.half)
     assert len(claude.turns(session)) == 2, "the model was asked once more, and not twice"
@@ -66,7 +67,7 @@ def test_a_limit_on_tokens_ends_a_turn_between_two_commands_and_a_higher_one_let
     use = Use("Bash", {"command": "echo ran >> ran.txt", "description": "a command of the test"})
     claude.model.then(Reply("I run it.", (use,)), Reply("Once more.", (use,), input_tokens=900), Hang("never said"))
     session = claude.begin(called("the commands"), "--max-tokens", "800")
-    until(lambda: "may take 800" in claude.machine.show(session)["message"], "the limit")
+    until(lambda: "its limit is 800" in claude.machine.show(session)["message"], "the limit")
     claude.machine.until_status(session, "asleep")
     assert claude.machine.run("resume", session).returncode == 2, "nothing goes on without a higher limit"
     claude.machine.ok("resume", session, "--max-tokens", "5000")

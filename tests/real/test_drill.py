@@ -220,7 +220,7 @@ def test_s8_a_rate_limit_with_a_reset_in_five_seconds(stage: Stage) -> None:
 
 def test_s8_a_rate_limit_over_a_restart_of_the_daemon(stage: Stage) -> None:
     session = stage.begin(stage.limited("the thing", 8, "the answer at last"))
-    until(lambda: "goes on by itself" in stage.machine.show(session)["message"] or is_retrying(stage), "the refusal")
+    until(lambda: "continues by itself" in stage.machine.show(session)["message"] or is_retrying(stage), "the refusal")
     stage.machine.kill_daemon()
     stage.machine.show(session)
     stage.until_said(session, "the answer at last")
@@ -249,6 +249,7 @@ def test_s10_everything_is_killed(stage: Stage) -> None:
     for session, name in zip(sessions, names, strict=True):
         stage.until_half_said(session, name)
     stage.machine.until_status(idle, "waiting")
+    stage.until_recorded(idle, "nothing to do")
     everybody = [pid for session in [*sessions, idle] for pid in stage.machine.pids(session).values()]
     for pid in [stage.machine.daemon(), *everybody]:
         os.kill(pid, signal.SIGKILL)

@@ -82,7 +82,7 @@ def test_a_load_that_waits_for_its_minute_outlives_the_daemon(stand_up: StandUp)
     session = converse(stage)
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(stage.machine.run, "resume", session, "--native")
-        until(lambda: "it goes on by itself" in stage.machine.show(session)["message"], "the reason for the wait")
+        until(lambda: "it continues by itself" in stage.machine.show(session)["message"], "the reason for the wait")
         stage.machine.kill_daemon()
         asked.result()
     stage.machine.show(session)

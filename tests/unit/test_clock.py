@@ -111,8 +111,11 @@ def test_timers_are_folded_from_facts_alone() -> None:
     ],
     ids=["silence", "turn"],
 )
-def test_the_time_that_a_machine_slept_is_held_against_no_agent(limits: f.Limits, why: str) -> None:
-    world, now = FakeWorld(), [0.0]
+@pytest.mark.parametrize("jump", [8 * 3600.0, -7200.0], ids=["slept", "set back"])
+def test_the_time_that_a_machine_slept_or_a_clock_was_set_back_is_held_against_no_agent(
+    jump: float, limits: f.Limits, why: str
+) -> None:
+    world, now = FakeWorld(), [10_000.0]
     engine = Engine(InlineAccess(), lambda: now[0])
     kinds = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)}
 
@@ -130,7 +133,7 @@ def test_the_time_that_a_machine_slept_is_held_against_no_agent(limits: f.Limits
                 world.settle()  # it does not get to its turn
             await asyncio.sleep(0)
         watching = asyncio.ensure_future(keep_time(supervisor, 0.0))
-        for passed in (0.0, 8 * 3600.0, *[5.0] * 9):
+        for passed in (0.0, jump, *[5.0] * 9):
             await pass_by(passed)
         assert engine.session("s").attempts[-1].given_up == ""
         for passed in [5.0] * 6:

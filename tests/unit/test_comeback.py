@@ -19,7 +19,7 @@ from rekindle.core.session.facts import PROMPT, AnyFact
 from rekindle.core.session.history import Turn, with_history
 from rekindle.core.session.plan import plan
 from rekindle.core.session.receipt import receipt
-from rekindle.core.session.recovery import compacted_prompt, retry_at, retry_prompt
+from rekindle.core.session.recovery import compacted_prompt, retry_prompt
 from rekindle.core.session.rules import BUILT_IN
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
@@ -231,8 +231,8 @@ def test_what_was_running_stays_in_the_receipt_after_the_agent_was_told() -> Non
     assert proved.unknown == ["was started, outcome unknown: make"]
 
 
-def failed(error: f.ErrorClass, at: float = 20, **more: object) -> f.TurnFailed:
-    return f.TurnFailed(at=at, attempt=1, prompt="p1", error=error, message="no", **more)  # type: ignore[arg-type]
+def failed(error: f.ErrorClass, at: float = 20, prompt: str = "p1", **more: object) -> f.TurnFailed:
+    return f.TurnFailed(at=at, attempt=1, prompt=prompt, error=error, message="no", **more)  # type: ignore[arg-type]
 
 
 def at_work(
@@ -271,10 +271,16 @@ def test_a_person_need_not_wait() -> None:
 
 
 def test_without_progress_patience_runs_out_and_pauses_grow() -> None:
-    budget = BUILT_IN.retries
-    pauses = [(retry_at(failed("overloaded"), budget, spent) or 0) - 20 for spent in range(budget.times)]
+    session, pauses = at_work(), []
+    for turn in range(BUILT_IN.retries.times):
+        session = told(session, failed("overloaded", prompt=session.turn.id if session.turn else "", at=20.0 + turn))
+        [waiting] = session.queued
+        pauses.append((waiting.after or 0) - 20.0 - turn)
+        session = told(session, f.PromptSent(at=20.5 + turn, attempt=1, prompt=waiting.id, message=3, text="again"))
     assert pauses == sorted(pauses)
-    assert retry_at(failed("overloaded"), budget, budget.times) is None
+    session = told(session, failed("overloaded", prompt=session.turn.id if session.turn else "", at=90.0))
+    assert session.queued == []
+    assert session.escalation is not None
 
 
 @pytest.mark.parametrize("error", ["unauthorized", "out_of_credits", "other"])

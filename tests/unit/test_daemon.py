@@ -44,7 +44,7 @@ def test_after_a_fault_of_its_own_the_daemon_begins_anew_and_serves(
     with caplog.at_level(logging.ERROR):
         assert daemon.serve(environment, on_demand=False) == 0
     assert len(beginnings) == 3
-    assert sum("beginning anew" in one.message for one in caplog.records) == 2
+    assert sum("restarting after a fault" in one.message for one in caplog.records) == 2
     assert any(one.exc_info is not None for one in caplog.records), "what it was is said"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rekindle.core.feature.staffing import RunTerms
 from rekindle.doors.cli import features
 from rekindle.doors.cli.outcome import INTERRUPTED
 
@@ -34,10 +35,11 @@ def test_an_early_interrupt_says_what_goes_on(
         raise KeyboardInterrupt
 
     plan = tmp_path / "plan.toml"
-    plan.write_text('feature = "shop"\n[[task]]\nid = "a"\nprompt = "x"\n')
+    plan.write_text('feature = "shop"\nagent = "scripted"\n[[task]]\nid = "a"\nprompt = "x"\n')
     monkeypatch.setattr(features, "use_cases", lambda: Hasty(moment))
     monkeypatch.setattr(features, "Board", interrupted)
-    done = features.run_plan(str(tmp_path), str(plan), None, None, "edits", again=False, detach=False, as_json=False)
+    terms = RunTerms("scripted", "edits")
+    done = features.run_plan(str(tmp_path), str(plan), None, None, terms, again=False, detach=False, as_json=False)
     assert done == INTERRUPTED
     said = capsys.readouterr().err
     assert "rekindle follow shop" in said and "rekindle stop shop" in said

@@ -99,11 +99,11 @@ def test_the_first_line_says_how_far_a_run_has_come_and_what_it_took() -> None:
 @pytest.mark.parametrize("width", [80, 160])
 def test_the_board_shows_what_is_asked_and_why_a_task_failed(width: int) -> None:
     state = told(3, state="asking", session="s0")
-    state["tasks"][1] |= {"state": "failed", "problem": "its agent died again and again"}
+    state["tasks"][1] |= {"state": "failed", "problem": "its agent died repeatedly"}
     shown = screen(state, width, 24, asked("s0"), NO_COLOR="1")
     assert "task-0 asks: May I write?" in shown
     assert "rekindle answer q12 allow_once or reject_once" in shown
-    assert "task-1 failed: its agent died again and again" in shown
+    assert "task-1 failed: its agent died repeatedly" in shown
 
 
 def test_a_board_with_more_to_say_than_fits_says_so_and_stays_on_the_screen() -> None:

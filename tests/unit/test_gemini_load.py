@@ -141,7 +141,7 @@ def test_the_supervisor_does_not_start_the_agent_before_its_minute_and_does_then
         await settle(lambda: not engine.session("s").is_up)
         await supervisor.record("s", f.ResumeAsked(at=20, by="user"))
         assert (engine.session("s").load_at, sorted(world.attempts)) == (60.0, [("s", 1)])
-        assert "it goes on by itself in 50 s" in engine.session("s").message
+        assert "it continues by itself in 50 s" in engine.session("s").message
         time[0] = 60.0
         await supervisor.advance("s")
         await settle(lambda: engine.session("s").attempts[-1].opened)

@@ -26,7 +26,7 @@ def test_the_lock_that_git_names(said: bytes, path: str | None) -> None:
 
 def test_only_who_is_gone_for_sure_is_dead() -> None:
     lock = Lock("x.lock", "ada", 7200.0)
-    assert lock.is_dead and lock.may_go and "x.lock (2 hours old, made by ada; no process" in lock.sentence
+    assert lock.is_dead and lock.may_go and "x.lock (2 hours old, created by ada; no process" in lock.sentence
     held = Lock("x.lock", "ada", -5.0, holders=(PossibleHolder(7, 1, "git", opens=True),))
     assert not held.is_dead and not held.may_go and "dated in the future" in held.sentence
     assert "git (pid 7) has it open" in held.sentence

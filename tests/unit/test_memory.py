@@ -38,6 +38,7 @@ def test_the_agent_of_a_session_that_sleeps_is_ended_by_the_next_daemon() -> Non
 
     async def later(supervisor: Supervisor) -> None:
         await supervisor.start()
+        await supervisor.settled()
         assert supervisor.engine.at_hand() == []
         await end_agent(supervisor, "s", by="feature search", to="cancelled")
 

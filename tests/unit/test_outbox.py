@@ -193,3 +193,24 @@ def test_what_has_happened_is_in_the_journal_at_once_and_not_at_the_next_look(mo
 
     asyncio.run(story())
     assert desk.written()[-1] == (FIRST, 1, "agent.spawned")
+
+
+def test_how_full_an_agents_context_is_stands_in_the_journal_behind_each_turn_that_tells_it() -> None:
+    desk = Desk()
+    desk.begin(FIRST)
+    desk.launch()
+    opened = f.Opened(at=1.0, attempt=1, how="new", token="t")
+    told = {"p1": {"context": 50_000, "window": 200_000}, "p2": {}, "p3": {"context": 51_000}}
+    asyncio.run(desk.engine.record("s1", opened))
+    for number, (prompt, context) in enumerate(told.items(), start=1):
+        queued = f.PromptQueued(at=1.0, prompt=prompt, text="do it")
+        sent = f.PromptSent(at=1.0, attempt=1, prompt=prompt, message=number, text="do it")
+        done = f.TurnFinished(at=1.0, attempt=1, prompt=prompt, stop_reason="end_turn", **context)  # type: ignore[arg-type]
+        asyncio.run(desk.engine.record("s1", queued, sent, done))
+    desk.flush()
+    lines = [decode_line(one) for one in desk.journal.lines]
+    found = [one.data for one in lines if isinstance(one, Event) and one.type == "context.usage"]
+    assert found == [
+        {"agent": "scripted-s1", "tokens_used": 50_000, "tokens_limit": 200_000, "percent": 25.0},
+        {"agent": "scripted-s1", "tokens_used": 51_000, "tokens_limit": None, "percent": None},
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from rekindle.core.session import facts as f
@@ -9,6 +11,13 @@ from rekindle.core.session.plan import plan
 from rekindle.core.session.state import State
 from rekindle.core.session.status import Status, status
 from rekindle.core.session.tables import REFUSALS, STOPS, TRANSITIONS
+from rekindle.ports.keepers import AttemptOrder
+from rekindle.runtime.engine import Engine
+from rekindle.runtime.supervisor import Supervisor
+from tests.fakes.keepers import FakeKeepers, FakeWorld
+from tests.fakes.records import FakeRecords
+from tests.fakes.store import FakeStore, InlineAccess
+from tests.fakes.workplace import FakeWorkplace
 from tests.sessions import folded, told
 
 S, R, W = State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT
@@ -146,3 +155,41 @@ NOW = {
 def test_each_case_of_the_status_has_its_answer(case: str) -> None:
     facts, alive, seen, answer = NOW[case]
     assert status(folded(facts), alive=alive, seen_seconds_ago=seen) == answer
+
+
+class Remembered(FakeKeepers):
+    """Its agent wrote something at a time that the test knows."""
+
+    wrote = 50.0
+
+    def heard_at(self, session: str, attempt: int) -> float | None:
+        return self.wrote
+
+
+def test_how_long_ago_a_keeper_that_nobody_follows_was_seen_is_measured() -> None:
+    world, now = FakeWorld(), [0.0]
+    keepers = Remembered(world)
+
+    async def story() -> list[tuple[float | None, str]]:
+        engine = Engine(InlineAccess(FakeStore()), lambda: now[0])
+        supervisor = Supervisor(engine, keepers, FakeWorkplace(), {}, FakeRecords())
+        await keepers.launch(AttemptOrder("s", 1, 1, ("agent",), "/", {}))
+        await engine.create(f.Created(at=0, session="s", agent="fake", cwd="/"))
+        begun: list[f.AnyFact] = [
+            f.LaunchIntended(at=1, attempt=1, generation=1, how="new"),
+            f.Launched(at=2, attempt=1, folder="", pid=1),
+            f.Opened(at=3, attempt=1, how="new", token="tok"),
+        ]
+        await engine.record("s", *begun)
+        found = []
+        for now[0] in (50.0, 59.9, 60.0, 75.0):
+            seen = supervisor.seen_seconds_ago("s")
+            found.append((seen, status(engine.session("s"), alive=False, seen_seconds_ago=seen).reason))
+        world.kill("s")
+        found.append((supervisor.seen_seconds_ago("s"), "gone"))
+        return found
+
+    near, late = "recently_seen", "agent_not_running"
+    found = asyncio.run(story())
+    assert [why for _, why in found] == [near, near, late, late, "gone"]
+    assert [None if seen is None else round(seen, 1) for seen, _ in found] == [0.0, 9.9, 10.0, 25.0, None]

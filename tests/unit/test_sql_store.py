@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -252,23 +254,22 @@ def test_a_newer_schema_is_refused_with_a_sentence_and_the_file_is_as_it_was(tmp
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir() if one.suffix == ".db"} == before
 
 
-def test_the_migrated_schema_is_the_metadata(tmp_path: Path) -> None:
+def test_a_new_store_is_what_the_revisions_make_and_what_the_metadata_says(tmp_path: Path) -> None:
     opened(tmp_path / "store.db").store.close()
-    engine = make_engine(tmp_path / "store.db")
-    with engine.connect() as connection:
+    migrated = make_engine(tmp_path / "migrated.db")
+    with migrated.begin() as connection:
+        migrations.upgrade(connection)
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, schema.metadata) == []
-    engine.dispose()
-    plain = make_engine(tmp_path / "plain.db")
-    schema.metadata.create_all(plain)
-    plain.dispose()
-    query = "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'alembic%' AND name NOT LIKE 'sqlite_auto%'"
+    migrated.dispose()
+    query = "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_auto%'"
     made = [
-        {name: sorted(part.strip(" \n\t,()") for part in str(text).split("\n")) for name, text in sql(path, query)}
-        for path in (tmp_path / "store.db", tmp_path / "plain.db")
+        {name: sorted(re.findall(r"[^\s,()]+", str(text))) for name, text in sql(path, query)}
+        for path in (tmp_path / "store.db", tmp_path / "migrated.db")
     ]
     assert made[0] == made[1]
-    assert migrations.head() == schema.HEAD
+    revisions = [sql(tmp_path / name, "SELECT * FROM alembic_version") for name in ("store.db", "migrated.db")]
+    assert revisions == [[(schema.HEAD,)], [(migrations.head(),)]]
 
 
 def test_the_schema_can_be_made_on_postgresql() -> None:
@@ -277,20 +278,38 @@ def test_the_schema_can_be_made_on_postgresql() -> None:
         assert "BIGSERIAL" in text if table.name in ("facts", "outbox") else "SERIAL" not in text
 
 
-def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_is_made_only_half_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "store.db"
-    real = migrations.upgrade
-
-    def fails(connection: sa.Connection) -> None:
-        real(connection)
-        raise RuntimeError("power cut")
-
-    monkeypatch.setattr(migrations, "upgrade", fails)
+    monkeypatch.setattr(schema, "make", cut_off_behind(schema.make))
     with pytest.raises(RuntimeError):
         opened(path)
     monkeypatch.undo()
     assert sql(path, "SELECT name FROM sqlite_master") == []
     assert opened(path).notice is None
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = filled(tmp_path / "store.db", 2)
+    before = sql(path, "SELECT name FROM sqlite_master")
+
+    def more(connection: sa.Connection) -> None:
+        connection.execute(sa.text("CREATE TABLE more (id)"))
+
+    monkeypatch.setattr(schema, "HEAD", "0003")
+    monkeypatch.setattr(migrations, "upgrade", cut_off_behind(more))
+    with pytest.raises(RuntimeError):
+        opened(path)
+    monkeypatch.undo()
+    assert sql(path, "SELECT name FROM sqlite_master") == before
+    assert opened(path).notice is None
+
+
+def cut_off_behind(act: Callable[[sa.Connection], None]) -> Callable[[sa.Connection], None]:
+    def fails(connection: sa.Connection) -> None:
+        act(connection)
+        raise RuntimeError("power cut")
+
+    return fails
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -457,7 +476,7 @@ def test_the_quick_reader_lists_what_is_committed_next_to_a_writer(tmp_path: Pat
         "title": "a title",
         "cwd": "/new",
         "feature": "search",
-        "changed_at": 23.0,
+        "changed_at": 28.0,
         "if_alive": found[1]["if_alive"],
         "if_dead": found[1]["if_dead"],
     }
@@ -535,3 +554,28 @@ def test_what_lies_in_the_place_of_a_lost_store_is_kept_with_its_log(tmp_path: P
         with closing(sqlite3.connect(tmp_path / f"store.db.replaced-{number}")) as kept:
             found += kept.execute("SELECT word FROM words").fetchall()
     assert found == [("first",), ("second",)]
+
+
+@pytest.mark.parametrize("began", ["empty", "whole"])
+def test_a_store_whose_writer_was_killed_before_it_used_a_log_is_rolled_back_and_opened(
+    tmp_path: Path, began: str
+) -> None:
+    """Until a new store has its write-ahead log, SQLite keeps what it overwrites in a journal beside the file."""
+    whole, path = tmp_path / "whole.db", tmp_path / "store.db"
+    if began == "whole":
+        opened(whole).store.close()
+    with closing(sqlite3.connect(whole, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode=DELETE")
+        writer.execute("PRAGMA cache_size=1")
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("CREATE TABLE half (text)")
+        writer.executemany("INSERT INTO half VALUES (?)", [("x" * 3000,)] * 50)
+        shutil.copy(whole, path)
+        shutil.copy(f"{whole}-journal", f"{path}-journal")
+    assert path.stat().st_size > 0
+    again = opened(path)
+    again.store.close()
+    assert again.notice is None and not (tmp_path / ASIDE).exists()
+    with closing(sqlite3.connect(path)) as reader:
+        tables = {name for (name,) in reader.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    assert "half" not in tables and tables >= set(schema.metadata.tables)

@@ -227,3 +227,18 @@ def test_a_stop_that_comes_while_a_start_fails_stands() -> None:
 
     session = asyncio.run(story())
     assert (session.state, session.stop_asked, engine.due("s")) == (State.CANCELLED, None, [])
+
+
+def test_what_is_missing_is_told_also_where_the_agent_had_died_for_another_reason() -> None:
+    world = FakeWorld()
+
+    async def story(supervisor: Supervisor) -> None:
+        await supervisor.engine.create(created("continue"))
+        await supervisor.record("s", prompt())
+        world.kill("s")
+        world.obstacle = "no program"
+        await pass_time(world, 300)
+
+    session = play(Failing(world), story).session("s")
+    assert session.attempt is not None and session.attempt.blocked
+    assert "no program" in session.message

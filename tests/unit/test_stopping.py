@@ -73,9 +73,9 @@ def test_an_agent_that_does_not_end_is_not_called_stopped(monkeypatch: pytest.Mo
             told = await stop_all(house)
             assert told.stopped == ["good"]
             assert [one.id for one in told.failed] == ["deaf"]
-            assert "has not ended" in told.failed[0].reason
+            assert "still running" in told.failed[0].reason
             assert "rekindle stop deaf" in told.failed[0].next
-            with pytest.raises(RekindleError, match="deaf: its agent has not ended"):
+            with pytest.raises(RekindleError, match="deaf: its agent is still running"):
                 await house.service.stop("deaf", to="asleep", by="me")
         finally:
             await house.supervisor.close()

@@ -131,6 +131,7 @@ def taken_over(keepers: type[FakeKeepers], *names: str) -> Engine:
 
     async def take_over(supervisor: Supervisor) -> None:
         await supervisor.start()
+        await supervisor.settled()
         await settle(world)
 
     play(FakeKeepers(world), begin, store=store)
@@ -233,6 +234,7 @@ def test_nothing_is_concluded_from_a_past_that_an_agent_did_not_live_to_show() -
 
     async def story_again(supervisor: Supervisor) -> None:
         await supervisor.start()
+        await supervisor.settled()
         await supervisor.record("s", f.ResumeAsked(at=2, by="user"))
         await settle(world)
         assert supervisor.engine.session("s").attempts[-1].status == "up"
@@ -311,6 +313,7 @@ def test_a_disk_that_is_full_when_a_daemon_takes_up_an_agent_does_not_leave_it_u
 
     async def take_over(supervisor: Supervisor) -> None:
         await supervisor.start()
+        await supervisor.settled()
         await settle(world)
 
     engine = play(FakeKeepers(world), take_over, store=store)
@@ -342,6 +345,7 @@ def test_a_daemon_that_is_overtaken_while_it_starts_comes_to_the_end_of_its_star
     async def start(supervisor: Supervisor) -> None:
         async with asyncio.timeout(5):
             await supervisor.start()
+            await supervisor.settled()
         assert supervisor.superseded.is_set()
 
     play(FakeKeepers(world), start, store=store)
@@ -381,3 +385,38 @@ def test_a_fault_over_one_session_does_not_keep_the_daemon_from_starting() -> No
     engine = taken_over(Faulty, "bad", "good")
     assert "nobody foresaw this" in engine.session("bad").notices[0]
     assert engine.session("good").prompts[0].state == "done"
+
+
+class Barred(FakeKeepers):
+    """Starts no agent before it may."""
+
+    gate: asyncio.Event
+
+    async def launch(self, order: AttemptOrder) -> StartedAttempt:
+        await self.gate.wait()
+        return await super().launch(order)
+
+
+def test_a_daemon_can_be_asked_while_it_still_starts_agents() -> None:
+    world, store = FakeWorld(), FakeStore()
+
+    async def begin(supervisor: Supervisor) -> None:
+        for name in ("a", "b"):
+            await supervisor.engine.create(created(name))
+            await supervisor.engine.record(name, f.PromptQueued(at=1, prompt="p", text=f"hello {name}"))
+
+    async def start(supervisor: Supervisor) -> None:
+        keepers.gate = asyncio.Event()
+        async with asyncio.timeout(30):
+            await supervisor.start()
+        assert world.attempts == {}, "nobody has been started yet"
+        assert {one.id for one in await supervisor.engine.all_sessions()} == {"a", "b"}
+        keepers.gate.set()
+        await supervisor.settled()
+        await settle(world)
+
+    keepers = Barred(world)
+    play(keepers, begin, store=store)
+    engine = play(keepers, start, store=store)
+    assert sorted(world.executed) == [("a", "hello a"), ("b", "hello b")]
+    assert [one.prompts[0].state for one in engine.at_hand()] == ["done", "done"]

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
+from rekindle.ports.snapshots import Snapshot
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.time_machine import TimeMachine
 from tests.fakes.snapshots import FakeSnapshots, Repositories
@@ -28,8 +29,9 @@ class Watched(FakeSnapshots):
         self._take = take
         self.thinned: list[str] = []
 
-    def take(self, session: Session, reason: str, now: float) -> object:
-        return self._take(session, reason, now)
+    def take(self, session: Session, reason: str, now: float) -> Snapshot | None:
+        self._take(session, reason, now)
+        return None
 
     def thin(self, session: Session, now: float) -> object:
         self.thinned.append(session.id)

@@ -7,9 +7,9 @@ import tomllib
 import pytest
 
 from rekindle.agents.registry import AGENTS, DEFAULT
-from rekindle.app.service import PERMISSIONS, POLICIES
 from rekindle.app.user_settings import UserSettings
 from rekindle.core.quantities import seconds_in
+from rekindle.core.session.choices import PERMISSIONS, POLICIES, SWITCH
 from rekindle.core.session.values import Limits
 from rekindle.core.setting_keys import setting_keys
 from rekindle.core.settings_text import template
@@ -24,6 +24,7 @@ KEYS = setting_keys(
         "agent": list(AGENTS),
         "policy": POLICIES,
         "permission": PERMISSIONS,
+        "stable_prompt": SWITCH,
     },
     DEFAULT,
 )
@@ -47,9 +48,8 @@ def test_every_default_of_run_is_an_option_of_run_and_a_setting() -> None:
 
 def test_what_is_said_to_be_built_in_is_what_run_does() -> None:
     options = {option.name: option.default for option in run.params}
-    assert {name: KEYS[name].built_in for name in ("agent", "policy", "permission")} == {
-        name: options[name] for name in ("agent", "policy", "permission")
-    }
+    chosen = ("agent", "policy", "permission", "stable_prompt")
+    assert {name: KEYS[name].built_in for name in chosen} == {name: options[name] for name in chosen}
     assert seconds_in(str(KEYS["stall"].built_in)) == Limits().stall_seconds
 
 

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from rekindle.app.journal_care import Analysed
-from rekindle.app.service import Service
 from rekindle.app.waiting import journal_outcome, run_outcome, session_outcome
 from rekindle.core.journal.analysis import analyse
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.fold import fold
-from rekindle.core.session import facts as f
-from rekindle.core.session.activity import is_being_proved, rests
 from rekindle.ports.errors import NoOpenRun
-from rekindle.runtime.engine import Engine
-from rekindle.runtime.supervisor import Supervisor
-from tests.crash.test_feature_races import NoPlaces
-from tests.fakes.keepers import FakeKeepers, FakeWorld
-from tests.fakes.records import FakeRecords
-from tests.fakes.store import UnhurriedAccess
-from tests.fakes.workplace import FakeWorkplace
 from tests.journals import line
-from tests.sessions import booked, created
-from tests.unit.test_supervisor import KINDS
 
 
 def shown(**changes: Any) -> dict[str, Any]:
@@ -91,52 +77,3 @@ def test_without_a_daemon_the_journal_says_how_a_run_ended() -> None:
     assert done is not None and done.is_well
     with pytest.raises(NoOpenRun):
         journal_outcome("shop", journal())
-
-
-RESUMED: list[f.AnyFact] = [
-    created(),
-    f.PromptQueued(at=2.0, prompt="p1", text="do it"),
-    f.LaunchIntended(at=3.0, attempt=1, generation=1, how="new"),
-    f.Launched(at=4.0, attempt=1, folder="/keep/1", pid=42),
-    f.Opened(at=5.0, attempt=1, how="new", token="tok"),
-    f.PromptSent(at=6.0, attempt=1, prompt="p1", message=3, text="do it"),
-    f.TurnBegan(at=7.0, attempt=1, prompt="p1"),
-    f.TurnFinished(at=8.0, attempt=1, prompt="p1", stop_reason="end_turn"),
-    f.Exited(at=9.0, attempt=1, how_ended="killed", by_us=False),
-    f.PromptQueued(at=10.0, prompt="p2", text="and that"),
-    f.LaunchIntended(at=11.0, attempt=2, generation=2, how="load", token="tok"),
-    f.Launched(at=12.0, attempt=2, folder="/keep/2", pid=43),
-    f.Opened(at=13.0, attempt=2, how="load", token="tok", proof="transcript"),
-    f.ReceiptWritten(at=13.0, attempt=2, receipt=f.Receipt(kind="unproven", reason="the next turn will show")),
-    f.PromptSent(at=14.0, attempt=2, prompt="p2", message=3, text="and that"),
-    f.TurnBegan(at=15.0, attempt=2, prompt="p2"),
-]
-OVER = f.TurnFinished(at=20.0, attempt=2, prompt="p2", stop_reason="end_turn")
-LOOKED = f.Compared(at=20.5, attempt=2, extends=True, known=["do it"], why="")
-
-
-def test_the_turn_of_a_resumed_agent_is_waited_for_until_its_record_was_looked_at() -> None:
-    """In `RESUMED` it was read before the second attempt, and not after it."""
-    assert not is_being_proved(booked(RESUMED), 21.0, 6.0), "its turn is not over"
-    session = booked([*RESUMED, OVER])
-    assert rests(session) and is_being_proved(session, 21.0, 6.0)
-    assert not is_being_proved(session, 27.0, 6.0), "not for ever"
-    assert not is_being_proved(booked([*RESUMED, OVER, LOOKED]), 21.0, 6.0)
-
-
-@pytest.mark.parametrize("proof", ["transcript", "replay"])
-def test_the_daemon_calls_no_session_rested_whose_proof_is_on_its_way(proof: Literal["transcript", "replay"]) -> None:
-    async def story() -> None:
-        kinds = {"scripted": replace(KINDS["fake"], proof=proof)}
-        access = UnhurriedAccess()
-        engine = Engine(access, lambda: 21.0)
-        supervisor = Supervisor(engine, FakeKeepers(FakeWorld()), FakeWorkplace(), kinds, FakeRecords())
-        service = Service(supervisor, access, kinds, places=NoPlaces())
-        await engine.create(created())
-        await engine.record("s1", *RESUMED[1:], OVER)
-        assert (await service.wait("s1", 0.01)).rested is (proof == "replay"), "a replay has shown all it can"
-        await engine.record("s1", LOOKED)
-        assert (await service.wait("s1", 0.01)).rested
-        await supervisor.close()
-
-    asyncio.run(story())

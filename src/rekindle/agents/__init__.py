@@ -1,1 +1,1 @@
-"""What is known of each agent: how it is started, how it speaks, how it comes back. Bytes in, observations out."""
+"""What rekindle knows about each agent: how to start it, how it talks, how to resume it. Bytes in, observations out."""

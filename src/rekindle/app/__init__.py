@@ -1,1 +1,1 @@
-"""Use cases: what can be asked of rekindle, whichever door the question comes through."""
+"""Use cases: what can be asked of rekindle, whichever door the request comes through."""

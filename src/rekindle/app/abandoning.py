@@ -1,4 +1,4 @@
-"""Interrupted runs that are ended for good. Branches, worktrees and files stay as they are."""
+"""Ends interrupted runs for good. Branches, worktrees and files stay as they are."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Abandoned(msgspec.Struct, frozen=True):
 
 
 class Abandoning:
-    """Ends runs that nobody is at."""
+    """Ends runs that nobody is working on."""
 
     def __init__(self, open_here: Callable[[], Workspace]) -> None:
         self._open_here = open_here
 
     def abandon(self, asked: AbandonRequest) -> Abandoned:
-        """End the interrupted run of a feature. Raises OwnedError while somebody may be at it."""
+        """End the interrupted run of a feature. Raises OwnedError while somebody may be working on it."""
         here, feature = self._open_here(), asked.feature
         analysis, holder = here.analysis(feature)
         if holder is not None and holder.verdict == "alive":
@@ -46,7 +46,7 @@ class Abandoning:
             )
         if holder is not None and not asked.force:
             raise OwnedError(
-                f"run {holder.sid} of {feature} was started on another host, which may still be at it",
+                f"run {holder.sid} of {feature} was started on another host, where it may still be running",
                 f"if you know that it is gone: rekindle abandon --force {quoted(feature)}",
             )
         if holder is not None:

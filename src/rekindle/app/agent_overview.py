@@ -13,7 +13,7 @@ from rekindle.ports.agent_programs import AgentPrograms, DryStart
 
 
 class AgentRow(msgspec.Struct, frozen=True):
-    """An agent: what is installed of it, and what it can do."""
+    """An agent: whether it is installed, and what it can do."""
 
     name: str
     title: str
@@ -22,7 +22,7 @@ class AgentRow(msgspec.Struct, frozen=True):
     version: str
     resumes: str
     native: bool
-    driven: bool
+    untested: str
     proof: str
     record_checked: bool
     compacts: bool
@@ -67,13 +67,13 @@ class AgentOverview:
             return list(pool.map(self._row, self._kinds.values()))
 
     def installed(self) -> list[InstalledAgent]:
-        """The agents whose programs are there and which rekindle drives; none that is built in. Starts nothing."""
-        driven = (kind for kind in self._kinds.values() if kind.program and not kind.obstacle)
-        found = (kind for kind in driven if self._programs.path_of(kind, self._environment) is not None)
+        """The agents whose programs are installed, without the built-in ones. Starts nothing."""
+        every = (kind for kind in self._kinds.values() if kind.program)
+        found = (kind for kind in every if self._programs.path_of(kind, self._environment) is not None)
         return [InstalledAgent(kind.name, kind.title) for kind in found]
 
     def standing(self) -> list[AgentStanding]:
-        """How each installed agent stands, as far as that can be seen without asking anybody."""
+        """The state of each installed agent, as far as it can be seen without asking anybody."""
         names = [one.name for one in self.installed()]
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(self._standing, (self._kinds[name] for name in names)))
@@ -101,7 +101,7 @@ class AgentOverview:
             version=version,
             resumes=kind.resumes,
             native=kind.native,
-            driven=not kind.obstacle,
+            untested=kind.untested,
             proof=kind.proof,
             record_checked=kind.transcript is not None,
             compacts=kind.compact is not None,

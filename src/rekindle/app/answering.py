@@ -1,4 +1,4 @@
-"""Questions of agents as somebody at a terminal answers them: which one is meant, and by which option."""
+"""Answering agents' questions at a terminal: which question is meant, and which option."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rekindle.ports.errors import NoSuchQuestion, RekindleError, UsageError
 
 #: A question as the daemon shows it; see `rekindle.core.session.asking.shown`.
 Question = dict[str, Any]
-#: The daemon's word that an answer came too late for the question that it names.
+#: What the daemon says when an answer came too late for the question it names.
 _TOO_LATE = ("answered_already", "question_expired", "no_such_question")
 
 
@@ -21,12 +21,12 @@ class Answering:
         self._daemon = daemon
 
     def open(self, *, start: bool = True, session: str | None = None) -> list[Question]:
-        """What is asked now, oldest first. `start`: begin a daemon if there is none."""
+        """The open questions, oldest first. `start`: start a daemon if there is none."""
         values = {} if session is None else {"session": session}
         return list(self._daemon.ask("questions", start=start, **values)["questions"])
 
     def meant(self, given: str) -> Question:
-        """The open question that is meant by its id, or by the session that asks it: the oldest one."""
+        """The open question with this id, or the oldest one of this session."""
         if given.startswith(MARK):
             found = self._beginning(given)
             if len(found) != 1:
@@ -39,18 +39,19 @@ class Answering:
         return dict(asks)
 
     def numbered(self, given: str, number: str) -> tuple[str, str]:
-        """A question's id, and the id of the option that it shows under a number. Ids that are numbers come first."""
+        """A question's id, and the id of the option that it shows with this number. Ids that are numbers win."""
         found = self._beginning(given)
         if len(found) != 1 or any(one["id"].isdigit() for one in found[0]["options"]):
             return given, number
         return found[0]["id"], option_typed(found[0], number) or number
 
-    def answer(self, question: str, option: str, by: str) -> dict[str, Any]:
+    def answer(self, question: str, option: str, by: str, text: str = "") -> dict[str, Any]:
         """Give an answer. Raises NoSuchQuestion, AnsweredAlready."""
-        return self._daemon.ask("answer", question=question, option=option, by=by)
+        values = {"question": question, "option": option, "by": by, **({"text": text} if text else {})}
+        return self._daemon.ask("answer", start=True, **values)
 
     def answer_in_time(self, question: str, option: str, by: str) -> str | None:
-        """Give an answer to this question and no other. Returns why it came too late, if it did."""
+        """Answer exactly this question. Returns why the answer came too late, if it did."""
         try:
             self.answer(question, option, by)
         except RekindleError as error:

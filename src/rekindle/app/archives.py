@@ -1,4 +1,4 @@
-"""Sessions that move: one is written into a file, without disturbing a live agent, and put in place elsewhere."""
+"""Moves sessions: exports one to a file without disturbing a live agent, and imports it elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.kept_sessions import KeptSessions
 from rekindle.ports.snapshots import KeptTrees
 
-#: How what a person can trust is called where it is shown.
+#: The names shown for what a person can trust.
 _NAMED = (*TRUSTABLE, "prompt not sent yet")
 
 
@@ -32,7 +32,7 @@ class ExportRequest(msgspec.Struct, frozen=True):
 
 
 class ExportAnswer(msgspec.Struct, frozen=True):
-    """Where the archive is; `notes` are about what it lacks."""
+    """Where the archive is; `notes` say what it lacks."""
 
     session: str
     file: str
@@ -42,7 +42,7 @@ class ExportAnswer(msgspec.Struct, frozen=True):
 
 
 class ImportRequest(msgspec.Struct, frozen=True):
-    """`cwd` is where the agent works from now on, `trusted` what is kept of what the archive asks for."""
+    """`cwd` is where the agent works from now on, `trusted` which of the archive's requests are granted."""
 
     file: str
     cwd: str
@@ -51,7 +51,7 @@ class ImportRequest(msgspec.Struct, frozen=True):
 
 
 class ImportAnswer(msgspec.Struct, frozen=True):
-    """The session as it stands here now; `notes` are about what could not be put in place."""
+    """The session as it now is here; `notes` say what could not be restored."""
 
     id: str
     status: str
@@ -62,12 +62,12 @@ class ImportAnswer(msgspec.Struct, frozen=True):
 
     @property
     def was_reset(self) -> bool:
-        """Whether something that the archive asked for, and that a person can trust, does not count."""
+        """Whether something that the archive asked for was not granted, although a person could grant it."""
         return any(not wish.counts for wish in self.wishes if wish.key in _NAMED)
 
 
 class MovingSessions:
-    """`environment` is the caller's: its secrets are masked, and an imported agent gets it. `agents` are known here."""
+    """`environment` is the caller's: its secrets are masked, and an imported agent gets it. `agents`: known here."""
 
     def __init__(
         self,
@@ -88,11 +88,11 @@ class MovingSessions:
         self._agents = agents
 
     def export(self, asked: ExportRequest) -> ExportAnswer:
-        """Write a session into one file. Needs no daemon."""
+        """Write a session to one file. Needs no daemon."""
         name = self._sessions.meant(asked.session)
         target = os.path.abspath(asked.output or f"rekindle-{name}.tar.gz")
         if os.path.isdir(target) or not os.path.isdir(os.path.dirname(target)):
-            raise UsageError(f"{target} cannot be written", "give the path of a file in a folder that is there")
+            raise UsageError(f"{target} cannot be written", "give the path of a file in an existing folder")
         facts = self._kept.facts(name)
         notes = self._snapshot(name)
         done = self._archives.write(name, facts, target, self._environment, with_secrets=asked.with_secrets)
@@ -100,21 +100,21 @@ class MovingSessions:
         return ExportAnswer(name, target, os.path.getsize(target), done.manifest, notes)
 
     def _snapshot(self, session: str) -> list[str]:
-        """Keep the work tree as it is now, if it is there."""
+        """Save the current work tree, if it exists."""
         cwd = next((str(row["cwd"]) for row in self._kept.rows() if row["id"] == session), "")
         if not os.path.isdir(cwd):
-            return [f"{cwd} is not there, so there are no snapshots in the archive"]
+            return [f"{cwd} does not exist, so the archive has no snapshots"]
         try:
             self._trees.take(cwd, session, "before an export", time.time())
         except RekindleError as error:
-            return [f"the work tree as it is now is not in the archive: {error.message}"]
+            return [f"the current work tree is not in the archive: {error.message}"]
         return []
 
     def put_in_place(self, asked: ImportRequest) -> ImportAnswer:
         """Import an archive: asleep, or interrupted as it was. All of it, or nothing."""
         folder = os.path.realpath(asked.cwd)
         if not os.path.isdir(folder):
-            raise UsageError(f"{folder}: there is no such folder", "give the folder that the agent works in with --cwd")
+            raise UsageError(f"{folder}: there is no such folder", "name the folder the agent works in with --cwd")
         known = {row["id"] for row in self._sessions.rows()}
         chosen: list[ImportTarget] = []
 

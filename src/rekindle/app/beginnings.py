@@ -1,6 +1,6 @@
-"""How sessions come into the daemon: begun with a prompt, forked from another one, or imported.
+"""How sessions enter the daemon: started with a prompt, forked from another one, or imported.
 
-Whoever asks gives session and prompt their ids before the first try, so that asking again begins nothing twice.
+The caller chooses the session's and the prompt's id before the first try, so a retry starts nothing twice.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 
+from msgspec.structs import replace
+
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app.requests import BeginRequest
-from rekindle.app.service import PERMISSIONS, POLICIES, Service, limits_of, prompt_of, usable
+from rekindle.app.runbooks import rules_in
+from rekindle.app.service import Service, check_permission, limits_of, prompt_of, usable
 from rekindle.app.session_view import SessionView
 from rekindle.core.names import feature_of_branch
 from rekindle.core.session import facts as f
+from rekindle.core.session.choices import POLICIES
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.terminals import AgentTerminals
@@ -29,7 +33,7 @@ _SESSION_ID = re.compile(r"[0-9a-f]{10}")
 
 
 class Beginnings:
-    """The operations that begin a session. Raises RekindleError."""
+    """The operations that start a session. Raises RekindleError."""
 
     def __init__(
         self,
@@ -49,11 +53,11 @@ class Beginnings:
         self._terminals = terminals
         self._kinds = kinds
         self._known_as = known_as
-        #: whoever asks again with the same id waits until the first one is done
+        #: a retry with the same id waits until the first request is done
         self._turns = Turns()
 
     async def run(self, asked: BeginRequest) -> SessionView:
-        """Begin a session with its first prompt. Asking again is harmless: the session is the same one."""
+        """Start a session with its first prompt. Asking again is harmless: it is the same session."""
         async with self._turns.of(asked.session):
             return await self._run(asked)
 
@@ -67,7 +71,7 @@ class Beginnings:
             self._check_terminal(kind)
             first = _first(asked.session, typeable(asked.prompt), asked.prompt_id, self._engine.clock())
         if not os.path.isdir(asked.cwd):
-            raise UsageError(f"{asked.cwd}: there is no such folder", "give the folder that the agent works in")
+            raise UsageError(f"{asked.cwd}: there is no such folder", "name the folder the agent works in")
         name = asked.session if asked.worktree == "" else asked.worktree
         place = await asyncio.to_thread(self._place, asked.cwd, name, asked.worktrees_dir)
         id_ = await self._known_as(place.repository)
@@ -79,7 +83,7 @@ class Beginnings:
         return self._service.shown(await self._supervisor.record(created.session, *facts))
 
     async def adopt(self, *, session: str, staged: str, env: dict[str, str]) -> SessionView:
-        """Take over a session that was imported: its folder lies ready, with its facts in it."""
+        """Take over an imported session: its folder is ready, with its facts in it."""
         async with self._turns.of(session):
             return await self._adopt(session, staged, env)
 
@@ -94,14 +98,14 @@ class Beginnings:
             facts = self._places.take_over(session, staged, env)
         except OSError as error:
             raise RekindleError(
-                f"the session could not be placed ({error.strerror})", "check room and rights"
+                f"the session could not be set up ({error.strerror})", "check free space and permissions"
             ) from error
         return self._service.shown(await self._engine.adopt(facts))
 
     async def fork(
         self, session: str, *, copy: str, prompt_id: str, at: str, prompt: str, env: dict[str, str]
     ) -> SessionView:
-        """Begin the session `copy` with another one's conversation, up to one of its answers. The other one stays."""
+        """Start the session `copy` with another one's conversation, up to one of its answers. That one stays."""
         async with self._turns.of(copy):
             return await self._fork(session, copy, prompt_id, at, prompt, env)
 
@@ -130,6 +134,10 @@ class Beginnings:
             arguments=found.arguments,
             model=found.model,
             limits=found.limits,
+            rules=found.rules,
+            rules_source=found.rules_source,
+            rules_digest=found.rules_digest,
+            program=found.program,
             one_shot=found.one_shot,
             fork_of=found.token,
             fork_at=at,
@@ -144,7 +152,7 @@ class Beginnings:
         return await self._engine.load(session) if await self._engine.knows(session) else None
 
     async def _go_on(self, before: Session, first: f.PromptQueued | None) -> SessionView:
-        """The session was begun by an earlier try: its prompt may be lacking still."""
+        """The session was started by an earlier try, but its prompt may still be missing."""
         if before.prompts and (first is None or before.prompts[0].id != first.prompt):
             raise OwnedError(f"there is a session {before.id} already", "give it another id", code="session_exists")
         facts = [first] if first is not None else []
@@ -154,11 +162,11 @@ class Beginnings:
         try:
             self._places.prepare(created, env)
         except OSError as error:
-            raise RekindleError(f"the session could not be made ({error.strerror})", "make room on the disk") from error
+            raise RekindleError(f"the session could not be made ({error.strerror})", "free some disk space") from error
         await self._engine.create(created)
 
     def _place(self, cwd: str, name: str | None, folder: str | None) -> SessionWorktree:
-        """Where a new session works: in a worktree of that name or, without one, where it was begun."""
+        """Where a new session works: in a worktree of that name or, without one, where it was started."""
         return self._worktrees.around(cwd) if name is None else self._worktrees.make(cwd, name, folder)
 
     def _check_terminal(self, kind: AgentKind) -> None:
@@ -177,9 +185,9 @@ class Beginnings:
 
 
 def _first(session: str, prompt: str, prompt_id: str, at: float) -> f.PromptQueued | None:
-    """The first prompt of a session, which may have none. Both ids are looked at."""
+    """The first prompt of a session, which may have none. Both ids are checked."""
     if _SESSION_ID.fullmatch(session) is None:
-        raise UsageError(f"{session!r} cannot be the id of a session", "give 10 hexadecimal digits")
+        raise UsageError(f"{session!r} is not a valid session id", "give 10 hexadecimal digits")
     found = prompt_of(prompt, prompt_id, at)
     return found if prompt.strip() else None
 
@@ -187,16 +195,16 @@ def _first(session: str, prompt: str, prompt_id: str, at: float) -> f.PromptQueu
 def _check(asked: BeginRequest) -> None:
     if asked.policy not in POLICIES:
         raise UsageError(f"{asked.policy!r} is not a policy", f"it is one of: {', '.join(POLICIES)}")
-    if asked.permission not in PERMISSIONS:
-        raise UsageError(f"{asked.permission!r} is not a permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
+    check_permission(asked.permission)
 
 
 def _created(asked: BeginRequest, place: SessionWorktree, kind: AgentKind, id_: str | None, at: float) -> f.Created:
     named = feature_of_branch(place.branch) if place.branch is not None else None
     limits = asked.limits or {}
     if asked.terminal:
-        limits = {"stall_seconds": None, **limits}  # it may wait for a person who is elsewhere
+        limits = {"stall_seconds": None, **limits}  # it may wait for a person who is away
     said = asked.prompt.strip()
+    rules = rules_in(asked.rules)
     return f.Created(
         at=at,
         session=asked.session,
@@ -207,7 +215,7 @@ def _created(asked: BeginRequest, place: SessionWorktree, kind: AgentKind, id_: 
         branch=place.branch,
         repository_id=id_,
         title=asked.title or said.splitlines()[0][:80] if said else asked.title,
-        policy=asked.policy,
+        policy=rules.policy if rules is not None else asked.policy,
         permission=asked.permission,
         feature=named or asked.feature,
         task=asked.task,
@@ -217,4 +225,8 @@ def _created(asked: BeginRequest, place: SessionWorktree, kind: AgentKind, id_: 
         one_shot=asked.one_shot,
         native=kind.native,
         terminal=asked.terminal,
+        rules=replace(rules, limits=limits_of(limits, rules.limits)) if rules is not None else None,
+        rules_source=asked.rules_source,
+        rules_digest=asked.rules_digest,
+        program=asked.program,
     )

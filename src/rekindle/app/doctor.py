@@ -1,4 +1,4 @@
-"""Is this machine, and this repository, fit for the job? Changes no file of the user's."""
+"""Checks whether this machine and this repository are set up correctly. Changes none of the user's files."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from rekindle.ports.journal_files import JournalFiles
 from rekindle.ports.kept_sessions import KeptSessions
 from rekindle.ports.machine import Machine
 from rekindle.ports.repository_care import RepositoryCare
+from rekindle.ports.runtimes import Instance, Runtime
 from rekindle.ports.workspace import Workspace
 
 _LARGE = 64 << 20
@@ -31,7 +32,7 @@ _ENOUGH, _TOO_LITTLE = 1 << 30, 64 << 20
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     state: Literal["ok", "note", "bad"]
     what: str
@@ -39,12 +40,13 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Patient(msgspec.Struct, frozen=True):
-    """What is looked at. `open_here` raises RekindleError where there is no repository."""
+    """What is checked. `open_here` raises RekindleError if there is no repository."""
 
     machine: Machine
     state_dir: str
     sessions: SessionList
     kept: KeptSessions
+    runtime: Runtime
     daemon: Daemon
     open_here: Callable[[], Workspace]
     open_care: Callable[[], RepositoryCare]
@@ -54,13 +56,13 @@ class Patient(msgspec.Struct, frozen=True):
 
 
 class Doctor:
-    """Looks, and says what to do."""
+    """Runs the checks, and says what to do."""
 
     def __init__(self, patient: Patient) -> None:
         self._patient = patient
 
     def findings(self) -> list[Finding]:
-        """All that there is to say."""
+        """All findings."""
         found = [*self._machine(), *self._agents(), *self._sessions()]
         try:
             found.extend(self._repository(self._patient.open_here()))
@@ -91,7 +93,7 @@ class Doctor:
         if email is not None:
             return Finding("ok", f"commits are made as {email}")
         remedy = 'git config --global user.name "Your Name" && git config --global user.email you@example.com'
-        return Finding("note", "git does not know who you are, so commits fail", remedy)
+        return Finding("note", "git has no user name or email, so commits fail", remedy)
 
     def _room(self) -> Iterator[Finding]:
         state = self._patient.state_dir
@@ -109,14 +111,14 @@ class Doctor:
         found = self._patient.agents.standing()
         if not found:
             remedy = "rekindle agent list says how to install one"
-            yield Finding("note", "no agent is installed but the built-in practice agent", remedy)
+            yield Finding("note", "only the built-in practice agent is installed", remedy)
         for one in found:
             name = f"{one.title} {one.version}".strip()
             if one.account:
                 yield Finding("ok", f"{name}, with an account or key ({one.account})")
             else:
-                remedy = f"log in with its own program if it asks for that; rekindle agent check {one.name} tries it"
-                yield Finding("note", f"{name}, no account or key to be seen", remedy)
+                remedy = f"log in with its own program if needed; rekindle agent check {one.name} tests it"
+                yield Finding("note", f"{name}, no account or key found", remedy)
 
     def _sessions(self) -> Iterator[Finding]:
         kept = self._patient.kept
@@ -133,19 +135,21 @@ class Doctor:
         sudden = lives.sudden_since(time.time() - _DAY) if lives is not None else 0
         if sudden:
             times = "once" if sudden == 1 else f"{sudden} times"
-            what = f"the daemon was killed {times} in the last day, or the machine went down"
+            what = f"the daemon was killed {times} in the last day, or the machine crashed"
             log = os.path.join(self._patient.state_dir, "daemon.log")
             yield Finding("note", what, f"agents outlive the daemon: see `rekindle ps`; its log is {log}")
         cut = [row["id"] for row in rows if row["status"] in ("interrupted", "dead")]
         if cut:
             yield Finding("note", f"sessions without their agent: {', '.join(cut[:10])}", "rekindle resume --all")
         known = {row["id"] for row in rows}
+        running = {one.session: one for one in self._patient.runtime.recover_instances()}
+        yield from (_silent(one) for one in running.values() if one.pid is not None and not one.answers)
         for name in kept.folders():
             if name not in known:
-                yield self._unknown_session(name)
+                yield _unknown_session(kept.folder(name), running.get(name))
         for name, end in self._patient.machine.terminals().items():
             if name not in known:
-                what = f"a tmux session that no session knows of: rekindle-{name}"
+                what = f"a tmux session without a rekindle session: rekindle-{name}"
                 yield Finding("note", what, f"it is left alone; to end it: {end}")
 
     def _daemon(self) -> Finding:
@@ -158,16 +162,6 @@ class Doctor:
             return Finding("bad", error.message, error.hint)
         return Finding("ok", "a daemon is running")
 
-    def _unknown_session(self, name: str) -> Finding:
-        kept = self._patient.kept
-        folder = kept.folder(name)
-        if not kept.is_alive(name):
-            what = f"a folder of a session that the store does not know: {folder}"
-            return Finding("note", what, f"it is kept; to remove it: rm -r {shlex.quote(folder)}")
-        pid = kept.guard_pid(name)
-        remedy = f"it is left alone; to end it: kill {pid}" if pid is not None else "it is left alone"
-        return Finding("note", f"an agent runs that no session knows of: {folder}", remedy)
-
     def _repository(self, here: Workspace) -> Iterator[Finding]:
         repo, progress = here.repository, here.progress
         yield Finding("ok", f"repository {repo.root}" + (f", branch {repo.branch}" if repo.branch else ", no branch"))
@@ -176,9 +170,7 @@ class Doctor:
         relative = os.path.relpath(progress, repo.root)
         tracked = care.is_tracked(relative) if repo.top is not None else False
         if tracked is None:
-            yield Finding(
-                "bad", f"git cannot say whether {relative} is under version control", "see what git status says"
-            )
+            yield Finding("bad", f"git cannot say whether {relative} is under version control", "run git status there")
         elif tracked:
             yield Finding(
                 "bad",
@@ -233,8 +225,21 @@ class Doctor:
             yield Finding("ok", f"{len(features)} feature{'s' if len(features) > 1 else ''}, every journal readable")
 
 
+def _silent(running: Instance) -> Finding:
+    what = f"the keeper of {running.session} (attempt {running.attempt}, agent {running.pid}) does not answer"
+    return Finding("note", what, f"it is left alone; what has become of it: rekindle show {running.session}")
+
+
+def _unknown_session(folder: str, running: Instance | None) -> Finding:
+    if running is None:
+        what = f"a session folder that is not in the store: {folder}"
+        return Finding("note", what, f"it is kept; to remove it: rm -r {shlex.quote(folder)}")
+    end = f"; to end it: kill {running.owner}" if running.owner is not None else ""
+    return Finding("note", f"a running agent without a session: {folder}", f"it is left alone{end}")
+
+
 def _orphans(here: Workspace, care: RepositoryCare) -> Iterator[Finding]:
-    """Branches and worktrees that no journal knows of."""
+    """Branches and worktrees that no journal mentions."""
     branches: set[str] = set()
     features = [item.name for item in here.features() if item.tail is not None and item.error is None]
     for name in features:
@@ -247,4 +252,4 @@ def _orphans(here: Workspace, care: RepositoryCare) -> Iterator[Finding]:
         yield Finding("note", error.message, error.hint)
         return
     for orphan in found:
-        yield Finding("note", f"no journal knows the {orphan.what}", f"it is left alone; to remove it: {orphan.remove}")
+        yield Finding("note", f"no journal mentions the {orphan.what}", f"left alone; to remove it: {orphan.remove}")

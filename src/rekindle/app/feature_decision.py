@@ -1,4 +1,4 @@
-"""Carries out what a resume has decided, before agents start: branches put aside, the decision on record, the team."""
+"""Carries out a resume's decision before agents start: sets branches aside, records it, sets up the team."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from rekindle.app.feature_resume import Answer, FoundFeature
 from rekindle.app.feature_strays import Answers, carry_out_answers, tell_answers
 from rekindle.core.feature.outlook import Outlook
-from rekindle.core.feature.plan import skip
-from rekindle.core.feature.plan_event import to_event
+from rekindle.core.feature.plan import Plan, skip
+from rekindle.core.feature.plan_event import to_events
 from rekindle.core.feature.progress import INSTRUCT, SKIP, START_OVER, TaskProgress
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.orders import DRIVER
 from rekindle.core.journal.run import SKIPPED
+from rekindle.core.naming_some import some_of
 from rekindle.ports.teams import AgentTeams
 from rekindle.runtime.feature.run import RunOrder
 
+#: The most changed dependencies to name in a sentence.
+_NAMED = 20
+#: The most tasks and issues that a decision names in one event.
+_AT_ONCE = 1000
 #: Writes an event of a run: its type, its data, and what makes it the same event when it is written again.
 Tell = Callable[[str, dict[str, Any], str], Awaitable[None]]
 
@@ -26,11 +33,12 @@ Tell = Callable[[str, dict[str, Any], str], Awaitable[None]]
 def start_of(order: RunOrder, branch: str, command: str, **more: str | None) -> dict[str, Any]:
     """The data of `session.start`. `branch` is the feature's."""
     about = {"feature": order.feature, "branch": branch, "mode": order.mode, "driver": DRIVER}
+    about |= msgspec.to_builtins(order.terms)
     return {"command": command, **more, **about}
 
 
 def given_up(found: FoundFeature, chosen: Answer) -> tuple[str, ...]:
-    """The tasks whose conversations nobody goes on with: they start over, or are left out."""
+    """The tasks whose conversations are not continued: they start over, or are left out."""
     if chosen in ("restart A", "restart B"):
         return tuple(found.progress)
     return (*(found.outlook.affected if chosen in (START_OVER, SKIP) else ()), *found.outlook.lost)
@@ -45,9 +53,9 @@ async def carry_out(
     strays: Answers,
     removed: Sequence[str] = (),
 ) -> tuple[RunOrder, list[str]]:
-    """Carry out what was decided, git first: a decision that is written down has been carried out.
+    """Carry out the decision, git first: a recorded decision has been carried out.
 
-    `removed` are locks that were removed after a yes.
+    `removed` are the locks that were removed with approval.
     """
     seen, known = found.outlook, found.progress
     decided = await carry_out_answers(found, strays)
@@ -55,19 +63,19 @@ async def carry_out(
     over = list(known) if restarts else [*(seen.affected if chosen == START_OVER else ()), *seen.lost]
     branches = {name: known[name].branch for name in dict.fromkeys(over)}
     kept = (await asyncio.to_thread(found.git.start_over, branches, order.sid, whole=restarts)).kept
-    warnings = [f"the lock that a killed git had left was removed: {lock}" for lock in removed]
+    warnings = [f"removed a lock left by a killed git: {lock}" for lock in removed]
     warnings += [f"the old {branch} is kept as {ref}" for branch, ref in kept.items()]
     warnings += [sentence for one in decided for sentence in one.sentences()]
     begin = {"restarts": found.analysis.sid} if restarts else {"resumes": found.analysis.sid}
     await tell(ev.SESSION_START, start_of(order, found.git.branch, "resume", **begin), "start")
     if restarts:
-        await tell(ev.PLAN_CREATED, to_event(order.plan), "plan")
+        await tell_plan(tell, order.plan)
     locks = {"removed_locks": list(removed)} if removed else {}
-    await tell(ev.RESUME_DECIDED, {**_decision(found, chosen, instructions), **locks}, "decided")
+    await _tell_decision(tell, {**_decision(found, chosen, instructions), **locks}, "decided")
     await tell_answers(decided, tell)
     if seen.lost and not restarts:
         lost = {"choice": START_OVER, "issues": [], "tasks": list(seen.lost), "reason": "their branches are gone"}
-        await tell(ev.RESUME_DECIDED, lost, "lost")
+        await _tell_decision(tell, lost, "lost")
     if chosen == SKIP:
         order, more = await _skip(order, known, seen, tell)
         warnings += more
@@ -86,18 +94,37 @@ async def _skip(
         await tell(ev.TASK_SKIPPED, {"taskId": name, "reason": "chosen at a resume"}, f"skip-{name}")
     warnings = []
     for name, missing in result.cannot_run.items():
-        reason = f"task {name} cannot run any more: it needs {missing}, which is skipped"
+        reason = f"task {name} can no longer run: it needs {missing}, which is skipped"
         await tell(ev.TASK_SKIPPED, {"taskId": name, "reason": reason}, f"skip-{name}")
         warnings.append(reason)
     if result.dropped:
-        what = ", ".join(f"{name} no longer waits for {other}" for name, other in result.dropped)
-        data = {"change": "dependency_changed", "reason": what, **to_event(result.plan)}
-        await tell(ev.PLAN_UPDATED, data, "plan")
+        dropped = [f"{name} no longer waits for {other}" for name, other in result.dropped]
+        await tell_plan(tell, result.plan, some_of(dropped, _NAMED))
     return replace(order, plan=result.plan), warnings
 
 
+async def tell_plan(tell: Tell, plan: Plan, changed: str = "") -> None:
+    """Record a plan, a long one in parts. `changed` says what is new if it replaces another plan."""
+    first, *further = to_events(plan)
+    if changed:
+        await tell(ev.PLAN_UPDATED, {"change": "dependency_changed", "reason": changed, **first}, "plan")
+    else:
+        await tell(ev.PLAN_CREATED, first, "plan")
+    for number, part in enumerate(further, start=2):
+        await tell(ev.PLAN_UPDATED, part, f"plan-{number}")
+
+
+async def _tell_decision(tell: Tell, data: dict[str, Any], key: str) -> None:
+    """Record a decision. If it covers very many tasks or issues, it is split into several decisions."""
+    issues, tasks = data["issues"], data["tasks"]
+    for start in range(0, max(len(issues), len(tasks), 1), _AT_ONCE):
+        end = start + _AT_ONCE
+        part = {**data, "issues": issues[start:end], "tasks": tasks[start:end]}
+        await tell(ev.RESUME_DECIDED, part, f"{key}-{start}" if start else key)
+
+
 def _decision(found: FoundFeature, chosen: Answer, instructions: str) -> dict[str, Any]:
-    """The data of `resume.decided`: what was asked, what was answered, which issues are settled by it."""
+    """The data of `resume.decided`: what was asked, what was answered, which issues that settles."""
     settled = [{"sid": issue.sid, "seq": issue.seq} for issue in found.analysis.state.issues]
     meant = {START_OVER: list(found.outlook.affected), SKIP: list(found.outlook.affected)}
     tasks = meant.get(chosen, _unfinished(found.progress) if chosen == INSTRUCT else [])
@@ -110,11 +137,12 @@ def _unfinished(known: dict[str, TaskProgress]) -> list[str]:
 
 
 def ensure_team(teams: AgentTeams, order: RunOrder, known: dict[str, TaskProgress], name: str) -> str:
-    """The team file of a feature, reused or written anew; says which."""
+    """The team file of a feature, reused or newly written; says which."""
     home = order.env.get("HOME")
     if not home:
         return "missing"
-    agents = {task.agent or order.agent: task.agent or order.agent for task in order.plan.tasks}
+    names = [task.agent or order.terms.agent for task in order.plan.tasks]
+    agents = {name: name for name in names}
     tasks = [
         {
             "id": task.id,

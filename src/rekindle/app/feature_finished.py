@@ -1,4 +1,4 @@
-"""A plan whose feature was worked before: what was found of it, where somebody asks for it again."""
+"""A plan that was worked on before and is asked for again: what was found of it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rekindle.core.feature.plan_event import from_event
 from rekindle.core.feature.progress import TaskProgress, progress
 from rekindle.core.feature.records import named_branches
 from rekindle.core.journal.analysis import Analysis
+from rekindle.core.naming_some import some_of
 from rekindle.core.terminal_text import quoted
 from rekindle.files import EVENTS
 from rekindle.ports.errors import UsageError
@@ -21,9 +22,9 @@ _NAMED = 5
 
 
 def finished(here: Workspace, feature: str, plan: Plan) -> RunView | None:
-    """The run that has completed all of this plan; None where none of its tasks was done before.
+    """The run that completed all of this plan; None if none of its tasks was done before.
 
-    Raises UsageError where some of them were: those would be paid for again.
+    Raises UsageError if some of them were: they would be paid for again.
     """
     if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
         return None
@@ -35,22 +36,22 @@ def finished(here: Workspace, feature: str, plan: Plan) -> RunView | None:
         return None
     if run.end_reason == "completed" and len(again) == len(plan.tasks):
         return _view(here, feature, plan, analysis)
-    named = ", ".join(again[:_NAMED]) + (f" and {len(again) - _NAMED} more" if len(again) > _NAMED else "")
+    named = some_of(again, _NAMED)
     what = f"task {named} of this plan is done" if len(again) == 1 else f"tasks {named} of this plan are done"
     if run.end_reason == "completed":
-        other = "take them out of the plan, or give it another feature" if len(again) > 1 else "take it out of the plan"
+        other = "remove them, or give the plan another feature name" if len(again) > 1 else "remove it from the plan"
     else:
-        other = f"go on with the rest: rekindle resume {quoted(feature)}"
+        other = f"continue the rest: rekindle resume {quoted(feature)}"
     raise UsageError(
         f"{what} already, by run {run.sid} of {feature}",
-        f"{other}; or have all of it worked, and paid for, again: {AGAIN}",
+        f"{other}; or run (and pay for) all of it again: {AGAIN}",
         code="done_before",
     )
 
 
 def _plan_of(analysis: Analysis) -> Plan | None:
     try:
-        return from_event(analysis.state.plan) if analysis.state.plan is not None else None
+        return from_event(analysis.state.plan)
     except BadPlan:
         return None
 

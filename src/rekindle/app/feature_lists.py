@@ -1,4 +1,4 @@
-"""The features of a repository: all of them at a glance, what happened by date, and one as it goes on."""
+"""The features of a repository: all of them at a glance, what happened by date, and one followed live."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rekindle.ports.workspace import FeatureTail, Workspace
 
 
 class FeatureRow(msgspec.Struct, frozen=True):
-    """A feature at a glance. The state is that of the run that wrote last; `end_reason` says how that one ended."""
+    """A feature at a glance. The state is that of the run that wrote last; `end_reason` says how it ended."""
 
     feature: str
     state: str
@@ -34,7 +34,7 @@ class FeatureList(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct, frozen=True):
-    """Runs by date, the newest date first. `problems` are about journals that cannot be read."""
+    """Runs by date, the newest date first. `problems` lists journals that cannot be read."""
 
     dates: dict[str, list[RunLine]]
     problems: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class FeatureLists:
         return History(dict(list(by_date(lines).items())[:limit]), tuple(problems))
 
     def follow(self, feature: str, lines: int, *, until_end: bool) -> Iterator[tuple[bytes, Decoded]]:
-        """The last lines of a feature's journal, then each as it is written; `until_end`: of the newest run."""
+        """The last lines of a feature's journal, then each new one; `until_end`: until the newest run ends."""
         found = self._open_here().existing(feature)
         runs = found.state().runs if until_end else []
         newest, ended = (runs[-1].sid, runs[-1].ended) if runs else (None, False)

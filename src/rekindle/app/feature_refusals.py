@@ -1,4 +1,4 @@
-"""Why a feature cannot be begun or resumed just now, each with what to do about it."""
+"""The reasons why a feature cannot be started or resumed now, each with what to do about it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from rekindle.agents.base.kind import AgentKind
 from rekindle.app.feature_resume import FoundFeature
 from rekindle.core.feature.decide import wave_commands
 from rekindle.core.feature.evidence import GitEvidence
-from rekindle.core.feature.plan import Plan
-from rekindle.core.feature.plan_file import Mode
+from rekindle.core.feature.modes import Mode
+from rekindle.core.feature.plan import BadPlan, Plan
+from rekindle.core.feature.plan_event import to_events
 from rekindle.files import EVENTS
 from rekindle.ports.errors import FeatureBlocked, OwnedError, UsageError
 from rekindle.ports.workspace import Workspace
 
 
 def refuse_open_run(here: Workspace, feature: str, *, lock_is_ours: bool) -> None:
-    """A feature with a run that never ended is resumed, not begun."""
+    """A feature with a run that never ended must be resumed, not started."""
     if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
         return
     analysis, owner = here.analysis(feature, lock_is_ours=lock_is_ours)
@@ -28,12 +29,12 @@ def refuse_open_run(here: Workspace, feature: str, *, lock_is_ours: bool) -> Non
     if analysis.interrupted:
         raise UsageError(
             f"run {analysis.interrupted[0]} of {feature} never ended",
-            f"go on with it: rekindle resume {feature}; or end it for good: rekindle abandon {feature}",
+            f"continue it: rekindle resume {feature}; or end it for good: rekindle abandon {feature}",
         )
 
 
 def refuse_leftovers(here: Workspace, feature: str, seen: GitEvidence) -> None:
-    """What an earlier run has left is nobody's to build upon unasked."""
+    """What an earlier run left behind is not built on without asking."""
     if seen.branches:
         left, found = next(iter(seen.branches.items()))
         ours = next((tree.path for tree in seen.trees.values() if tree.branch == left), None)
@@ -42,9 +43,9 @@ def refuse_leftovers(here: Workspace, feature: str, seen: GitEvidence) -> None:
             first = f"git -C {shlex.quote(found.elsewhere)} switch --detach && "
         remove = f"if you do not need it, remove it: {first}git branch -D {shlex.quote(left)}"
         again = (
-            f"go on with the feature: rekindle resume {shlex.quote(feature)}; or, " if _resumable(here, feature) else ""
+            f"continue the feature: rekindle resume {shlex.quote(feature)}; or, " if _resumable(here, feature) else ""
         )
-        raise UsageError(f"{left} is left from earlier work on {feature}", f"{again}{remove}")
+        raise UsageError(f"{left} is left over from earlier work on {feature}", f"{again}{remove}")
     refuse_checked_out(seen.target, seen.elsewhere)
 
 
@@ -55,16 +56,25 @@ def _resumable(here: Workspace, feature: str) -> bool:
     return run is not None and run.end_reason != "completed"
 
 
+def refuse_unwritable(plan: Plan | None) -> None:
+    """A plan that the journal cannot store is refused before anything is written."""
+    if plan is not None:
+        try:
+            to_events(plan)
+        except BadPlan as error:
+            raise UsageError(error.message, error.hint, code="bad_plan") from error
+
+
 def no_plan(feature: str, *, can_restart: bool) -> UsageError:
-    """A journal that is kept by hand has no plan to go on with. Where the run starts over, a new one can be given."""
+    """A journal kept by hand has no plan to continue. If the run starts over, a new plan can be given."""
     name = shlex.quote(feature)
-    begin = f"work a plan instead: rekindle abandon {name}, then rekindle run --plan FILE"
+    begin = f"run a plan instead: rekindle abandon {name}, then rekindle run --plan FILE"
     hint = f"give one: rekindle resume {name} --choose B --plan FILE" if can_restart else begin
-    return UsageError(f"the journal of {feature} has no plan", f"{hint}; work by hand goes on with rekindle track")
+    return UsageError(f"the journal of {feature} has no plan", f"{hint}; to continue by hand, use rekindle track")
 
 
 def refuse_checked_out(branch: str, where: str | None) -> None:
-    """The feature's branch is not moved while somebody has it checked out."""
+    """The feature's branch is not moved while it is checked out."""
     if where is not None:
         raise FeatureBlocked(
             f"{branch} is checked out in {where}; merges would move it under you",
@@ -77,11 +87,6 @@ def refuse_missing_agents(
 ) -> None:
     """An agent that cannot be started would fail its task, after others were paid. `wanted` are tasks with agents."""
     for task, kind in wanted:
-        if kind.obstacle:
-            raise UsageError(
-                f"task {task!r} wants {kind.title}, which rekindle does not run: {kind.obstacle}",
-                "give the task another agent (`rekindle agent list` shows them)",
-            )
         if kind.program and program_of(kind) is None:
             raise UsageError(
                 f"task {task!r} wants {kind.title}, and there is no program {kind.program!r} on your PATH", kind.missing
@@ -89,7 +94,7 @@ def refuse_missing_agents(
 
 
 def refuse_missing_programs(plan: Plan, mode: Mode, env: Mapping[str, str]) -> None:
-    """A check whose program is nowhere would fail every round of every task. A path may be made by a task."""
+    """A check whose program is missing would fail every round of every task. A path may be created by a task."""
     of_tasks = [(command, f"task {task.id!r}, checks") for task in plan.tasks for command in task.checks]
     of_waves = [(command, "lint or checks of the plan") for command in wave_commands(plan, mode)]
     for command, place in (*(of_tasks if mode != "fast" else ()), *of_waves):
@@ -97,14 +102,14 @@ def refuse_missing_programs(plan: Plan, mode: Mode, env: Mapping[str, str]) -> N
         if "/" not in program and shutil.which(program, path=env.get("PATH", os.defpath)) is None:
             raise UsageError(
                 f"{place}: there is no program {program!r} for {command!r}",
-                "install it, give its path, or take the check out (commands are words without a shell)",
+                "install it, give its path, or remove the check (commands run without a shell)",
             )
 
 
 def refuse_outdated(found: FoundFeature, seen: str | None) -> None:
-    """An answer is given to a question: what somebody else has done since may have made it another one."""
+    """An answer belongs to a question: what somebody else did since may have changed the question."""
     if seen is not None and found.analysis.sid != seen:
         raise OwnedError(
-            f"somebody else has resumed {found.feature} meanwhile: run {seen} is not its last any more",
+            f"somebody else has resumed {found.feature} meanwhile: run {seen} is no longer its last",
             f"look again: rekindle resume {found.feature} --explain",
         )

@@ -1,21 +1,24 @@
-"""What a resume of a feature finds and would do: needs no daemon, changes nothing. Also how it is told."""
+"""What a resume of a feature finds and would do, and how to show it. Needs no daemon, changes nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import msgspec
 
 from rekindle.agents.registry import AGENTS
+from rekindle.app.requests import Choice
+from rekindle.core.feature.modes import MODES, Mode
 from rekindle.core.feature.naming import session_id
 from rekindle.core.feature.orders import orders
 from rekindle.core.feature.outlook import Outlook, after_answer, outlook
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import from_event
-from rekindle.core.feature.plan_file import MODES, Mode
 from rekindle.core.feature.progress import TaskProgress, progress
 from rekindle.core.feature.records import named_branches, recorded_trees
+from rekindle.core.feature.staffing import RunTerms, recorded_terms, terms_of_resume, unstaffed
 from rekindle.core.feature.stray_questions import listed
 from rekindle.core.feature.strays import Stray
 from rekindle.core.git_locks import Lock, remedy
@@ -28,16 +31,16 @@ from rekindle.ports.identity import RepositoryIdentities
 from rekindle.ports.teams import AgentTeams
 from rekindle.ports.workspace import Workspace
 
-Choice = Literal["A", "B", "C"]
-#: A yes names what it is about by so many characters at least.
+_LONGEST_INSTRUCTIONS = 64 * 1024
+#: The fewest characters with which an approval names what it approves.
 SHORTEST_YES = 8
-#: What is done: on without a question, one of the three options, or a restart with the old or a new plan.
+#: What to do: continue without a question, one of the three options, or restart with the old or a new plan.
 Answer = Literal["auto", "A", "B", "C", "restart A", "restart B"]
 
 
 @dataclass(frozen=True)
 class FoundFeature:
-    """A feature that could be resumed. `unapproved` is a fingerprint of orders that nobody here has given yet."""
+    """A feature that could be resumed. `unapproved` is a fingerprint of instructions not yet approved here."""
 
     feature: str
     analysis: Analysis
@@ -50,6 +53,7 @@ class FoundFeature:
     repository_id: str = ""
     strays: dict[str, tuple[Stray, ...]] = field(default_factory=dict)
     locks: tuple[Lock, ...] = ()
+    terms: RunTerms = field(default_factory=RunTerms)
 
     @property
     def settled(self) -> frozenset[str]:
@@ -58,23 +62,23 @@ class FoundFeature:
 
 
 def look(here: Workspace, feature: str, known_as: str, *, lock_is_ours: bool = False) -> FoundFeature:
-    """Look at a feature that nobody runs. Raises OwnedError if somebody does, NoOpenRun if nothing is left to do.
+    """Examine a feature that nobody is running. Raises OwnedError if somebody does, NoOpenRun if nothing is left to do.
 
     `known_as` is the repository's id.
     """
     analysis, owner = here.analysis(feature, lock_is_ours=lock_is_ours)
     if owner is not None:
-        where = f"by pid {owner.pid}" if owner.verdict == "alive" else "on another host, which alone can tell"
-        watch = f"it needs no resume while it is; watch it: rekindle follow {quoted(feature)}"
+        where = f"by pid {owner.pid}" if owner.verdict == "alive" else "on another host; only that host can tell"
+        watch = f"it needs no resume while it is held; watch it: rekindle follow {quoted(feature)}"
         raise OwnedError(f"run {owner.sid} of {feature} is held {where}", watch)
     run = analysis.run
     if run is None:
-        raise NoOpenRun(f"{feature} has nothing to resume: no run of it began", "begin it: rekindle run --plan FILE")
+        raise NoOpenRun(f"{feature} has nothing to resume: it has no run yet", "start it: rekindle run --plan FILE")
     if run.ended and run.end_reason == "completed":
         hint = f"see what was done: rekindle analyze {quoted(feature)}"
         raise NoOpenRun(f"{feature} has nothing to resume: its run {run.sid} is completed", hint)
     try:
-        plan = from_event(analysis.state.plan) if analysis.state.plan is not None else None
+        plan = from_event(analysis.state.plan)
     except BadPlan as error:
         raise UsageError(f"the plan of {feature} cannot be used: {error.message}", error.hint) from error
     runs = [analysis.journal.sids[sid] for sid in analysis.lineage]
@@ -82,9 +86,10 @@ def look(here: Workspace, feature: str, known_as: str, *, lock_is_ours: bool = F
     named = named_branches(runs)
     git = here.git(feature, named)
     seen = git.observe(known, recorded_trees(runs))
-    kept = frozenset(
-        name for name, one in known.items() if git.has_snapshot(_session(known_as, feature, name, one), one.branch)
-    )
+    begun = [name for name, one in known.items() if one.has_branch and not one.merged]
+    sessions = {name: _session(known_as, feature, name, known[name]) for name in begun}
+    snapshots = git.with_snapshots({session: known[name].branch for name, session in sessions.items()})
+    kept = frozenset(name for name, session in sessions.items() if session in snapshots)
     found = outlook(analysis, plan, known, seen, kept, named)
     unapproved = here.unapproved(feature, analysis.lineage)
     return FoundFeature(
@@ -99,6 +104,7 @@ def look(here: Workspace, feature: str, known_as: str, *, lock_is_ours: bool = F
         known_as,
         seen.strays,
         tuple(git.locks()),
+        recorded_terms(runs, AGENTS),
     )
 
 
@@ -112,17 +118,27 @@ def _session(repository: str, feature: str, task: str, one: TaskProgress) -> str
 
 
 class FeatureOutlook:
-    """Tells what a resume would do."""
+    """Says what a resume would do. `settings` are the terms that the user set, `built_in` the defaults."""
 
-    def __init__(self, identities: RepositoryIdentities, teams: AgentTeams, default_agent: str) -> None:
+    def __init__(
+        self,
+        identities: RepositoryIdentities,
+        teams: AgentTeams,
+        settings: Callable[[], RunTerms],
+        built_in: RunTerms,
+    ) -> None:
         self._identities = identities
         self._teams = teams
-        self._default_agent = default_agent
+        self._settings = settings
+        self._built_in = built_in
 
     def explain(self, here: Workspace, feature: str, home: str) -> ExplainedFeature:
         """All that a resume would do."""
         found = look(here, feature, self._repository_id(here))
-        plan, agent = found.plan, self._default_agent
+        plan = found.plan
+        wished = terms_of_resume(found.terms, self._settings())
+        terms = wished.over(self._built_in)
+        agent = terms.agent
         needed = [task.agent or agent for task in plan.tasks] if plan is not None else []
         return ExplainedFeature(
             **msgspec.structs.asdict(told(found)),
@@ -130,16 +146,19 @@ class FeatureOutlook:
             has_plan=plan is not None,
             orders=orders(plan, found.progress, mode_of(found), AGENTS, agent) if plan is not None else None,
             unapproved=found.unapproved,
+            terms=msgspec.to_builtins(terms),
+            unstaffed=list(unstaffed(plan, AGENTS)) if plan is not None else [],
+            agent_from="record" if found.terms.agent else "settings" if wished.agent else "built in",
         )
 
     def _repository_id(self, here: Workspace) -> str:
-        """What the repository is known by: its id, or one that follows from its path as long as it has none."""
+        """The repository's identity: its id, or one derived from its path while it has none."""
         found = self._identities.find(here.repository)
         return found.id if found is not None and found.verdict != "copy" else self._identities.by_path(here.repository)
 
 
 def team_of(found: FoundFeature) -> str:
-    """The name of the team: what the newest run that says so calls it, else the feature's."""
+    """The team's name: from the newest run that gives one, else the feature's."""
     starts = (found.analysis.journal.sids[sid].start for sid in reversed(found.analysis.lineage))
     return next((start.team for start in starts if start is not None and start.team), found.feature)
 
@@ -152,42 +171,42 @@ def mode_of(found: FoundFeature) -> Mode:
 
 
 def ensure_approved(here: Workspace, found: FoundFeature, yes: str) -> None:
-    """Let nothing be worked that nobody here has ordered. `yes` is (the beginning of) the fingerprint that was seen."""
+    """Refuse work that nobody here has approved. `yes` is (the beginning of) the fingerprint that was shown."""
     if found.unapproved is not None:
         check_yes(found.feature, found.unapproved, yes)
         here.approve(found.feature, found.unapproved)
 
 
 def check_yes(feature: str, unapproved: str, yes: str) -> None:
-    """Raises QuestionError unless somebody said yes to exactly these orders."""
+    """Raises QuestionError unless somebody approved exactly these instructions."""
     if len(yes) >= SHORTEST_YES and unapproved.startswith(yes):
         return
     again = f"rekindle resume {quoted(feature)}"
-    changed = "; what you said yes to is not what it says now" if yes else ""
+    changed = "; it has changed since you approved it" if yes else ""
     raise QuestionError(
         f"the journal of {feature} was not written by your rekindle on this machine{changed}: "
-        "may its commands and prompts be run?",
-        f"see them: {again} --explain; say yes: {again} --trust {unapproved[:12]}",
+        "may its commands and prompts run?",
+        f"see them: {again} --explain; approve them: {again} --trust {unapproved[:12]}",
         code="not_approved",
     )
 
 
 def unlocked(found: FoundFeature, *, remove: bool) -> list[str]:
-    """Remove the locks of the dead that are in the way, after a yes; returns what was removed.
+    """Remove blocking locks of dead processes, with approval; returns what was removed.
 
-    Raises OwnedError for one whose maker may live, QuestionError without the yes.
+    Raises OwnedError for a lock whose owner may be alive, QuestionError without approval.
     """
     held = [lock for lock in found.locks if not lock.may_go]
     if held:
         raise OwnedError(f"git is locked by {held[0].sentence}", "wait for that process, or end it; then resume")
     if found.locks and not remove:
         listed = "; ".join(lock.sentence for lock in found.locks)
-        raise QuestionError(f"a killed git has left locks behind: {listed}. Remove them?", remedy(found.feature))
+        raise QuestionError(f"a killed git left lock files: {listed}. Remove them?", remedy(found.feature))
     return [lock.sentence for lock in found.locks if found.git.remove_lock(lock)]
 
 
 class FoundView(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found of a feature that could be resumed, in plain values."""
+    """What was found about a feature that could be resumed, as plain values."""
 
     feature: str
     branch: str
@@ -210,16 +229,22 @@ class FoundView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExplainedFeature(FoundView, frozen=True, kw_only=True):
-    """All that a resume would do. `unapproved` names the yes that it needs first."""
+    """All that a resume would do. `unapproved` names the approval that it needs first.
+
+    `terms` are what new sessions get; its agent works on tasks that name no agent of ours (`unstaffed`).
+    """
 
     team: str
     has_plan: bool
     orders: dict[str, Any] | None
     unapproved: str | None
+    terms: dict[str, Any]
+    unstaffed: list[str]
+    agent_from: Literal["record", "settings", "built in"]
 
 
 class ResumedFeature(FoundView, frozen=True, kw_only=True):
-    """What a resume has decided: the run `sid` goes on with the run `resumes`."""
+    """What a resume has decided: the run `sid` continues the run `resumes`."""
 
     resumes: str | None
     sid: str
@@ -228,7 +253,7 @@ class ResumedFeature(FoundView, frozen=True, kw_only=True):
 
 
 def told(found: FoundFeature, chosen: Answer = "auto") -> FoundView:
-    """What was found, in plain values; the tasks as they stand after an answer, where one was given."""
+    """What was found, as plain values; tasks as they are after the answer, if one was given."""
     decision, state = found.outlook.decision, found.analysis.state
     checkpoint = state.checkpoint
     rows = {name: [asdict(row) for row in getattr(found.outlook, name)] for name in ("branches", "worktrees")}
@@ -261,7 +286,7 @@ def told(found: FoundFeature, chosen: Answer = "auto") -> FoundView:
 
 
 def _agent(name: str, found: FoundFeature) -> str:
-    """An agent with the task and the branch that it was at, where the journal says so."""
+    """An agent with the task and branch it was working on, if the journal says so."""
     for task, one in found.progress.items():
         work = found.analysis.state.tasks.get(task)
         ours = name.endswith(_session(found.repository_id, found.feature, task, one))
@@ -271,7 +296,10 @@ def _agent(name: str, found: FoundFeature) -> str:
 
 
 def answer(feature: str, found: Outlook, choice: Choice | None, instructions: str, *, new_plan: bool) -> Answer:
-    """What is done. Raises QuestionError where somebody has to say so first."""
+    """What to do. Raises QuestionError if a person has to decide first."""
+    if len(instructions.encode("utf-8", "surrogatepass")) > _LONGEST_INSTRUCTIONS:
+        most = f"{_LONGEST_INSTRUCTIONS} bytes are the most"
+        raise UsageError(f"these instructions are too long ({most})", "put them into a file, and name that file")
     again = f"rekindle resume {quoted(feature)} --choose"
     case = found.decision.case
     if case == "A":
@@ -289,6 +317,6 @@ def answer(feature: str, found: Outlook, choice: Choice | None, instructions: st
         return "restart A"
     if case == "C" and choice == "B":
         if not new_plan:
-            raise UsageError("a restart with a new plan needs that plan", f"give it: {again} B --plan FILE")
+            raise UsageError("a restart with a new plan needs the plan file", f"give it: {again} B --plan FILE")
         return "restart B"
     return choice

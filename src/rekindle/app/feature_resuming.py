@@ -1,4 +1,4 @@
-"""Features as somebody at a terminal runs and resumes them: what is meant, what would be done, and having it done."""
+"""Running and resuming features from a terminal: what is meant, what would be done, and doing it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Told = dict[str, Any]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of a feature that was to be resumed with all others."""
+    """The result for one feature when all are resumed."""
 
     feature: str
     about: str
@@ -61,11 +61,11 @@ class FeatureResuming:
         return found[0] if found else None
 
     def admit(self, feature: str, yes: str) -> bool:
-        """Let a run of the feature count that nobody here began; False if the yes is not to one."""
+        """Accept a run of the feature that nobody here started; False if the approval matches none."""
         return len(yes) >= SHORTEST_YES and self._open_here().admit(feature, yes)
 
     def explain(self, feature: str) -> ExplainedFeature:
-        """All that a resume would do. Changes nothing."""
+        """Everything that a resume would do. Changes nothing."""
         return self._outlook.explain(self._open_here(), feature, self._environment.get("HOME", ""))
 
     def begin(self, asked: PlanRequest) -> Told:
@@ -77,7 +77,7 @@ class FeatureResuming:
         return self._daemon.ask("feature_resume", **msgspec.to_builtins(asked))
 
     def state(self, cwd: str, feature: str) -> Told:
-        """How a run stands. Raises NoDaemon if it is gone with its daemon."""
+        """The state of a run. Raises NoDaemon if it is gone with its daemon."""
         return self._daemon.ask("feature_state", start=False, cwd=cwd, feature=feature)
 
     def stop(self, feature: str) -> Told:
@@ -85,14 +85,14 @@ class FeatureResuming:
         return self._daemon.ask("feature_stop", start=False, cwd=os.getcwd(), feature=feature)
 
     def interrupted(self) -> list[str]:
-        """The features here that nobody is at and that never ended; none outside of any repository."""
+        """The features here that never ended and that nobody is working on; none outside a repository."""
         try:
             return _interrupted(self._open_here())
         except NoRepository:
             return []
 
     def resume_each(self, features: list[str]) -> Iterator[Outcome]:
-        """Resume every one of these that asks nothing; of the others it is said what a person has to do."""
+        """Resume each of these that needs no answer; for the others, say what a person has to do."""
         here = self._open_here() if features else None
         for feature in features:
             try:
@@ -100,11 +100,11 @@ class FeatureResuming:
                 yield self._resume_unasked(here, feature)
             except NoDaemon:
                 raise
-            except RekindleError as error:  # what is the matter with one holds up no other
+            except RekindleError as error:  # a problem with one must not hold up the others
                 yield Outcome(feature, f"skipped, {printable(error.message)} ({printable(error.hint)})")
 
     def worktrees_of(self, features: list[str]) -> list[str]:
-        """The folders of their worktrees: whoever works there comes back with its feature, or not at all."""
+        """The folders of their worktrees: an agent that works there comes back with its feature, or not at all."""
         top = self._open_here().worktrees_top if features else ""
         return [os.path.join(top, branch_word(feature)) for feature in features]
 
@@ -118,7 +118,11 @@ class FeatureResuming:
             return Outcome(feature, f"skipped, it asks (case {told.case}): {again}")
         if any(row["state"] == "asked" for row in told.strays):
             return Outcome(feature, f"skipped, it asks about work that is not on its task's branch: {again}")
-        begun = self.resume(FeatureResumeRequest(cwd=os.getcwd(), feature=feature, env=dict(self._environment)))
+        if told.unstaffed and told.agent_from == "built in":
+            why = "no agent is set, and its tasks name none"
+            return Outcome(feature, f"skipped, {why}: rekindle config set agent NAME, or {again} --agent NAME")
+        asked = FeatureResumeRequest(cwd=os.getcwd(), feature=feature, env=dict(self._environment), **told.terms)
+        begun = self.resume(asked)
         return Outcome(feature, f"run {begun['sid']} goes on with run {told.run}.", goes_on=True)
 
 

@@ -1,4 +1,4 @@
-"""The question about work that is not on its task's branch: who is asked, what was answered, and what is done then."""
+"""The question about work that is not on its task's branch: who is asked, what they answered, and what is done then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answers:
 
 
 def refuse_unanswered(found: FoundFeature, chosen: Answer, answers: Answers) -> None:
-    """Raises QuestionError where a person has to answer first, UsageError for an answer to no question."""
+    """Raises QuestionError if a person has to answer first, UsageError for an answer without a question."""
     moot = _moot(found, chosen)
     for name in (*answers.take, *answers.leave):
         if name not in found.progress:
@@ -34,10 +34,10 @@ def refuse_unanswered(found: FoundFeature, chosen: Answer, answers: Answers) -> 
         if name in answers.take and name in answers.leave:
             raise UsageError(f"the work of task {name} cannot be both taken and left", "give one of --take and --leave")
         if name in moot:
-            raise UsageError(f"task {name} starts over or is skipped", "leave --take and --leave away for it")
+            raise UsageError(f"task {name} starts over or is skipped", "leave out --take and --leave for it")
         if not _open(found, name):
             raise UsageError(
-                f"nothing of task {name} is astray: there is nothing to take or leave",
+                f"task {name} has no work elsewhere: there is nothing to take or leave",
                 f"see `rekindle resume {shlex.quote(found.feature)} --explain`",
             )
     asked = {
@@ -52,7 +52,7 @@ def refuse_unanswered(found: FoundFeature, chosen: Answer, answers: Answers) -> 
         flags = " ".join(f"--take {shlex.quote(name)}" for name in asked)
         command = f"rekindle resume {shlex.quote(found.feature)}"
         raise QuestionError(
-            f"{each}. Shall it be taken?",
+            f"{each}. Take it?",
             f"take it: {command} {flags}; leave it out: {command} {flags.replace('--take', '--leave')}",
             code="strays",
             details={"strays": listed(found.progress, found.strays, found.settled)},
@@ -60,7 +60,7 @@ def refuse_unanswered(found: FoundFeature, chosen: Answer, answers: Answers) -> 
 
 
 def _moot(found: FoundFeature, chosen: Answer) -> tuple[str, ...]:
-    """Tasks that start over or are skipped: what is astray of them is only kept."""
+    """Tasks that start over or are skipped: their stray work is only kept."""
     if chosen in ("restart A", "restart B"):
         return tuple(found.progress)
     return (*(found.outlook.affected if chosen in (START_OVER, SKIP) else ()), *found.outlook.lost)
@@ -72,7 +72,7 @@ def _open(found: FoundFeature, name: str) -> tuple[Stray, ...]:
 
 @dataclass(frozen=True)
 class Decided:
-    """What became of a task's strays."""
+    """What happened to a task's strays."""
 
     task: str
     choice: str
@@ -84,14 +84,14 @@ class Decided:
         return {"choice": self.choice, "issues": [], "tasks": [self.task], "commits": commits}
 
     def sentences(self) -> Iterator[str]:
-        """What a person is told."""
+        """The text for a person."""
         word = "taken over" if self.choice == TAKE else "left out, and kept under refs/rekindle/kept"
         for one in self.strays:
             yield f"task {self.task}: {told(one)} is {word}"
 
 
 async def carry_out_answers(found: FoundFeature, answers: Answers) -> list[Decided]:
-    """Take and leave, in git: what is written down afterwards has been done. A conflict is raised."""
+    """Take and leave, in git: what is recorded afterwards has been done. A conflict is raised."""
     done = []
     acts: Mapping[str, Callable[..., tuple[Stray, ...]]] = {TAKE: found.git.take_strays, LEAVE: found.git.leave_strays}
     for choice, names in ((TAKE, answers.take), (LEAVE, answers.leave)):
@@ -102,6 +102,6 @@ async def carry_out_answers(found: FoundFeature, answers: Answers) -> list[Decid
 
 
 async def tell_answers(done: list[Decided], tell: Callable[[str, dict[str, Any], str], Awaitable[None]]) -> None:
-    """Write down what was decided, so that nobody is asked again."""
+    """Record the decision, so that nobody is asked again."""
     for one in done:
         await tell(ev.RESUME_DECIDED, one.event(), f"{one.choice}-{one.task}")

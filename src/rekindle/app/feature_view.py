@@ -1,4 +1,4 @@
-"""A feature's run as a client shows it: waves, tasks, who works on them since when, how it ended."""
+"""A feature's run as a client shows it: waves, tasks, who has been working on them since when, how it ended."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LeftOutCommit(msgspec.Struct, frozen=True):
 
 
 class TaskView(msgspec.Struct, frozen=True):
-    """How a task stands, and who works on it."""
+    """The state of a task, and who works on it."""
 
     id: str
     summary: str
@@ -49,16 +49,16 @@ class TaskView(msgspec.Struct, frozen=True):
 
 
 class Leftover(msgspec.Struct, frozen=True):
-    """A branch of a task that is still there, and where it is checked out."""
+    """A task's branch that still exists, and where it is checked out."""
 
     branch: str
     path: str | None
 
 
 class RunView(msgspec.Struct, frozen=True):
-    """How a run stands. `reason` and `message` say how it ended; `leftovers` is what is still there of its tasks.
+    """The state of a run. `reason` and `message` say how it ended; `leftovers` is what remains of its tasks.
 
-    `seconds`, `tokens` and `cost` are None where nobody knows: of a run that ended long ago.
+    `seconds`, `tokens` and `cost` are None if unknown, as for a run that ended long ago.
     """
 
     feature: str
@@ -130,7 +130,7 @@ def _task(seen: Situation, name: str, summary: str, now: float) -> TaskView:
 
 
 def _sum(costs: Iterable[float | None]) -> float | None:
-    """What is known of the costs; None if nothing is."""
+    """The known costs; None if nothing is known."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None
 

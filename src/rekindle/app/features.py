@@ -1,4 +1,4 @@
-"""Features in the daemon: begin a run, resume one, tell how it stands, end it. One live run per feature."""
+"""Features in the daemon: start a run, resume one, show its state, end it. One live run per feature."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from rekindle.agents.base.kind import AgentKind
-from rekindle.app.feature_decision import carry_out, ensure_team, given_up, start_of
+from rekindle.app.feature_decision import carry_out, ensure_team, given_up, start_of, tell_plan
 from rekindle.app.feature_finished import finished
 from rekindle.app.feature_refusals import (
     no_plan,
@@ -21,6 +21,7 @@ from rekindle.app.feature_refusals import (
     refuse_missing_programs,
     refuse_open_run,
     refuse_outdated,
+    refuse_unwritable,
 )
 from rekindle.app.feature_resume import ResumedFeature, answer, ensure_approved, look, mode_of, team_of, told, unlocked
 from rekindle.app.feature_strays import Answers, refuse_unanswered
@@ -28,12 +29,16 @@ from rekindle.app.feature_view import RunView, view
 from rekindle.app.journals import JournalWriters
 from rekindle.app.requests import FeatureResumeRequest, PlanRequest
 from rekindle.app.run_events import WrittenRunEvents
+from rekindle.app.service import check_permission, limits_of
+from rekindle.core.feature.modes import MODES, Mode
 from rekindle.core.feature.plan import BadPlan, Plan, Task
-from rekindle.core.feature.plan_event import to_event
-from rekindle.core.feature.plan_file import MODES, PARALLEL, Mode, PlanFile, parse
+from rekindle.core.feature.plan_file import PARALLEL, PlanFile, parse
+from rekindle.core.feature.staffing import RunTerms, staffed
 from rekindle.core.feature.talks import signed
 from rekindle.core.journal import event as ev
+from rekindle.core.session.choices import PERMISSIONS
 from rekindle.core.session.state import TERMINAL, Session
+from rekindle.core.session.values import Limits
 from rekindle.ports.conversations import Conversations
 from rekindle.ports.errors import NoOpenRun, OwnedError, UsageError
 from rekindle.ports.feature import CheckCommands, ResumableGit
@@ -47,10 +52,11 @@ from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
+_NO_TERMS = RunTerms()
 
 
 class BegunFeature(msgspec.Struct, frozen=True):
-    """A run that is under way, and how much there is to do; or the run that has `finished` all of it before."""
+    """A run in progress and how much there is to do; or the run that already `finished` all of it."""
 
     feature: str
     sid: str
@@ -61,10 +67,10 @@ class BegunFeature(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class FeaturePorts:
-    """What features are run with: how sessions are begun and read, and which agents there are.
+    """What features are run with: how sessions are started and read, and which agents exist.
 
-    `program_of` finds an agent's program on the PATH of an environment. `arrive` makes a repository known where it is,
-    and returns its id; see `rekindle.app.relocation`.
+    `program_of` finds an agent's program on the PATH of an environment. `arrive` registers a repository at its
+    current place and returns its id; see `rekindle.app.relocation`.
     """
 
     supervisor: Supervisor
@@ -98,34 +104,37 @@ class Features:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a run is under way."""
+        """Whether a run is in progress."""
         return any(not live.task.done() for live in self._live.values())
 
     async def close(self) -> None:
-        """Let go of every run without ending it: it is interrupted, and can be resumed."""
+        """Release every run without ending it: it is interrupted and can be resumed."""
         for live in self._live.values():
             live.task.cancel()
         for live in self._live.values():
             await asyncio.wait([live.task])
 
     async def begin(self, asked: PlanRequest) -> BegunFeature:
-        """Begin a feature from the text of a plan file, unless that plan was finished before."""
+        """Start a feature from the text of a plan file, unless that plan was finished before."""
         given = _parsed(asked.plan, asked.name)
         chosen = _mode(asked.mode) or given.mode
         here = self._ports.open_here(asked.cwd)
         size = len(given.plan.tasks), len(given.plan.waves)
         if not asked.again and (before := await self._finished(here, given)) is not None:
             return BegunFeature(given.feature, before.sid, *size, before)
-        self._check_agents(given.plan)
-        self._refuse_missing_agents(given.plan.tasks, asked.env)
-        refuse_missing_programs(given.plan, chosen, asked.env)
+        refuse_unwritable(given.plan)
+        terms = self._terms(asked)
+        plan = staffed(given.plan, terms.agent)
+        self._check_agents(plan)
+        self._refuse_missing_agents(plan.tasks, asked.env)
+        refuse_missing_programs(plan, chosen, asked.env)
         id_, _ = await self._ports.arrive(here)
         git = here.git(given.feature)
         here.writable(given.feature).close()
         await self._refuse_begun(here, git, given.feature)
         await asyncio.to_thread(git.check_base, given.base)
         sid = secrets.token_hex(4)
-        order = self._order(here, id_, asked, given.feature, sid, given.plan, chosen, given.parallel, given.base)
+        order = self._order(here, id_, asked, given.feature, sid, plan, chosen, terms, given.parallel, given.base)
         held = self._hold(here, given.feature, sid)
         try:
             await self._refuse_begun(here, git, given.feature, lock_is_ours=True)
@@ -134,7 +143,7 @@ class Features:
             held.claim()
             tell = self._events(order).tell()
             await tell(ev.SESSION_START, start_of(order, git.branch, "implement"), "start")
-            await tell(ev.PLAN_CREATED, to_event(given.plan), "plan")
+            await tell_plan(tell, plan)
             self._drive(order, git, here, held)
         except BaseException:
             held.release()
@@ -142,7 +151,7 @@ class Features:
         return BegunFeature(given.feature, sid, *size)
 
     async def resume(self, asked: FeatureResumeRequest) -> ResumedFeature:
-        """Resume a feature's run: decide, reconcile, go on."""
+        """Resume a feature's run: decide, reconcile, continue."""
         feature = asked.feature
         here = self._ports.open_here(asked.cwd)
         self._refuse_live(here, feature)
@@ -155,7 +164,9 @@ class Features:
             found = await asyncio.to_thread(look, here, feature, id_, lock_is_ours=True)
             refuse_outdated(found, asked.seen)
             ensure_approved(here, found, asked.trust)
-            given = _parsed(asked.plan, asked.name).plan if asked.plan is not None else None
+            terms = self._terms(asked, found.terms)
+            given = staffed(_parsed(asked.plan, asked.name).plan, terms.agent) if asked.plan is not None else None
+            refuse_unwritable(given or found.plan)
             chosen = answer(feature, found.outlook, asked.choice, asked.instructions, new_plan=given is not None)
             strays = Answers(asked.take, asked.leave)
             refuse_unanswered(found, chosen, strays)
@@ -165,10 +176,10 @@ class Features:
                 raise no_plan(feature, can_restart=found.outlook.decision.case == "C")
             refuse_checked_out(found.git.branch, found.elsewhere)
             begun = (
-                () if chosen.startswith("restart") else [name for name, one in found.progress.items() if one.has_branch]
+                () if chosen.startswith("restart") else {name for name, one in found.progress.items() if one.has_branch}
             )
             self._refuse_missing_agents([task for task in work.tasks if task.id not in begun], asked.env)
-            order = self._order(here, id_, asked, feature, sid, work, mode_of(found), PARALLEL)
+            order = self._order(here, id_, asked, feature, sid, work, mode_of(found), terms, PARALLEL)
             removed = await asyncio.to_thread(unlocked, found, remove=asked.remove_locks)
             await asyncio.to_thread(found.git.commit_as, asked.env)
             held.claim()
@@ -184,7 +195,7 @@ class Features:
         return ResumedFeature(**about, resumes=found.analysis.sid, sid=sid, team=stands, choice=chosen)
 
     async def state(self, *, cwd: str, feature: str) -> RunView:
-        """How a feature's run stands."""
+        """The state of a feature's run."""
         here = self._ports.open_here(cwd)
         live = self._live.get((here.repository.root, feature))
         if live is None:
@@ -196,7 +207,7 @@ class Features:
         here = self._ports.open_here(cwd)
         live = self._live.get((here.repository.root, feature))
         if live is None or live.task.done():
-            raise NoOpenRun(f"no run of {feature} is under way here", "`rekindle` shows what is")
+            raise NoOpenRun(f"no run of {feature} is under way here", "`rekindle` shows what is running")
         live.runner.cancel()
         await asyncio.wait([live.task])
         return view(live.runner, is_over=True, now=self._ports.supervisor.engine.clock())
@@ -207,10 +218,10 @@ class Features:
     def _refuse_live(self, here: Workspace, feature: str) -> None:
         live = self._live.get((here.repository.root, feature))
         if live is not None and not live.task.done():
-            raise OwnedError(f"{feature} is being run already", f"watch it: rekindle follow {feature}")
+            raise OwnedError(f"{feature} is already running", f"watch it: rekindle follow {feature}")
 
     def _refuse_at_work(self, here: Workspace, feature: str, tasks: Collection[str]) -> None:
-        """What an agent has done is taken or left when it has finished: its worktree is its own until then."""
+        """An agent's work is taken or left once it has finished: until then the worktree belongs to the agent."""
         for session in self._ports.supervisor.engine.at_hand():
             ours = session.repository == here.repository.root and session.feature == feature
             if ours and session.task in tasks and session.is_up and session.turn is not None:
@@ -219,19 +230,19 @@ class Features:
     async def _refuse_begun(
         self, here: Workspace, git: ResumableGit, feature: str, *, lock_is_ours: bool = False
     ) -> None:
-        """A feature is begun once: first without its lock, so that a refusal leaves nothing behind, then under it."""
+        """Start a feature once: check first without its lock, so that a refusal leaves nothing behind, then with it."""
         self._refuse_live(here, feature)
         refuse_open_run(here, feature, lock_is_ours=lock_is_ours)
         refuse_leftovers(here, feature, await asyncio.to_thread(git.observe, {}))
 
     async def _finished(self, here: Workspace, given: PlanFile) -> RunView | None:
-        """The run that has finished this plan before. What is still open is not finished."""
+        """The run that already finished this plan. An open run has not finished it."""
         self._refuse_live(here, given.feature)
         refuse_open_run(here, given.feature, lock_is_ours=False)
         return await asyncio.to_thread(finished, here, given.feature, given.plan)
 
     async def _end_agents(self, order: RunOrder, tasks: Collection[str]) -> None:
-        """Agents may have outlived the daemon: those of tasks that start over or are left out are not needed again."""
+        """Agents may have outlived the daemon: those of tasks that start over or are left out are no longer needed."""
         supervisor = self._ports.supervisor
         for session in await supervisor.engine.all_sessions():
             ours = session.repository == order.repository and session.feature == order.feature
@@ -239,7 +250,7 @@ class Features:
                 await end_agent(supervisor, session.id, by=signed(order.feature), to="cancelled")
 
     def _check_agents(self, plan: Plan) -> None:
-        """Every agent that a plan file names must be there. In a journal it is a role that the default can play."""
+        """Every agent that a plan file names must exist. In a journal, it is a role that the default agent can fill."""
         for task in plan.tasks:
             for agent in (task.agent, task.reviewer):
                 if agent and agent not in self._ports.kinds:
@@ -247,12 +258,22 @@ class Features:
                     raise UsageError(f"task {task.id!r} wants an agent {agent!r}", f"there are: {there}")
 
     def _refuse_missing_agents(self, tasks: Collection[Task], env: Mapping[str, str]) -> None:
-        """Agents that nobody has started yet must be installed: they get the environment of whoever asks now."""
+        """Agents that have not been started yet must be installed: they get the caller's environment."""
         kinds = self._ports.kinds
         wanted = [(task.id, name) for task in tasks for name in (task.agent, task.reviewer) if name in kinds]
         refuse_missing_agents(
             [(task, kinds[name]) for task, name in wanted], lambda kind: self._ports.program_of(kind, env)
         )
+
+    def _terms(self, asked: PlanRequest | FeatureResumeRequest, recorded: RunTerms = _NO_TERMS) -> RunTerms:
+        """The terms of a run: what the caller asks for, then what is on record, then the built-in defaults."""
+        if asked.agent and asked.agent not in self._ports.kinds:
+            raise UsageError(f"there is no agent {asked.agent!r}", f"there are: {', '.join(self._ports.kinds)}")
+        if asked.permission:
+            check_permission(asked.permission)
+        limits_of(asked.limits, Limits())
+        given = RunTerms(asked.agent, asked.permission, asked.limits)
+        return given.over(recorded).over(RunTerms(self._ports.default_agent, PERMISSIONS[0]))
 
     def _order(
         self,
@@ -263,15 +284,15 @@ class Features:
         sid: str,
         plan: Plan,
         mode: Mode,
+        terms: RunTerms,
         parallel: int,
         base: str = "",
     ) -> RunOrder:
         jobs = asked.jobs or parallel
         if jobs < 1:
-            raise UsageError(f"{jobs} tasks in parallel are none", "give at least 1")
-        agent = self._ports.default_agent
+            raise UsageError(f"{jobs} tasks in parallel is not a valid number", "give at least 1")
         root = here.repository.root
-        return RunOrder(root, feature, sid, plan, mode, jobs, asked.env, agent, asked.permission, base, repository_id)
+        return RunOrder(root, feature, sid, plan, mode, jobs, asked.env, terms, base, repository_id)
 
     def _hold(self, here: Workspace, feature: str, sid: str) -> HeldFeature:
         held = here.hold(feature, sid)
@@ -284,7 +305,7 @@ class Features:
         return WrittenRunEvents(order.repository, order.feature, order.sid, ports.journals, ports.outbox)
 
     def _drive(self, order: RunOrder, git: ResumableGit, here: Workspace, held: HeldFeature) -> None:
-        """Begin to drive a run, which from then on holds the feature. What raises here has not begun it."""
+        """Start driving a run, which holds the feature from then on. If this raises, the run has not started."""
         ports = self._ports
         tools = RunPorts(
             git,

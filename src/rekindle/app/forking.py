@@ -1,4 +1,4 @@
-"""Resuming from an earlier point: the answers of a conversation, and a copy that begins behind one of them."""
+"""Resuming from an earlier point: the answers of a conversation, and a copy that starts after one of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ForkRequest(msgspec.Struct, frozen=True):
 
 
 class ForkedSession(msgspec.Struct, frozen=True):
-    """The copy as the daemon shows it, and the session that it is a copy of."""
+    """The copy as the daemon shows it, and the session it was copied from."""
 
     original: str
     copy: Told
@@ -56,7 +56,7 @@ class Forking:
         return self._points(self._daemon.ask("show", session=session))
 
     def fork(self, asked: ForkRequest) -> ForkedSession:
-        """Begin a copy of a session behind one of its answers. The session stays as it is."""
+        """Start a copy of a session after one of its answers. The session is unchanged."""
         told = self._daemon.ask("show", session=asked.session)
         names = [point.id for point in self._points(told)]
         number = int(asked.at) if asked.at.isascii() and asked.at.isdigit() else 0
@@ -65,7 +65,7 @@ class Forking:
             hint = f"list them: rekindle resume {told['id']} --at list"
             raise UsageError(f"{told['id']} has no answer {asked.at!r}", hint)
         if not asked.prompt.strip():
-            raise UsageError("a copy has to be told something", "say it with --prompt TEXT")
+            raise UsageError("a fork needs a prompt", "give one with --prompt TEXT")
         begun = self._daemon.ask(
             "fork",
             session=told["id"],

@@ -1,4 +1,4 @@
-"""Room that is given back. Nothing that holds a token, or the only copy of a conversation, is ever deleted."""
+"""Frees disk space. Never deletes anything that holds a token, or the only copy of a conversation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rekindle.ports.retention import KeptItem, RemovableItem, Retention, RoomSur
 
 
 class FreeRequest(msgspec.Struct, frozen=True):
-    """`quota`: only until all sessions take no more. `older_than` days: also what is old. `dry_run`: only say it."""
+    """`quota`: only until all sessions fit in it. `older_than` days: also what is older. `dry_run`: only report."""
 
     dry_run: bool = False
     quota: int | None = None
@@ -21,7 +21,7 @@ class FreeRequest(msgspec.Struct, frozen=True):
 
 
 class Freed(msgspec.Struct, frozen=True):
-    """What went (or would go), what stays and why, and how much room that is."""
+    """What was (or would be) removed, what stays and why, and how much space that is."""
 
     removed: tuple[RemovableItem, ...]
     kept: tuple[KeptItem, ...]
@@ -31,14 +31,14 @@ class Freed(msgspec.Struct, frozen=True):
 
 
 class Freeing:
-    """Gives room back."""
+    """Frees space."""
 
     def __init__(self, kept: KeptSessions, retention: Retention) -> None:
         self._kept = kept
         self._retention = retention
 
     def free(self, asked: FreeRequest) -> Freed:
-        """Remove what may go, as much as is asked for."""
+        """Remove what may be removed, as much as was asked for."""
         sessions = self._kept.sessions()
         if not asked.dry_run:
             for session in sessions:
@@ -54,7 +54,7 @@ class Freeing:
 
 
 def enough(found: RoomSurvey, quota: int | None) -> list[RemovableItem]:
-    """What has to go: all that may or, with a quota, no more than that the rest fits into it."""
+    """What to remove: everything removable or, with a quota, just enough that the rest fits."""
     if quota is None:
         return list(found.items)
     chosen: list[RemovableItem] = []

@@ -1,4 +1,4 @@
-"""Claude Code reports its tool calls to the journal, or does not any more."""
+"""Has Claude Code report its tool calls to the journal, or stop doing so."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHARED, LOCAL = "settings.json", "settings.local.json"
 
 
 class Installed(msgspec.Struct, frozen=True):
-    """The hook events that now run the command; none if they did already."""
+    """The hook events that now run the command; none if they already did."""
 
     file: Path
     command: str
@@ -32,7 +32,7 @@ class Hooking:
         self._settings = settings
 
     def install(self, *, local: bool) -> Installed:
-        """Put the hook client into the project's settings, or into those that are the user's alone."""
+        """Put the hook client into the project's settings, or into the user's own for this project."""
         file = self._file(LOCAL if local else SHARED)
         command = self._settings.PROGRAM
         if shutil.which(command) is None:

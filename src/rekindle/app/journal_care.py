@@ -1,4 +1,4 @@
-"""One journal, by its feature's name or by its path: what it says, whether it is whole, and its repair."""
+"""One journal, by its feature's name or by its path: what it says, whether it is intact, and its repair."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rekindle.ports.workspace import RunOwner, Workspace
 
 
 class Analysed(msgspec.Struct, frozen=True):
-    """What a journal says. `owner` holds the newest run; for a path nobody is asked."""
+    """What a journal says. `owner` holds the newest run; for a path it is not looked up."""
 
     analysis: Analysis
     owner: RunOwner | None
 
 
 class Verified(msgspec.Struct, frozen=True):
-    """What is wrong with a journal, if anything. `original` is what a repair has kept of a damaged one."""
+    """What is wrong with a journal, if anything. `original` is the damaged file that a repair kept."""
 
     path: Path
     verdict: JournalVerdict
@@ -28,7 +28,7 @@ class Verified(msgspec.Struct, frozen=True):
 
 
 class JournalCare:
-    """Looks at journals. `what` is a feature's name, or a path: that has a slash, or ends in .jsonl."""
+    """Inspects journals. `what` is a feature's name, or a path: it has a slash or ends in .jsonl."""
 
     def __init__(self, open_here: Callable[[], Workspace], files: JournalFiles) -> None:
         self._open_here = open_here
@@ -41,7 +41,7 @@ class JournalCare:
         return Analysed(*self._open_here().analysis(what))
 
     def verify(self, what: str) -> Verified:
-        """Look at every line by the rules that it is read by."""
+        """Check every line by the rules used to read it."""
         path = self._path(what)
         return Verified(path, self._files.verify(path))
 

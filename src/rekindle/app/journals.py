@@ -1,7 +1,7 @@
 """Journal appends through the daemon: requests that come at the same time share one sync.
 
-Files are opened, written and synced in one thread of their own, so that the loop never waits for a disk and no appender
-is used by two threads.
+Files are opened, written and synced in one dedicated thread, so the loop never waits for a disk and no appender is
+used by two threads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class _Late:
-    """Where an event goes that happened a while ago: the run that it belongs to when it is written."""
+    """Where to write an event that happened a while ago: the run that it belongs to when it is written."""
 
     happened_in: str | None
     session: str
@@ -39,7 +39,7 @@ _Outcome = Appended | RekindleError
 
 
 class AppendedEvent(msgspec.Struct, frozen=True):
-    """Where an event went. `written` is False where its id was in the journal already."""
+    """Where an event was written. `written` is False if its id was already in the journal."""
 
     sid: str | None
     seq: int | None
@@ -47,7 +47,7 @@ class AppendedEvent(msgspec.Struct, frozen=True):
 
 
 class JournalWriters:
-    """Open journals, and the appends that wait for their turn."""
+    """Open journals, and the queued appends."""
 
     def __init__(self, open_journal: Callable[[str, str], Journal]) -> None:
         self._open = open_journal
@@ -57,7 +57,7 @@ class JournalWriters:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journals")
 
     async def append(self, asked: AppendRequest) -> AppendedEvent:
-        """Append an event; answers when it is on disk."""
+        """Append an event; returns when it is on disk."""
         names = {"sid": asked.sid, "agent": asked.agent, "pane_id": asked.pane_id, "event_id": asked.event_id}
         _check(asked.cwd, asked.type, names)
         event = NewEvent(
@@ -73,7 +73,7 @@ class JournalWriters:
         return AppendedEvent(done.sid, done.seq, done.written)
 
     async def append_late(self, entry: OutboxEntry) -> None:
-        """Append what happened to a session to the run that it belongs to by now; returns when it is on disk."""
+        """Append a session's event to the run that it belongs to now; returns when it is on disk."""
         event = NewEvent(entry.type, entry.data, event_id=entry.id, on_record=True)
         await self._appended((entry.repository, entry.feature), (event, _Late(entry.run, entry.session)))
 
@@ -85,14 +85,14 @@ class JournalWriters:
         return await future
 
     def close(self) -> None:
-        """Let go of the files; what was acknowledged is on disk."""
+        """Close the files; what was acknowledged is on disk."""
         self._thread.shutdown(wait=True)
         for journal in self._journals.values():
             journal.close()
 
     async def _write(self, key: _Key) -> None:
-        """Write what waits, all of it with one sync, until nothing does."""
-        await asyncio.sleep(0)  # whoever asks in the same moment comes along
+        """Write everything queued with one sync, until the queue is empty."""
+        await asyncio.sleep(0)  # requests of the same moment join in
         while batch := self._waiting.pop(key, []):
             orders = [order for order, _ in batch]
             outcomes = await self._outcomes(key, orders)
@@ -106,7 +106,7 @@ class JournalWriters:
         del self._writing[key]
 
     async def _outcomes(self, key: _Key, orders: list[_Order]) -> list[_Outcome]:
-        """What came of each append. Whatever goes wrong, whoever waits is told, and the next one is not held up."""
+        """The result of each append. Whatever goes wrong, its caller is told, and the next one is not held up."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._write_all, key, orders)
         except Exception as error:
@@ -125,7 +125,9 @@ class JournalWriters:
                 except RekindleError as error:
                     outcomes.append(error)
                 except ValueError as error:
-                    outcomes.append(BadEvent(f"the event cannot be written: {error}", "use text that UTF-8 can hold"))
+                    outcomes.append(
+                        BadEvent(f"the event cannot be written: {error}", "use text that can be encoded as UTF-8")
+                    )
             journal.flush()
         except (RekindleError, OSError) as error:
             failed = error if isinstance(error, RekindleError) else RekindleError(str(error), "check the disk")
@@ -143,7 +145,7 @@ class JournalWriters:
 
 
 def _placed(order: _Order, journal: Journal) -> tuple[NewEvent, str | None]:
-    """An event and the sid that it gets. One that belongs to no run has its session's, and its type says so."""
+    """An event and its sid. If it belongs to no run, it gets its session's, and its type says so."""
     event, where = order
     if not isinstance(where, _Late):
         return event, where
@@ -152,7 +154,7 @@ def _placed(order: _Order, journal: Journal) -> tuple[NewEvent, str | None]:
 
 
 def _check(cwd: str, type_: str, names: dict[str, str | None]) -> None:
-    """Refuse what can be neither a folder nor a type of events nor a name."""
+    """Refuse what is not a valid folder, event type or name."""
     try:
         is_path = b"\0" not in os.fsencode(cwd) and os.path.isabs(cwd)
     except UnicodeEncodeError:

@@ -1,19 +1,23 @@
-"""A repository that was moved since somebody last worked in it: whether it was, and who has to be told.
+"""Whether a repository was moved since somebody last worked in it, and who has to be told.
 
-Those who only look change nothing: others may be at work in it, by its other name.
+Commands that only read change nothing: others may be working in it under its other path.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 import msgspec
 
-from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import OwnedError, RekindleError
-from rekindle.ports.identity import RepositoryIdentities
-from rekindle.ports.workspace import Checkout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rekindle.ports.daemon import Daemon
+    from rekindle.ports.identity import RepositoryIdentities
+    from rekindle.ports.workspace import Checkout
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -26,13 +30,13 @@ class Moved(msgspec.Struct, frozen=True):
     def next(self) -> str:
         """What will be done about it."""
         return (
-            f"{self.before} is {self.now} now: the next `rekindle resume` links its worktrees again, "
-            "tells its sessions and goes on, if nobody is at work in it by then; until then nothing is changed"
+            f"{self.before} is {self.now} now: the next `rekindle resume` relinks its worktrees, "
+            "updates its sessions and continues, if nobody is at work in it by then; until then nothing is changed"
         )
 
 
 class Followed(msgspec.Struct, frozen=True):
-    """What became of a moved repository: how many sessions moved with it, or why it is left as it was."""
+    """The result for a moved repository: how many sessions moved with it, or why it was left unchanged."""
 
     moved: Moved
     sessions: int = 0
@@ -40,7 +44,7 @@ class Followed(msgspec.Struct, frozen=True):
 
 
 class MovedRepositories:
-    """Knows repositories again."""
+    """Recognises moved repositories."""
 
     def __init__(
         self,
@@ -58,15 +62,15 @@ class MovedRepositories:
             repo = self._find(cwd or os.getcwd())
             found = self._identities.find(repo) if repo is not None else None
         except (RekindleError, OSError):
-            return None  # whoever needs the repository says what is wrong with it
+            return None  # the code that needs the repository reports what is wrong with it
         if repo is None or found is None or found.verdict != "moved" or found.before is None:
             return None
         return Moved(found.before, repo.root)
 
     def follow(self, cwd: str | None = None) -> Followed | None:
-        """Have a moved repository known where it is. None if it was not moved.
+        """Register a moved repository at its new place. None if it was not moved.
 
-        If somebody is at work in it, its worktrees and sessions stay as they were.
+        If somebody is working in it, its worktrees and sessions stay as they were.
         """
         found = self.moved(cwd)
         if found is None:

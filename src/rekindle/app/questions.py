@@ -1,4 +1,4 @@
-"""Questions in the daemon: which are open, and the answers to them. Who answers names the question, never a session."""
+"""Questions in the daemon: which are open, and their answers. An answer names the question, never a session."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import msgspec
 from rekindle.core.session import asking
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import Found
-from rekindle.core.session.state import Permission, Settled
-from rekindle.ports.errors import AnsweredAlready, NoSuchQuestion
+from rekindle.core.session.state import Escalation, Permission, Session, Settled
+from rekindle.ports.errors import AnsweredAlready, NoSuchQuestion, UsageError
 from rekindle.runtime.supervisor import Supervisor
 
+#: The answers after which the agent goes on, and can be told something.
+_TELLING = ("resume", "nudge", "raise")
 _LIST = "`rekindle inbox` lists the open questions"
 
 
 class OpenQuestions(msgspec.Struct, frozen=True):
-    """What agents ask now, oldest first; see `rekindle.core.session.asking.shown`."""
+    """The open questions of agents, oldest first; see `rekindle.core.session.asking.shown`."""
 
     questions: list[dict[str, Any]]
 
@@ -39,16 +41,15 @@ class Questions:
 
     async def open(self, session: str | None = None) -> OpenQuestions:
         """All open questions, oldest first; of one session, if it is named by its whole id."""
-        found = [
-            asking.shown(one, question)
-            for one in self._engine.at_hand()
-            if session in (None, one.id)
-            for question in asking.open_questions(one)
-        ]
+        every = await self._engine.all_sessions() if session is None else await self._only(session)
+        found = [asking.shown(one, question) for one in every for question in asking.all_open(one)]
         return OpenQuestions(sorted(found, key=lambda one: one["asked_at"]))
 
-    async def answer(self, question: str, option: str, *, by: str) -> AnsweredQuestion:
-        """Answer a question, once. The same answer by the same asker is the same one: it may ask again."""
+    async def answer(self, question: str, option: str, *, by: str, text: str = "") -> AnsweredQuestion:
+        """Answer a question once. Repeating the same answer from the same client is harmless.
+
+        `text` goes to the agent with the answer if rekindle itself asked the question.
+        """
         found = await self._meant(question)
         if found.over is not None:
             return AnsweredQuestion(found.over.id, found.session, _again(found.over, option, by))
@@ -62,12 +63,29 @@ class Questions:
                 code="no_such_option",
                 details={"question": asking.shown(await self._engine.load(found.session), found.open)},
             )
-        answered = f.PermissionAnswered(at=self._engine.clock(), request=found.open.request, option=chosen, by=by)
-        await self._supervisor.record(found.session, answered)
+        await self._supervisor.record(found.session, self._answered(found.open, chosen, by, text))
         return await self._settled(found.open.id, found.session, chosen, by)
 
+    async def _only(self, session: str) -> list[Session]:
+        return [await self._engine.load(session)] if await self._engine.knows(session) else []
+
+    def _answered(self, question: Permission | Escalation, option: str, by: str, text: str) -> f.QuestionFact:
+        now = self._engine.clock()
+        if isinstance(question, Escalation):
+            if text and option not in _TELLING:
+                raise UsageError(
+                    f"{option!r} tells the agent nothing, so that --text would be lost", "leave --text out"
+                )
+            return f.EscalationAnswered(at=now, question=question.id, option=option, by=by, text=text)
+        if text:
+            raise UsageError(
+                f"question {question.id} is the agent's own, and takes no text",
+                "answer it without --text, then send a prompt with `rekindle send`",
+            )
+        return f.PermissionAnswered(at=now, request=question.request, option=option, by=by)
+
     async def _settled(self, question: str, session: str, chosen: str, by: str) -> AnsweredQuestion:
-        """The answer that counts: somebody else may have been quicker."""
+        """The answer that counts: somebody else may have been faster."""
         now = asking.meant([await self._engine.load(session)], question)
         over = now[0].over if now else None
         if over is not None and (over.option, over.by) != (chosen, by):
@@ -87,20 +105,20 @@ class Questions:
         raise NoSuchQuestion(f"{given!r} can mean {len(found)} questions: {names}", "give more of the id")
 
 
-def _name(question: Permission | Settled | None) -> str:
+def _name(question: Permission | Escalation | Settled | None) -> str:
     return question.id if question is not None else ""
 
 
 def _again(over: Settled, option: str, by: str) -> str:
-    """The answer that was given, if it is the very one that is given again."""
+    """The earlier answer, if this is exactly the same one again."""
     if over.how == "expired":
         raise NoSuchQuestion(
-            f"question {over.id} is closed: the turn it belonged to has ended", _LIST, code="question_expired"
+            f"question {over.id} is closed: what it was about has changed", _LIST, code="question_expired"
         )
     if over.by == by and over.option is not None and asking.is_same_answer(over, option):
         return over.option
     raise AnsweredAlready(
-        f"question {over.id} was answered already: {over.option or 'refused'}, by {over.by}",
+        f"question {over.id} was already answered: {over.option or 'refused'}, by {over.by}",
         _LIST,
         details={"question": over.id, "option": over.option, "by": over.by, "answered_at": over.at},
     )

@@ -1,4 +1,4 @@
-"""Repositories that were moved: their sessions learn where they are now, before anything is done there."""
+"""Moved repositories: their sessions learn the new place before anything is done there."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ log = logging.getLogger(__name__)
 
 
 class SeenRepository(msgspec.Struct, frozen=True):
-    """What a repository is known by, and the sessions that have moved with it."""
+    """A repository's id, and the sessions that moved with it."""
 
     repository: str
     moved: list[str]
 
 
 class Relocations:
-    """Knows repositories again. `find` gives the repository around a folder."""
+    """Recognises moved repositories. `find` gives the repository around a folder."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class Relocations:
         self._places = places
 
     async def seen(self, *, cwd: str) -> SeenRepository:
-        """Somebody works in this folder: sessions of its repository that believe it elsewhere are told."""
+        """Somebody works in this folder: update sessions of its repository that have an old path."""
         return SeenRepository(*await self.arrive(self._open_here(cwd)))
 
     async def arrive(self, here: Workspace) -> tuple[str, list[str]]:
-        """The repository's id, and the sessions that have moved with it. What is cut short is done by the next one.
+        """The repository's id, and the sessions that moved with it. If interrupted, the next call finishes it.
 
-        Raises OwnedError where it has moved and somebody is at work in it: nothing is changed under their hands.
+        Raises OwnedError if it has moved and somebody is working in it: nothing is changed under them.
         """
         repo = here.repository
         found = await asyncio.to_thread(self._identities.find, repo)
@@ -77,7 +77,7 @@ class Relocations:
         return found.id, moved
 
     async def known_as(self, root: str | None) -> str | None:
-        """The id of the repository that a new session begins in; None outside of any."""
+        """The id of the repository that a new session starts in; None outside a repository."""
         repo = self._find(root) if root is not None else None
         if root is None or repo is None:
             return None
@@ -85,9 +85,9 @@ class Relocations:
         return await asyncio.to_thread(self._identities.ensure, repo, remembered)
 
     async def _remembered(self, here: Workspace) -> str | None:
-        """What sessions know a repository by that has no id (any more).
+        """The id under which sessions know a repository that has no id (any more).
 
-        Another repository may stand in its place by now: a session counts if its worktree or its journal is there.
+        Another repository may be in its place by now: a session counts if its worktree or its journal is there.
         """
         root = here.repository.root
         everyone = await self._supervisor.engine.all_sessions()
@@ -96,11 +96,11 @@ class Relocations:
         return max(known, key=lambda one: (one.is_up, one.created_at)).repository_id if known else None
 
     def _refuse_in_use(self, here: Workspace, found: KnownRepository) -> None:
-        """The links of worktrees are changed only where no agent and no run needs them.
+        """Worktree links are changed only if no agent and no run needs them.
 
-        A container, say, has the same repository under another path, and the host's agents go on meanwhile.
+        For example, a container has the same repository under another path while the host's agents keep working.
         """
-        told = f"{found.before} is {here.repository.root} now, but its worktrees are not linked again"
+        told = f"{found.before} is {here.repository.root} now, but its worktrees are not relinked"
         for session in self._supervisor.engine.at_hand():
             if session.repository_id == found.id and session.is_up:
                 hint = f"wait until it has finished, or end it: rekindle stop {session.id} --sleep"
@@ -110,8 +110,8 @@ class Relocations:
             if owner.verdict == "alive":
                 hint = "wait until it has ended, or end it with `rekindle stop`"
                 raise OwnedError(f"{told}: pid {owner.pid} holds run {owner.sid} of {run.feature}", hint)
-            hint = f"work where it is held; if that host or container is gone for good, remove {run.record}"
-            held = f"run {owner.sid} of {run.feature} is held elsewhere, which alone can tell"
+            hint = f"work on that host; if that host or container is gone for good, remove {run.record}"
+            held = f"run {owner.sid} of {run.feature} is held on another host; only that host can tell"
             raise OwnedError(f"{told}: {held}", hint)
 
     def _has_traces(self, here: Workspace, session: Session) -> bool:

@@ -1,23 +1,22 @@
-"""What the daemon is asked for, where it takes more than a few words. The same types on both ends of the wire."""
+"""The larger requests to the daemon. The same types are used on both ends of the wire."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from rekindle.app.feature_resume import Choice
+Choice = Literal["A", "B", "C"]
 
 
 class DaemonRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A request is whole, and says nothing that nobody understands."""
+    """A request must be complete, and have no unknown fields."""
 
 
 class BeginRequest(DaemonRequest, frozen=True, kw_only=True):
     """A session with its first prompt; with `worktree` (a name, or empty) in a worktree of its own.
 
-    The ids of both are the asker's own, so that asking again is harmless: the session is the same one. `env` is what
-    its agent gets.
+    The caller chooses both ids, so asking again is harmless: it is the same session. `env` is what its agent gets.
     """
 
     session: str
@@ -38,12 +37,16 @@ class BeginRequest(DaemonRequest, frozen=True, kw_only=True):
     terminal: bool = False
     worktree: str | None = None
     worktrees_dir: str | None = None
+    rules: dict[str, Any] | None = None
+    rules_source: str = ""
+    rules_digest: str = ""
+    program: str = ""
 
 
 class ResumeRequest(DaemonRequest, frozen=True, kw_only=True):
-    """A session whose agent is brought back. `native`: load the agent's own record, or not; by default as it can.
+    """A session whose agent is brought back. `native`: load the agent's own record or not; by default if it can.
 
-    With `agent` another one goes on with the session, told its history; `model` and `env` are then the new one's.
+    With `agent`, another agent continues the session and is told its history; `model` and `env` are the new one's.
     """
 
     session: str
@@ -54,12 +57,15 @@ class ResumeRequest(DaemonRequest, frozen=True, kw_only=True):
     agent: str | None = None
     model: str | None = None
     env: dict[str, str] | None = None
+    rules: dict[str, Any] | None = None
+    rules_source: str = ""
+    rules_digest: str = ""
 
 
 class PlanRequest(DaemonRequest, frozen=True, kw_only=True, omit_defaults=True):
-    """A plan that is run as a new feature: its text, and the name of the file that it comes from.
+    """A plan to run as a new feature: its text, and the name of its file.
 
-    `again`: it is run although it was finished before.
+    `agent` works on tasks that name none. `again`: run it even if it was finished before.
     """
 
     cwd: str
@@ -68,14 +74,16 @@ class PlanRequest(DaemonRequest, frozen=True, kw_only=True, omit_defaults=True):
     env: dict[str, str]
     mode: str | None = None
     jobs: int | None = None
-    permission: str = "edits"
+    agent: str = ""
+    permission: str = ""
+    limits: dict[str, float | int] | None = None
     again: bool = False
 
 
 class FeatureResumeRequest(DaemonRequest, frozen=True, kw_only=True):
-    """A feature that is resumed, with the answers to what that asks. `seen` is the run that they were given about.
+    """A feature to resume, with the answers to the resume's questions. `seen` is the run that they are about.
 
-    `trust` is the yes to a journal that was written elsewhere, `remove_locks` the yes to removing stale locks;
+    `trust` approves a journal that was written elsewhere, `remove_locks` approves removing stale locks;
     `take` and `leave` are tasks whose strays go with them or stay out.
     """
 
@@ -87,7 +95,9 @@ class FeatureResumeRequest(DaemonRequest, frozen=True, kw_only=True):
     plan: str | None = None
     name: str = ""
     jobs: int | None = None
-    permission: str = "edits"
+    agent: str = ""
+    permission: str = ""
+    limits: dict[str, float | int] | None = None
     seen: str | None = None
     trust: str = ""
     take: tuple[str, ...] = ()
@@ -96,7 +106,7 @@ class FeatureResumeRequest(DaemonRequest, frozen=True, kw_only=True):
 
 
 class AppendRequest(DaemonRequest, frozen=True, kw_only=True):
-    """An event for a feature's journal. The daemon itself says whether an agent has asked for it."""
+    """An event for a feature's journal. The daemon itself determines whether an agent sent it."""
 
     cwd: str
     feature: str

@@ -10,13 +10,13 @@ from rekindle.app.journals import JournalWriters
 from rekindle.app.requests import AppendRequest
 from rekindle.runtime.outbox import Outbox
 
-#: A run waits so long at its end for what its agents did to be on disk.
+#: How long a run waits at its end for its agents' events to be on disk.
 _FLUSH_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
 class WrittenRunEvents:
-    """What the run says goes to the journal at once; what its sessions did comes there through the outbox."""
+    """The run's own events go to the journal at once; its sessions' events arrive through the outbox."""
 
     repository: str
     feature: str
@@ -33,11 +33,11 @@ class WrittenRunEvents:
         await self.journals.append(asked)
 
     async def flush(self) -> None:
-        """Raises JournalError if what the sessions did cannot be written down."""
+        """Raises JournalError if the sessions' events cannot be written."""
         await self.outbox.flush(self.repository, self.feature, self.flush_seconds)
 
     def tell(self) -> Tell:
-        """Writes an event under a key that is the run's own."""
+        """Writes an event with a key that is unique to the run."""
 
         async def tell(type_: str, data: dict[str, Any], key: str) -> None:
             await self.append(type_, data, f"{self.sid}-{key}")

@@ -1,17 +1,23 @@
-"""A new session: where it is begun, and as part of which feature."""
+"""A new session: where it starts, and as part of which feature."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
-from typing import Any
 
 import msgspec
 
 from rekindle.app.requests import BeginRequest
-from rekindle.ports.daemon import Daemon
-from rekindle.ports.workspace import Checkout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from rekindle.app.runbooks import GivenRules
+    from rekindle.core.session.rules import Rules
+    from rekindle.ports.daemon import Daemon
+    from rekindle.ports.workspace import Checkout
 
 
 class RunRequest(msgspec.Struct, frozen=True):
@@ -30,34 +36,52 @@ class RunRequest(msgspec.Struct, frozen=True):
     one_shot: bool = False
     terminal: bool = False
     worktree: str | None = None
+    stable_prompt: str = "off"
+    policy_given: bool = False
+    runbook: GivenRules | None = None
 
 
 class SessionStarts:
-    """Begins sessions. `worktrees_dir` tells where a repository's (or nobody's) worktrees are made."""
+    """Starts sessions. `worktrees_dir` gives the folder for worktrees of a repository (or of none).
+
+    `stable` gives what an agent's environment needs to keep its system prompt the same. A session's environment is
+    stored with it, so it is the same at every resume.
+    """
 
     def __init__(
         self,
         daemon: Daemon,
         find: Callable[[str], Checkout | None],
         worktrees_dir: Callable[[str | None], str | None],
+        stable: Callable[[str], dict[str, str]],
         environment: Mapping[str, str],
+        own_runbook: Callable[[], GivenRules | None],
     ) -> None:
+        self._own_runbook = own_runbook
         self._daemon = daemon
         self._find = find
         self._worktrees_dir = worktrees_dir
+        self._stable = stable
         self._environment = environment
 
     def begin(self, asked: RunRequest) -> dict[str, Any]:
-        """Have the daemon begin it; it is shown as the daemon shows sessions."""
+        """Have the daemon start it; returns it as the daemon shows sessions."""
         folder = os.path.realpath(asked.cwd)
         repo = self._find(folder) if os.path.isdir(folder) else None
+        given = asked.runbook or self._own_runbook()
+        rules = _rules(asked, given) if given is not None else None
+        agent = given.agent if given is not None else None
         order = BeginRequest(
             session=secrets.token_hex(5),
             prompt_id=secrets.token_hex(4),
             agent=asked.agent,
             cwd=folder,
             prompt=asked.prompt,
-            env=dict(self._environment),
+            env={
+                **self._environment,
+                **(agent.env if agent is not None else {}),
+                **(self._stable(asked.agent) if asked.stable_prompt == "on" else {}),
+            },
             title=asked.title,
             policy=asked.policy,
             permission=asked.permission,
@@ -69,6 +93,16 @@ class SessionStarts:
             one_shot=asked.one_shot,
             terminal=asked.terminal,
             worktree=asked.worktree,
+            rules=msgspec.to_builtins(rules) if rules is not None else None,
+            rules_source=os.path.abspath(given.source) if given is not None and rules is not None else "",
+            rules_digest=given.digest if given is not None and rules is not None else "",
+            program=agent.program if agent is not None and agent.program != agent.kind else "",
             worktrees_dir=self._worktrees_dir(repo.root if repo is not None else None),
         )
         return self._daemon.ask("run", **msgspec.to_builtins(order))
+
+
+def _rules(asked: RunRequest, given: GivenRules) -> Rules | None:
+    from rekindle.core.session.rules import ruled
+
+    return ruled(asked.policy, given.reactions, policy_given=asked.policy_given)

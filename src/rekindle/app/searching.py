@@ -1,4 +1,4 @@
-"""Search over all conversations. Secrets are masked in what is found. Needs no daemon."""
+"""Searches all conversations. Secrets in the results are masked. Needs no daemon."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rekindle.ports.search import ConversationIndex, SearchOrder
 
 
 class SearchRequest(msgspec.Struct, frozen=True):
-    """What is looked for, in all sessions or in some. `session` may be the beginning of an id."""
+    """What to search for, in all sessions or in some. `session` may be the beginning of an id."""
 
     query: str
     session: str | None = None
@@ -48,7 +48,7 @@ class Searching:
         self._masker = masker
 
     def search(self, asked: SearchRequest) -> list[FoundHit]:
-        """What is found, the best or the newest first."""
+        """The results, the best or the newest first."""
         only = self._sessions.meant(asked.session) if asked.session is not None else None
         rows = {row["id"]: row for row in self._sessions.rows()}
         chosen = None
@@ -62,14 +62,14 @@ class Searching:
         return [self._about(one, rows.get(one.session)) for one in hits]
 
     def _about(self, hit: Hit, row: Mapping[str, str] | None) -> FoundHit:
-        """A title is the beginning of what somebody asked for: it can hold a secret as any prompt can."""
+        """A title is the beginning of a prompt, so it can hold a secret like any prompt."""
         if row is None:
             return FoundHit(hit, "", "")
         return FoundHit(hit, self._masker(hit.session).text(str(row["title"])), row["agent"])
 
 
 def masker_of(environment: Mapping[str, str], kept: KeptSessions) -> Callable[[str], Masker]:
-    """Masks what this user's environment holds now, and what a session's held when it was begun."""
+    """Masks the secrets in this user's environment now, and in a session's environment when it was started."""
     here = dict(environment)
 
     def make(session: str) -> Masker:

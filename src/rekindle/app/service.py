@@ -1,4 +1,4 @@
-"""What can be asked of the daemon, as methods with plain values. The socket (and later HTTP) stand on top of this."""
+"""What can be asked of the daemon, as methods with plain values. The socket (and later HTTP) is built on this."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app import session_view
 from rekindle.app.requests import ResumeRequest
+from rekindle.app.runbooks import new_rules
 from rekindle.app.session_names import meant
 from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
 from rekindle.app.stopping import END_SECONDS, NotStopped, StoppedAll, refuse_signature, still_there
@@ -20,16 +21,16 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.activity import (
     has_come_by_itself,
     has_come_up,
-    is_being_proved,
-    is_proved,
     is_sent,
     rests,
     who_has_it,
     why_skipped,
     works,
 )
+from rekindle.core.session.choices import PERMISSIONS
 from rekindle.core.session.limits import reached
 from rekindle.core.session.prompt_ids import why_not_id
+from rekindle.core.session.proving import PROOF_SECONDS, may_change
 from rekindle.core.session.starting import has_failed_to_start, has_stalled
 from rekindle.core.session.state import TERMINAL, Session, State
 from rekindle.core.streams import SESSION, as_data
@@ -38,23 +39,19 @@ from rekindle.ports.store import Recorded, StoreAccess
 from rekindle.ports.workplace import SessionPlaces
 from rekindle.runtime.supervisor import Supervisor
 
-#: So long a prompt to a dead session may take to be delivered before its sender is told that it still waits.
+#: How long to wait for the delivery of a prompt to a dead session before telling its sender that it is still queued.
 DELIVERY_SECONDS = 90.0
-#: So long it may take to find out how an agent has ended that is not there any more.
+#: How long to wait for the exit record of an agent that just died.
 SETTLE_SECONDS = 20.0
-#: So long an answer waits for the proof that an agent which works again is in the same conversation.
-PROOF_SECONDS = 6.0
-#: How often it is looked whether what is waited for can come at all.
+#: How often to check whether what is waited for can still happen.
 _LOOK_SECONDS = 1.0
-POLICIES = ("ask", "continue", "never")
-PERMISSIONS = ("edits", "ask", "deny", "all")
 
 
 Ending = Literal["asleep", "cancelled", "completed"]
 
 
 class LeftAlone(msgspec.Struct, frozen=True):
-    """A session that was not brought back, and why. `is_over`: it is finished, so that nobody has to be told."""
+    """A session that was not brought back, and why. `is_over`: it is finished, so nobody needs to be told."""
 
     id: str
     reason: str
@@ -62,7 +59,7 @@ class LeftAlone(msgspec.Struct, frozen=True):
 
 
 class ResumedAll(msgspec.Struct, frozen=True):
-    """What became of all sessions: those that are back, those that were not tried, those that did not come back."""
+    """The result for all sessions: those that are back, those not tried, those that did not come back."""
 
     resumed: list[str]
     skipped: list[LeftAlone]
@@ -106,7 +103,7 @@ class Service:
     async def send(self, session: str, text: str, prompt_id: str) -> SentPrompt:
         """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s.
 
-        The id is the sender's own, so that asking again is harmless: the prompt is the same one.
+        The sender chooses the id, so asking again is harmless: it is the same prompt.
         """
         found = await self.find(session)
         text = typeable(text) if found.terminal else text
@@ -134,7 +131,7 @@ class Service:
         )
 
     async def resume(self, asked: ResumeRequest) -> BroughtBack:
-        """Bring an agent back. One that has come back by itself is there; another one's is refused, with who has it."""
+        """Bring an agent back. Fine if it came back by itself; refused, naming the owner, if it is somebody else's."""
         found = await self.find(asked.session)
         agent, model, env, native = asked.agent, asked.model, asked.env or {}, asked.native
         handover = self._handover(agent, model, env) if agent not in (None, found.agent) else None
@@ -143,13 +140,14 @@ class Service:
         if over is not None:
             raise UsageError(f"session {found.id} has reached its limit: {over}", "give a higher one: see --help")
         if found.state is State.COMPLETED:
-            raise UsageError(f"session {found.id} is completed", "begin a new one with `rekindle run`")
+            raise UsageError(f"session {found.id} is completed", "start a new one with `rekindle run`")
         if found.is_up and not self._supervisor.is_alive(found.id):
             await self.until(found.id, lambda now: not now.is_up, SETTLE_SECONDS)  # it has just died
         elif found.is_up and asked.kill:
             await self._end(found, "asleep", asked.by)
         found = await self._engine.load(found.id)
-        if has_come_by_itself(found) and handover is None and native is None and not asked.limits:
+        asks_for_more = handover is not None or native is not None or asked.limits or asked.rules is not None
+        if has_come_by_itself(found) and not asks_for_more:
             return await self._brought_back(found.id, by_itself=True)
         if found.id in self._resuming:
             raise _owned(found)
@@ -159,12 +157,13 @@ class Service:
             try:
                 self._places.change_environment(found, env)
             except OSError as error:
-                raise RekindleError(f"its environment could not be kept ({error.strerror})", "make room") from error
+                raise RekindleError(f"its environment could not be saved ({error.strerror})", "make room") from error
+        changed = new_rules(asked, found, self._engine.clock())
         wish = f.ResumeAsked(at=self._engine.clock(), by=asked.by, limits=wanted, native=native, handover=handover)
 
         def wished(now: Session) -> list[f.AnyFact]:
-            _refuse_owned(now)  # a prompt may have been quicker
-            return [wish]
+            _refuse_owned(now)  # a prompt may have been faster
+            return [*changed, wish]
 
         self._resuming.add(found.id)
         work = asyncio.ensure_future(self._supervisor.decide(found.id, wished))
@@ -173,14 +172,14 @@ class Service:
         return await self._brought_back(found.id, by_itself=False)
 
     async def _brought_back(self, session: str, *, by_itself: bool) -> BroughtBack:
-        """What has become of a start, once it has become something."""
+        """The result of a start, once there is one."""
         clock = self._engine.clock
         await self.until(session, lambda now: has_come_up(now, clock()) or now.load_at is not None, DELIVERY_SECONDS)
-        await self.until(session, is_proved, PROOF_SECONDS)
+        await self.until(session, lambda now: not may_change(now), PROOF_SECONDS)
         return more(BroughtBack, self.shown(await self._engine.load(session)), by_itself=by_itself)
 
     async def resume_all(self, *, by: str, kill: bool = False, apart: Sequence[str] = ()) -> ResumedAll:
-        """Bring back every agent that ended without being asked to, but for those that work in a folder of `apart`."""
+        """Bring back every agent that ended without being asked to, except those that work in a folder of `apart`."""
         resumed: list[str] = []
         skipped: list[LeftAlone] = []
         failed: list[LeftAlone] = []
@@ -213,7 +212,7 @@ class Service:
         return self.shown(await self._engine.load(found.id))
 
     async def stop_all(self, *, to: Ending, by: str) -> StoppedAll:
-        """End every agent. One that does not end keeps nobody from being told of the others."""
+        """End every agent. If one does not end, the others are still reported."""
         refuse_signature(by)
         live = [session.id for session in self._engine.at_hand() if session.is_up]
         failures = await asyncio.gather(*(self._not_stopped(session, to, by) for session in live))
@@ -221,7 +220,7 @@ class Service:
         return StoppedAll([name for name, one in zip(live, failures, strict=True) if one is None], failed)
 
     async def _not_stopped(self, session: str, to: Ending, by: str) -> NotStopped | None:
-        """End an agent; if it has not ended, why."""
+        """End an agent; returns why if it did not end."""
         try:
             await self._end(await self._engine.load(session), to, by)
         except RekindleError as error:
@@ -247,25 +246,20 @@ class Service:
         return more(WholeSession, self.shown(found), session=found)
 
     async def wait(self, session: str, seconds: float) -> WaitedFor:
-        """Return when the session has come to rest: nothing runs and nothing is queued, or it asks, or it is gone.
+        """Return when the session is at rest: nothing runs and nothing is queued, or it asks, or it is gone.
 
-        What its last turn proves about a resume is known by then, as far as it can be known.
+        By then, what its last turn proves about a resume is known, as far as possible.
         """
         found = await self.find(session)
-        rested = await self.until(found.id, lambda now: self._has_settled(now) and not self._is_proving(now), seconds)
+        rested = await self.until(found.id, self._has_settled, seconds)
         return more(WaitedFor, self.shown(await self._engine.load(found.id)), rested=rested)
 
     def _has_settled(self, session: Session) -> bool:
         """Whether nobody should wait for it any longer."""
         return rests(session) or has_stalled(session, self._engine.clock())
 
-    def _is_proving(self, session: Session) -> bool:
-        kind = self._kinds.get(session.agent)
-        by_record = kind is not None and kind.proof == "transcript"
-        return by_record and is_being_proved(session, self._engine.clock(), PROOF_SECONDS)
-
     async def feed(self, after: int, limit: int) -> FactFeed:
-        """Facts behind a sequence number, of all sessions."""
+        """Facts of all sessions after a sequence number."""
         facts = await self._store.ask(lambda store: store.facts(SESSION.kind, after=after, limit=limit))
         return FactFeed([{"seq": one.seq, "session": one.subject, **as_data(one.fact)} for one in facts])
 
@@ -282,12 +276,11 @@ class Service:
     def shown(self, session: Session) -> SessionView:
         """A session as every answer shows it."""
         alive = self._supervisor.is_followed(session.id)
-        there = self._supervisor.is_alive(session.id) or self._supervisor.is_launching(session.id)
-        seen = 0.0 if session.is_up and not alive and there else None
+        seen = self._supervisor.seen_seconds_ago(session.id) if session.is_up and not alive else None
         return session_view.shown(session, self._engine.clock(), alive=alive, seen_seconds_ago=seen)
 
     async def until(self, session: str, done: Callable[[Session], bool], seconds: float) -> bool:
-        """Wait until a session is as wanted; False if the time is over first."""
+        """Wait until a session is as wanted; False if the time runs out first."""
         deadline = asyncio.get_running_loop().time() + seconds
         event = self._changed.setdefault(session, asyncio.Event())
         while not done(await self._engine.load(session)):
@@ -300,7 +293,7 @@ class Service:
             try:
                 await asyncio.wait_for(event.wait(), min(left, _LOOK_SECONDS))
             except TimeoutError:
-                continue  # what is waited for may be no change of the session
+                continue  # what is waited for may not be a change of the session
         return True
 
     def _handover(self, agent: str | None, model: str | None, env: dict[str, str]) -> f.Handover:
@@ -327,12 +320,10 @@ class Service:
 
 
 def usable(kinds: Mapping[str, AgentKind], agent: str, arguments: list[str]) -> AgentKind:
-    """The kind of agent that is asked for, if it can be run with these arguments. Raises UsageError."""
+    """The requested kind of agent, if it can be run with these arguments. Raises UsageError."""
     if agent not in kinds:
         raise UsageError(f"there is no agent {agent!r}", f"there are: {', '.join(kinds)}")
     kind = kinds[agent]
-    if kind.obstacle:
-        raise UsageError(f"rekindle does not run {kind.title}: {kind.obstacle}", "see `rekindle agent list`")
     refused = kind.refused(tuple(arguments))
     if refused is not None:
         raise UsageError(f"{refused} can't be passed to {kind.title}", "leave it out: rekindle sets it")
@@ -340,13 +331,13 @@ def usable(kinds: Mapping[str, AgentKind], agent: str, arguments: list[str]) -> 
 
 
 def _sent_to(session: Session, prompt: f.PromptQueued) -> list[f.AnyFact]:
-    """A prompt for a session, and the wish for an agent where it has none. Raises UsageError."""
+    """A prompt for a session, and a request for an agent if it has none. Raises UsageError."""
     if session.state in TERMINAL:
         again = f"bring it back first: rekindle resume {session.id}"
-        hint = "begin a new one with `rekindle run`" if session.state is State.COMPLETED else again
+        hint = "start a new one with `rekindle run`" if session.state is State.COMPLETED else again
         raise UsageError(f"session {session.id} is {session.state.lower()}", hint)
     known = next((one for one in session.prompts if one.id == prompt.prompt), None)
-    if known is not None and prompt.text not in known.text:  # as it was sent it may have the history in front of it
+    if known is not None and prompt.text not in known.text:  # the sent text may start with the history
         raise UsageError(f"another prompt of session {session.id} has the id {prompt.prompt}", "use a new id")
     if session.is_up or known is not None:
         return [prompt]
@@ -354,7 +345,7 @@ def _sent_to(session: Session, prompt: f.PromptQueued) -> list[f.AnyFact]:
 
 
 def _refuse_owned(session: Session) -> None:
-    """An agent that is there, or is about to be, is not brought back a second time."""
+    """An agent that is up, or is coming up, is not brought back a second time."""
     if session.is_up or session.resume_asked is not None:
         raise _owned(session)
 
@@ -367,14 +358,20 @@ def _owned(session: Session) -> OwnedError:
 
 
 def prompt_of(text: str, given: str, at: float) -> f.PromptQueued:
-    """A prompt under the id that its sender gave it before the first try."""
+    """A prompt with the id that its sender chose before the first try."""
     if (problem := why_not_id(given)) is not None:
-        raise UsageError(f"{given!r} cannot be the id of a prompt: it {problem}", "use letters, digits and dashes")
+        raise UsageError(f"{given!r} is not a valid prompt id: it {problem}", "use letters, digits and dashes")
     return f.PromptQueued(at=at, prompt=given, text=text)
 
 
+def check_permission(mode: str) -> None:
+    """Raise UsageError for an unknown way of answering an agent's requests."""
+    if mode not in PERMISSIONS:
+        raise UsageError(f"{mode!r} is not a permission mode", f"it is one of: {', '.join(PERMISSIONS)}")
+
+
 def limits_of(given: dict[str, Any] | None, before: f.Limits) -> f.Limits:
-    """Limits as they were asked for; what was not named stays as it was."""
+    """Limits as requested; those not named stay as they were."""
     if not given:
         return before
     try:

@@ -1,4 +1,4 @@
-"""The daemon, told to stop. Agents go on in their keepers."""
+"""Tells the daemon to stop. Agents keep working in their keepers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rekindle.ports.daemon import Daemon, NoDaemon
 
 
 def stop(daemon: Daemon) -> int | None:
-    """Have the daemon stop; returns its pid, or None if there is none. One that no longer listens is told by signal."""
+    """Have the daemon stop; returns its pid, or None if there is none. If it no longer listens, it gets a signal."""
     try:
         return int(daemon.ask("shutdown", start=False)["pid"])
     except NoDaemon:

@@ -1,7 +1,7 @@
 """Sessions as lists show them: from the daemon or, while none answers, from the store and the keepers' locks.
 
-Changes nothing, and starts no daemon. An agent is told no more here than the daemon would tell it. Light standard
-library only, but for one session with everything.
+Changes nothing, and starts no daemon. An agent learns no more here than the daemon would tell it. Light standard
+library only, except for one session in full.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     #: A session in short, with the keys of `rekindle.core.session.listing.Listed` and the columns of the store.
     Row = dict[str, Any]
 
-#: What a store does not tell whose rows an earlier version has made: the next daemon makes them anew.
-_UNTOLD = dict.fromkeys(("repository", "branch", "task", "turn_since", "usage", "receipt"))
+#: What is missing in rows that an earlier version wrote: the next daemon rebuilds them.
+_UNTOLD = dict.fromkeys(("repository", "branch", "task", "turn_since", "usage", "receipt", "receipt_may_change"))
 _COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at")
 
 
 class SessionList:
-    """The user's sessions, as far as they can be told just now."""
+    """The user's sessions, as far as they can be read now."""
 
     def __init__(self, daemon: Daemon, kept: KeptSessions, ancestry: Ancestry) -> None:
         self._daemon = daemon
@@ -38,7 +38,7 @@ class SessionList:
         self._ancestry = ancestry
 
     def listed(self) -> tuple[list[Row], str]:
-        """All sessions, and a sentence about a daemon that runs and does not answer; empty otherwise."""
+        """All sessions, and a sentence if a daemon runs but does not answer; else empty."""
         if self._daemon.is_served():
             try:
                 return list(self._daemon.ask("list", start=False)["sessions"]), ""
@@ -58,12 +58,12 @@ class SessionList:
         return meant([row["id"] for row in self.rows()], prefix)
 
     def row(self, prefix: str) -> Row:
-        """The same, with what a list says of it."""
+        """The same, with its list entry."""
         found = {row["id"]: row for row in self.rows()}
         return found[meant(found, prefix)]
 
     def offline(self) -> list[Row]:
-        """All sessions by the store alone. An agent whose lock is held is alive, whatever the store says."""
+        """All sessions from the store alone. An agent whose lock is held is alive, whatever the store says."""
         found = []
         for row in self._kept.rows():
             alive = self._kept.is_alive(row["id"])
@@ -78,7 +78,7 @@ class SessionList:
         return [harmless(row) for row in found] if found and self._ancestry.is_inside() else found
 
     def shown(self, prefix: str) -> Row:
-        """One session with everything, from the daemon or, while none runs, from the store. Starts nothing."""
+        """One session in full, from the daemon or, while none runs, from the store. Starts nothing."""
         if self._daemon.is_served():
             try:
                 return self._daemon.ask("show", start=False, session=prefix)

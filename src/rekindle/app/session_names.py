@@ -12,13 +12,13 @@ _NAMED = 5
 
 
 class NoSuchSession(UsageError):
-    """There is no session of that id."""
+    """There is no session with that id."""
 
     code = "no_such_session"
 
 
 def meant(known: Iterable[str], prefix: str) -> str:
-    """The one id that is given whole, or that alone begins like this. Nothing means nothing."""
+    """The id given in full, or the only one that begins like this. An empty text matches nothing."""
     found = [one for one in known if one.startswith(prefix)] if prefix else []
     if prefix in found:
         return prefix

@@ -1,4 +1,4 @@
-"""Sessions that are brought back: which are meant, what would be done and why, and having it done."""
+"""Bringing sessions back: which are meant, what would be done and why, and doing it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CUT = ("interrupted", "dead", "queued")
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """What is known of a session, what a resume would do, and why."""
+    """What is known about a session, what a resume would do, and why."""
 
     id: str
     evidence: list[str]
@@ -34,7 +34,7 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 class SessionResuming:
-    """Starts a daemon only where something is to be done."""
+    """Starts a daemon only if there is something to do."""
 
     def __init__(
         self, sessions: SessionList, kept: KeptSessions, daemon: Daemon, comeback: Comeback, clock: Callable[[], float]
@@ -50,7 +50,7 @@ class SessionResuming:
         return [one for one in self._sessions.rows() if one["status"] in _CUT]
 
     def only_interrupted(self) -> str:
-        """The one that is meant where none is named."""
+        """The session that is meant if none is named."""
         found = self.interrupted()
         if len(found) == 1:
             return str(found[0]["id"])
@@ -77,8 +77,12 @@ class SessionResuming:
         """Have the daemon bring an agent back."""
         return self._daemon.ask("resume", **msgspec.to_builtins(asked))
 
+    def resume_agents(self, session: str | None, by: str, *, kill: bool) -> Told:
+        """Have the agent of a session brought back, or every one that has died."""
+        return self._daemon.ask("agent_resume", agent_id=session or "", by=by, kill=kill, every=session is None)
+
     def resume_all(self, by: str, *, kill: bool, apart: list[str]) -> Told:
-        """Have every agent brought back that ended without being asked to, but for those below `apart`."""
+        """Have every agent brought back that ended without being asked to, except those below `apart`."""
         return self._daemon.ask("resume_all", by=by, kill=kill, apart=apart)
 
 
@@ -89,7 +93,7 @@ def _evidence(session: Session, status: str, choice: Choice, *, alive: bool) -> 
     if attempt is not None:
         ended = f", {attempt.how_ended}" if attempt.how_ended else ""
         yield f"attempt {attempt.number}: {attempt.status}{ended}; its keeper {'lives' if alive else 'is gone'}"
-    unused = " (it is not loaded)" if session.token and choice.how == "new" else ""
+    unused = " (it will not be loaded)" if session.token and choice.how == "new" else ""
     yield f"resume token: {session.token or 'none'}{unused}"
     for one in session.prompts:
         if one.state not in ("done", "cancelled"):

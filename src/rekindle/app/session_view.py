@@ -31,7 +31,7 @@ class UsageView(msgspec.Struct, frozen=True):
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in every answer. From `status` to `waits_until` it is what every list says of it."""
+    """A session in every answer. The fields from `status` to `receipt_may_change` are in every list."""
 
     id: str
     agent: str
@@ -54,6 +54,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     next: str
     waits_until: float | None
+    receipt_may_change: bool
     is_back: bool
     attempt: int
     pid: int | None
@@ -73,7 +74,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SentPrompt(SessionView, frozen=True, kw_only=True):
-    """A session that was told something. `woken`: its agent was brought back for it."""
+    """A session that got a prompt. `woken`: its agent was brought back for it."""
 
     prompt: str
     delivered: bool
@@ -82,19 +83,19 @@ class SentPrompt(SessionView, frozen=True, kw_only=True):
 
 
 class BroughtBack(SessionView, frozen=True, kw_only=True):
-    """A session that was to be resumed. `by_itself`: its agent had come back before anybody asked."""
+    """A session after a request to resume it. `by_itself`: its agent was already back before anybody asked."""
 
     by_itself: bool
 
 
 class WaitedFor(SessionView, frozen=True, kw_only=True):
-    """A session that somebody waited for. `rested`: it has come to rest."""
+    """A session that somebody waited for. `rested`: it is at rest."""
 
     rested: bool
 
 
 class WholeSession(SessionView, frozen=True, kw_only=True):
-    """A session with everything."""
+    """A session in full."""
 
     session: Session
 
@@ -103,7 +104,7 @@ View = TypeVar("View", bound=SessionView)
 
 
 def more(kind: type[View], view: SessionView, **about: Any) -> View:
-    """A session as it is shown, with what this answer has to say beside."""
+    """A session as it is shown, with the extra fields of this answer."""
     return kind(**msgspec.structs.asdict(view), **about)
 
 
@@ -116,7 +117,7 @@ def find(sessions: Iterable[Session], prefix: str) -> Session:
 def shown(
     session: Session, now: float, *, alive: bool, seen_seconds_ago: float | None, served: bool = True
 ) -> SessionView:
-    """`alive`: its agent is followed. If it is not, somebody may have seen its process a moment ago."""
+    """`alive`: its agent is followed. If not, its process may still have been seen a moment ago."""
     listed = listing(session, now, alive=alive, seen_seconds_ago=seen_seconds_ago, served=served)
     attempt = session.attempt
     return SessionView(

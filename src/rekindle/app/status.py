@@ -1,4 +1,4 @@
-"""What is interrupted here, and what of the user's sessions somebody has to know of.
+"""What is interrupted here, and which of the user's sessions need attention.
 
 Runs as often as `git status`. Light standard library only: no typing, no msgspec.
 """
@@ -66,12 +66,12 @@ class StatusHere:
         return found
 
     def features(self) -> dict[str, Summary]:
-        """The features of the repository here; none outside of any."""
+        """The features of the repository here; none outside a repository."""
         here = self._look()
         return _features(here) if here is not None else {}
 
     def those_here(self, sessions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The sessions that belong to the repository here or, outside of any, work in or below the current folder."""
+        """The sessions of the repository here or, outside a repository, those in or below the current folder."""
         here = self._look()
         root = here.repository.root if here is not None else os.getcwd()
         below = root.rstrip(os.sep) + os.sep

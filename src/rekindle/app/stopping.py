@@ -1,4 +1,4 @@
-"""What becomes of agents that are asked to end: which have ended, and why another one is still there."""
+"""What happens to agents that are asked to end: which have ended, and why others are still there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rekindle.core.feature.talks import is_signature
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError, UsageError
 
-#: So long an agent that is asked to end may take, before whoever asked is told that it has not.
+#: How long to wait for a stopped agent to end before reporting that it is still running.
 END_SECONDS: Final = 60.0
 
 
@@ -30,24 +30,24 @@ class StoppedAll(msgspec.Struct, frozen=True):
 
 
 def refuse_signature(by: str) -> None:
-    """Nobody but a feature's run signs as one."""
+    """Only a feature's run may sign as one."""
     if is_signature(by):
         raise UsageError(f"{by!r} is how a feature's run signs", "say who you are with another name")
 
 
 def still_there(session: Session, keeper: int | None) -> RekindleError | None:
-    """Why an agent that had its time to end is there, if it is. `keeper` is its keeper's pid, if that is stopped."""
+    """Why an agent that had time to end is still there, if it is. `keeper` is its keeper's pid if that is stopped."""
     if not session.is_up:
         return None
     if keeper is not None:
         return RekindleError(
             f"session {session.id}: its keeper (pid {keeper}) is stopped and does not answer; "
-            "its agent is ended when it goes on",
-            f"let it go on: kill -CONT {keeper}",
+            "its agent is stopped when the keeper continues",
+            f"continue it: kill -CONT {keeper}",
             code="keeper_stopped",
         )
     return RekindleError(
-        f"session {session.id}: its agent has not ended after {END_SECONDS:g} s",
+        f"session {session.id}: its agent is still running after {END_SECONDS:g} s",
         f"look again in a moment with `rekindle ps`, then: rekindle stop {session.id}",
         code="still_running",
     )

@@ -1,4 +1,4 @@
-"""The terminal of an agent that is used as an interactive program, for those who want to look at it."""
+"""The terminal of an agent that runs as an interactive program, for people who want to look at it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TerminalUse:
         return Screen(session, self._terminals.screen(session, history=history))
 
     def way_in(self, session: str) -> tuple[str, ...]:
-        """The line that brings a person into the terminal."""
+        """The command that takes a person into the terminal."""
         self._require(session)
         return self._terminals.attach(session)
 

@@ -47,7 +47,7 @@ class TimeTravel:
         self._trees = trees
 
     def listed(self, session: str, *, pin: str | None = None, unpin: str | None = None) -> SnapshotList:
-        """All snapshots; before that one of them is kept for ever, or grows old again."""
+        """All snapshots, after marking one to be kept forever, or to expire again."""
         row = self._row(session)
         if pin is not None:
             self._trees.pin(self._folder(row), row["id"], pin)
@@ -77,13 +77,13 @@ class TimeTravel:
         return self._trees.difference(self._folder(row), row["id"], a, b)
 
     def _row(self, prefix: str) -> Row:
-        """A list that is made without the daemon does not say where a session was begun: its folder does."""
+        """A list made without the daemon does not say where a session was started; its folder does."""
         found = self._sessions.row(prefix)
         begun = self._kept.begun(found["id"])
         return {**found, **{key: begun.get(key) for key in ("repository", "worktree")}}
 
     def _folder(self, row: Row) -> str:
-        """The session's folder or, where that is gone, one that shares its snapshots: any of its repository's."""
+        """The session's folder or, if that is gone, any of its repository's, which share the snapshots."""
         if os.path.isdir(row["cwd"]):
             return str(row["cwd"])
         if row["repository"] and os.path.isdir(row["repository"]):
@@ -92,9 +92,9 @@ class TimeTravel:
 
 
 def _require_tree(row: Row, instead: str) -> None:
-    """Whatever lies around a work tree that is gone is not it."""
+    """A folder around a missing work tree is not that work tree."""
     if not os.path.isdir(row["worktree"] or row["cwd"]):
         raise NoWorktree(
             f"the work tree {row['worktree'] or row['cwd']} is gone",
-            f"{instead}; `rekindle resume {row['id']}` builds a worktree again",
+            f"{instead}; `rekindle resume {row['id']}` rebuilds a worktree",
         )

@@ -44,7 +44,7 @@ class TrackRequest(msgspec.Struct, frozen=True):
 
 
 class CheckpointRequest(msgspec.Struct, frozen=True):
-    """A point at which a resume may go on, with the step that comes next."""
+    """A point from which a resume may continue, with the next step."""
 
     label: str
     step: str
@@ -53,7 +53,7 @@ class CheckpointRequest(msgspec.Struct, frozen=True):
 
 
 class Tracked(msgspec.Struct, frozen=True):
-    """Where an event went. `notices` are for the person who had it written."""
+    """Where an event was written. `notices` are for the person who wrote it."""
 
     feature: str
     type: str
@@ -65,7 +65,7 @@ class Tracked(msgspec.Struct, frozen=True):
 
 
 class Tracking:
-    """Writes events. `environment` says which run and which pane of a terminal the writer is in."""
+    """Writes events. `environment` says which run and which terminal pane the writer is in."""
 
     def __init__(self, open_here: Callable[[], Workspace], ancestry: Ancestry, environment: Mapping[str, str]) -> None:
         self._open_here = open_here
@@ -73,7 +73,7 @@ class Tracking:
         self._environment = environment
 
     def track(self, asked: TrackRequest) -> Tracked:
-        """Append an event to a feature's journal. It is on disk on return, as far as its sync policy asks for that."""
+        """Append an event to a feature's journal. It is on disk on return if its sync policy says so."""
         made = _drafted(asked)
         if not may_track(made.type):
             self._ancestry.refuse_inside(f"write {made.type}", f"rekindle resume {asked.feature or ''}".rstrip())
@@ -81,7 +81,7 @@ class Tracking:
         return self._write(here, here.feature(asked.feature), made, asked)
 
     def checkpoint(self, asked: CheckpointRequest) -> Tracked:
-        """Mark a point that is safe to resume at."""
+        """Mark a point where it is safe to resume."""
         here = self._open_here()
         name = here.feature(asked.feature)
         data = {
@@ -123,7 +123,7 @@ class Tracking:
 
 def _told(name: str, made: Draft, done: Appended, notices: list[str]) -> Tracked:
     if not made.known:
-        notices.append(f"{made.type} is not a type that the analysis looks at; it is kept as it is")
+        notices.append(f"{made.type} is not a type that the analysis uses; it is kept as it is")
     return Tracked(name, made.type, done.sid, done.seq, done.written, done.claimed, tuple(notices))
 
 
@@ -162,7 +162,7 @@ def _start_data(
     command = given.get("command", "implement")
     if open_runs and command != "resume" and "restarts" not in given:
         notices.append(
-            f"run {printable(open_runs[0])} of {name} never ended; to go on with it instead, start with "
+            f"run {printable(open_runs[0])} of {name} never ended; to continue it instead, start with "
             '--data \'{"command": "resume"}\''
         )
     return {
@@ -184,14 +184,16 @@ def _end_data(state: JournalState, sid: str, given: dict[str, Any]) -> dict[str,
             data["duration_s"] = max(0, round(time.time() - began.timestamp()))
     data.update(given)
     if data["reason"] not in _REASONS:
-        raise BadEvent(f"{data['reason']!r} is not a reason to end a run", "it is completed, user_cancelled or error")
+        raise BadEvent(
+            f"{data['reason']!r} is not a valid reason to end a run", "use completed, user_cancelled or error"
+        )
     return data
 
 
 def _open_run(state: JournalState, name: str) -> str:
     links = lineages(state)
     if not links.interrupted:
-        raise NoOpenRun(f"{name} has no run that is open", "begin one with `rekindle track session.start`")
+        raise NoOpenRun(f"{name} has no open run", "start one with `rekindle track session.start`")
     return links.interrupted[0]
 
 

@@ -1,6 +1,6 @@
 """The user's own settings: what is set and where, changed one by one, and as defaults of `rekindle run`.
 
-A default is looked up when a session begins and is recorded with it: changing a setting changes no session that exists.
+A default is looked up when a session starts and is recorded with it: existing sessions keep theirs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rekindle.ports.settings_file import SettingsFile
 
 
 class SettingRow(msgspec.Struct, frozen=True):
-    """A key with the value that holds. `source`: where that comes from; `line` is the line of the user's file."""
+    """A key with its effective value. `source`: where that comes from; `line` is the line in the user's file."""
 
     key: str
     value: SettingValue | None
@@ -56,13 +56,13 @@ class UserSettings:
         return self._file.read() is not None
 
     def listed(self) -> list[SettingRow]:
-        """Every key with the value that holds."""
+        """Every key with its effective value."""
         text = self._file.read() or ""
         values = self._values(text)
         return [self._row(key, text, values) for key in self.keys.values()]
 
     def get(self, name: str) -> SettingRow:
-        """One key with the value that holds."""
+        """One key with its effective value."""
         text = self._file.read() or ""
         return self._row(self._key(name), text, self._values(text))
 
@@ -87,7 +87,7 @@ class UserSettings:
         return self._row(key, text, {key.name: value})
 
     def unset(self, name: str) -> bool:
-        """Take a key out of the file; whether it was in it. An unknown key can be taken out, too."""
+        """Remove a key from the file; returns whether it was there. Unknown keys can be removed too."""
         before = self._file.read() or ""
         values = self._values(before)
         name = name if name in values else self._key(name).name
@@ -97,19 +97,19 @@ class UserSettings:
         return True
 
     def prepare(self) -> str:
-        """The path of the file, which is made if it is not there: it then explains all keys and sets none."""
+        """The path of the file. If it does not exist, it is created: it then explains all keys and sets none."""
         if self._file.read() is None:
             self._file.write(template(self.keys))
         return self._file.path
 
     def check(self) -> None:
-        """Look at everything that the file sets."""
+        """Check everything that the file sets."""
         text = self._file.read() or ""
         for name, value in self._values(text).items():
             self._checked(name, value, text)
 
     def run_defaults(self) -> dict[str, SettingValue]:
-        """What the file says of the options of `run`, by their names. Values of other keys are not looked at."""
+        """What the file sets for the options of `run`, by name. Values of other keys are not checked."""
         text = self._file.read()
         if text is None:
             return {}
@@ -132,7 +132,7 @@ class UserSettings:
             raise self._not_toml(error) from error
 
     def _not_toml(self, error: NotToml) -> UsageError:
-        return UsageError(f"{self.path}: is not valid TOML ({error})", "mend it: rekindle config edit")
+        return UsageError(f"{self.path}: is not valid TOML ({error})", "fix it: rekindle config edit")
 
     def _key(self, name: str) -> SettingKey:
         found = self.keys.get(name) or self.keys.get(name.replace("-", "_"))

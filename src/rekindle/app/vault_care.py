@@ -1,4 +1,4 @@
-"""The kept copies of conversations: whether they are whole, and what a pre-flight changed. Needs no daemon."""
+"""The kept copies of conversations: whether they are intact, and what a pre-flight changed. Needs no daemon."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class VaultReport(msgspec.Struct, frozen=True):
 
 
 class VaultCare:
-    """Looks at vaults. A session may be named by the beginning of its id."""
+    """Inspects vaults. A session may be named by the beginning of its id."""
 
     def __init__(self, sessions: SessionList, copies: VaultCopies) -> None:
         self._sessions = sessions

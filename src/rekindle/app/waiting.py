@@ -1,6 +1,6 @@
 """Waiting for a session or a feature's run, as a script does: whether it is over, how it ended, and what to type next.
 
-What an end is called is decided by the pure functions at the end of this file; `Awaiting` only looks.
+The pure functions at the end of this file decide what an end is called; `Awaiting` only looks.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rekindle.ports.daemon import Daemon, NoDaemon
 from rekindle.ports.errors import NoOpenRun, UsageError
 
 Told = dict[str, Any]
-#: States of a task that lead to another one by themselves.
+#: States of a task that change by themselves.
 _MOVING = frozenset({"working", "checking", "checked", "to be mended", "in progress"})
 
 
 class WaitOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How something ended that was waited for. `is_well`: it did what it was asked to do.
+    """How the awaited session or run ended. `is_well`: it did what it was asked to do.
 
     `how`: finished (its turn) or completed; asking; or else what happened, such as interrupted, failed or cancelled.
     `question` is what has to be answered. `told` is the session or the run as other commands show it.
@@ -45,7 +45,7 @@ class WaitOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Awaiting:
-    """One look after the other; whoever waits says how long."""
+    """One check at a time; the caller says how long to wait."""
 
     def __init__(self, daemon: Daemon, features: FeatureResuming, journals: JournalCare, answering: Answering) -> None:
         self._daemon = daemon
@@ -58,12 +58,12 @@ class Awaiting:
         return self._features.meant(what, every=True)
 
     def session(self, session: str, seconds: float) -> tuple[WaitOutcome | None, Told]:
-        """Wait this long at most for a session; how it ended, if it did, and how it is shown now."""
+        """Wait at most this long for a session; returns how it ended, if it did, and how it is shown now."""
         told = self._daemon.ask("wait", session=session, seconds=seconds)
         return (session_outcome(told) if told["rested"] else None), told
 
     def feature(self, cwd: str, feature: str) -> WaitOutcome | None:
-        """How a feature's newest run ended: by the daemon that drives it, else by the journal. None: it goes on."""
+        """How a feature's newest run ended: from its daemon, else from the journal. None: it is still running."""
         told = self.run(cwd, feature)
         if told is None:
             return journal_outcome(feature, self._journals.analyse(feature))
@@ -93,7 +93,7 @@ class Awaiting:
 
 
 def session_outcome(told: Told) -> WaitOutcome:
-    """How a session that has come to rest ended what it was at."""
+    """How a session that is at rest ended its work."""
     name, status = told["id"], told["status"]
     if told["asks"] is not None:
         question = told["asks"]
@@ -108,7 +108,7 @@ def session_outcome(told: Told) -> WaitOutcome:
 
 
 def run_outcome(told: Told, asked: list[Told]) -> WaitOutcome | None:
-    """How a run stands that a daemon drives or drove. One that moves no more until a question is answered is asking."""
+    """The state of a run that a daemon drives or drove. One that is stuck until a question is answered is asking."""
     name = told["feature"]
     if told["over"]:
         well = told["reason"] == "completed"
@@ -130,11 +130,11 @@ def run_outcome(told: Told, asked: list[Told]) -> WaitOutcome | None:
 
 
 def journal_outcome(feature: str, found: Analysed) -> WaitOutcome | None:
-    """How the newest run ended by what its journal says: no daemon remembers it. None: a live process holds it."""
+    """How the newest run ended according to its journal: no daemon remembers it. None: a live process holds it."""
     analysis = found.analysis
     run = analysis.run
     if run is None:
-        raise NoOpenRun(f"{feature} has no run to wait for", "begin one: rekindle run --plan FILE")
+        raise NoOpenRun(f"{feature} has no run to wait for", "start one: rekindle run --plan FILE")
     told = {"feature": feature, "sid": run.sid, "reason": run.end_reason}
     resume = f"rekindle resume {quoted(feature)}"
     if analysis.is_interrupted:

@@ -1,8 +1,8 @@
-"""What an archive asks for beyond its words, and what of that counts on this machine. Pure.
+"""What an archive asks for besides its text, and how much of that counts on this machine. Pure.
 
-An archive is data. Its permission, its arguments for the agent, its feature and the prompts that it left unsent would
-act here, so they are set back unless the person who imports it names them. The agent stays, because the conversation
-is the agent's; it has to be one and the same everywhere in the archive. Paths and the environment never come along.
+An archive is data. Its permission, its agent arguments, its feature and its unsent prompts would have effects here, so
+they are reset unless the person who imports it names them. The agent stays, because the conversation belongs to it;
+it has to be the same one everywhere in the archive. Paths and the environment are never imported.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from msgspec.structs import replace
 
 from rekindle.core.names import why_not
 from rekindle.core.session import facts as f
+from rekindle.core.session.choices import POLICIES
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.permission import Mode
 from rekindle.core.session.state import Session
 
 #: What `rekindle import --trust` can name.
 TRUSTABLE: Final = ("permission", "arguments", "feature", "prompts")
-#: What an agent may do here by itself if nobody says more: as a session that begins here.
+#: What an agent may do here by itself if nobody says more: the same as in a session that begins here.
 _USUAL: Final = "edits"
 _LOOSER: Final = frozenset({"all"})
-_POLICIES: Final = frozenset({"ask", "continue", "never"})
-#: Both end up in the agent's arguments, and a token in paths.
+#: Both end up in the agent's arguments, and a token also in paths.
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,199}")
 _MODEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,127}")
 
@@ -44,7 +44,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 def why_not_facts(facts: Sequence[AnyFact], agent: str) -> str | None:
-    """What is wrong with an archive's facts, if they are to be `agent`'s; None if nothing is."""
+    """What is wrong with an archive's facts if they are to be `agent`'s; None if nothing is."""
     for fact in facts:
         for name, pattern in (("token", _TOKEN), ("fork_of", _TOKEN), ("fork_at", _TOKEN), ("model", _MODEL)):
             value = getattr(fact, name, None)
@@ -52,7 +52,7 @@ def why_not_facts(facts: Sequence[AnyFact], agent: str) -> str | None:
                 return f"{value[:80]!r} is not a valid {name.replace('fork_of', 'token').replace('fork_at', 'token')}"
         if isinstance(fact, f.Created) and (problem := _why_not_created(fact)) is not None:
             return problem
-        if isinstance(fact, f.RulesSet) and fact.rules.policy not in _POLICIES:
+        if isinstance(fact, f.RulesSet) and fact.rules.policy not in POLICIES:
             return f"{fact.rules.policy[:80]!r} is not a policy"
         handover = fact.handover if isinstance(fact, f.ResumeAsked) else None
         if handover is not None and handover.model is not None and not _MODEL.fullmatch(handover.model):
@@ -64,12 +64,12 @@ def why_not_facts(facts: Sequence[AnyFact], agent: str) -> str | None:
 
 
 def settled(facts: Sequence[AnyFact], trusted: frozenset[str]) -> list[AnyFact]:
-    """The facts with everything set back that acts and that nobody has named."""
+    """The facts with everything reset that has effects and that nobody has named."""
     return [_settled(fact, trusted) for fact in facts]
 
 
 def withheld(session: Session, now: float, trusted: frozenset[str]) -> list[AnyFact]:
-    """What has to be added so that nothing starts, and nothing is said, that nobody has named."""
+    """What to add so that nothing starts, and nothing is said, that nobody has named."""
     found: list[AnyFact] = []
     if session.resume_asked is not None:
         found.append(f.StopAsked(at=now, by="import", to="asleep"))
@@ -79,7 +79,7 @@ def withheld(session: Session, now: float, trusted: frozenset[str]) -> list[AnyF
 
 
 def wishes(facts: Sequence[AnyFact], session: Session, trusted: frozenset[str], variables: Sequence[str]) -> list[Wish]:
-    """All that an archive asks for, to be shown. `session` is where its own facts lead; `variables` its environment."""
+    """All that an archive asks for, for display. `session` is where its own facts lead; `variables` its environment."""
     found = [Wish("agent", session.agent, counts=True)]
     if session.model:
         found.append(Wish("model", session.model, counts=True))
@@ -104,7 +104,7 @@ def wishes(facts: Sequence[AnyFact], session: Session, trusted: frozenset[str], 
 
 
 def _last_order(facts: Sequence[AnyFact]) -> f.Created | f.Handover | None:
-    """Who works in it in the end, and with which arguments."""
+    """Which agent works in it in the end, and with which arguments."""
     found: f.Created | f.Handover | None = None
     for fact in facts:
         if isinstance(fact, f.Created):
@@ -117,7 +117,7 @@ def _last_order(facts: Sequence[AnyFact]) -> f.Created | f.Handover | None:
 def _why_not_created(fact: f.Created) -> str | None:
     if fact.permission not in get_args(Mode):
         return f"{fact.permission[:80]!r} is not a permission"
-    if fact.policy not in _POLICIES:
+    if fact.policy not in POLICIES:
         return f"{fact.policy[:80]!r} is not a policy"
     for name in (fact.feature, fact.task):
         if name is not None and (problem := why_not(name)) is not None:
@@ -136,7 +136,7 @@ def _settled(fact: AnyFact, trusted: frozenset[str]) -> AnyFact:
         case f.ResumeAsked(handover=f.Handover()) if "arguments" not in trusted:
             assert fact.handover is not None
             return replace(fact, handover=replace(fact.handover, arguments=[]))
-        case f.Opened():  # what makes an agent shorten its conversation is known here, and is not the archive's to say
+        case f.Opened():  # we know here how an agent shortens its conversation; the archive has no say
             return replace(fact, compact=None)
         case _:
             return fact

@@ -1,6 +1,6 @@
-"""The lives of daemons over one store: when each began, and whether it said good-bye. Pure.
+"""The lives of daemons on one store: when each began, and whether it shut down cleanly. Pure.
 
-A daemon that ends without a word was killed, or the machine went down: agents go on, but somebody may want to know.
+A daemon that ends without saying so was killed, or the machine went down: agents keep running, but people may care.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class DaemonBegan(Fact, frozen=True, kw_only=True, tag="daemon_began"):
 
 
 class DaemonLeft(Fact, frozen=True, kw_only=True, tag="daemon_left"):
-    """The daemon has ended in good order."""
+    """The daemon has shut down cleanly."""
 
     pid: int
 
@@ -33,9 +33,9 @@ DaemonFact = DaemonBegan | DaemonLeft
 
 
 class DaemonLives(msgspec.Struct, frozen=True):
-    """`since` and `version` are of the newest one; `is_serving` until it has said that it leaves.
+    """`since` and `version` belong to the newest one; `is_serving` until it has said that it is leaving.
 
-    `sudden` are the times at which a daemon found that the one before it had ended without a word.
+    `sudden` are the times at which a daemon found that the one before it had not shut down cleanly.
     """
 
     pid: int
@@ -45,12 +45,12 @@ class DaemonLives(msgspec.Struct, frozen=True):
     sudden: tuple[float, ...] = ()
 
     def sudden_since(self, when: float) -> int:
-        """How many have ended without a word since then, as far as is remembered."""
+        """How many have ended without saying so since then, as far as is remembered."""
         return sum(at >= when for at in self.sudden)
 
 
 def booked(before: DaemonLives | None, fact: DaemonFact) -> DaemonLives:
-    """What a fact makes of it. Telling it again changes nothing."""
+    """The state after a fact. Applying it again changes nothing."""
     match fact:
         case DaemonBegan():
             if before is not None and (before.pid, before.since) == (fact.pid, fact.at):

@@ -1,4 +1,4 @@
-"""Every action that can be asked of the world, as data. An effect's id is derived, so that what it made is found."""
+"""Every action that the core can ask for, as data. An effect's id is derived, so that its result can be found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rekindle.core.session.facts import How
 class Launch:
     """Start an agent process in a keeper. *Probeable*: its folder and lock are derived from session and attempt.
 
-    What it goes on with is chosen when it is started (`strategy.choose`), and nowhere else.
+    What it continues is chosen when it is started (`strategy.choose`), and nowhere else.
     """
 
     session: str
@@ -38,7 +38,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Say:
-    """Send a prompt. *Idempotent* within an attempt; over attempts the agent's record decides (`session.settling`)."""
+    """Send a prompt. *Idempotent* within an attempt; across them the agent's record decides (`session.settling`)."""
 
     session: str
     attempt: int
@@ -102,4 +102,17 @@ class Wait:
         return f"wait-{self.session}-{self.until}"
 
 
-Effect = Launch | Open | Say | Answer | Cancel | End | Wait
+@dataclass(frozen=True)
+class RunGate:
+    """Run the command of a gate. *Repeatable*: after a crash it runs again, so its runbook must allow for that."""
+
+    session: str
+    gate: str
+    run: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        return f"gate-{self.session}-{self.gate}"
+
+
+Effect = Launch | Open | Say | Answer | Cancel | End | Wait | RunGate

@@ -1,4 +1,4 @@
-"""Why git could not do something, from what it wrote: its own reasons with the files, without its advice."""
+"""Why git could not do something, from its output: its own reasons with the files, without its advice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Complaint:
 
 
 def reason(stderr: bytes) -> str:
-    """Git's complaints in one line. Files that it lists below a complaint are named, at most a few of them."""
+    """Git's complaints in one line. A few of the files that it lists below a complaint are named."""
     lines = stderr.decode("utf-8", "replace").strip().splitlines()
     found: list[_Complaint] = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""Lock files that git stumbles over: which one it was, what is known of it, and how a person is told. Pure."""
+"""Lock files that block git: which one it was, what is known about it, and what to tell a person. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CONFIG = re.compile(r"could not lock config file (.+?): File exists")
 
 @dataclass(frozen=True)
 class PossibleHolder:
-    """A living process that may have made a lock. `opens`: it has the file open; else it is a git at work here."""
+    """A living process that may have made a lock. `opens`: it has the file open; else it is a git running here."""
 
     pid: int
     start: int
@@ -29,8 +29,8 @@ class PossibleHolder:
 class Lock:
     """A lock file that was watched for a while. `age` is by the clock, which may have been changed since it was made.
 
-    `identity` tells it from a later one of that name. `stays`: it was the same file all the time. Without `provable`
-    nobody can tell which processes there are.
+    `identity` tells it from a later file with that name. `stays`: it was the same file all the time. Without `provable`
+    nobody can tell which processes exist.
     """
 
     path: str
@@ -43,32 +43,32 @@ class Lock:
 
     @property
     def is_dead(self) -> bool:
-        """Whether whoever made it is proved to be gone."""
+        """Whether the process that made it is proved to be gone."""
         return self.stays and self.provable and not self.holders
 
     @property
     def may_go(self) -> bool:
-        """Whether it may be removed after a yes: nobody who lives is known to hold it."""
+        """Whether it may be removed after a yes: no living process is known to hold it."""
         return self.stays and not self.holders
 
     @property
     def sentence(self) -> str:
-        """What is known of it."""
-        return f"{self.path} ({_age(self.age)}, made by {self.owner}; {self._who})"
+        """What is known about it."""
+        return f"{self.path} ({_age(self.age)}, created by {self.owner}; {self._who})"
 
     @property
     def _who(self) -> str:
         if self.holders:
             return ", ".join(one.sentence for one in self.holders[:3])
         if not self.stays:
-            return "somebody makes it again and again"
+            return "some process keeps creating it"
         if not self.provable:
-            return "nobody can tell here whether its maker lives"
+            return "it is not known here whether its creator is alive"
         return "no process has it open, and no git works in this repository"
 
 
 def lock_in_the_way(stderr: bytes) -> str | None:
-    """The lock file that a git call has failed for."""
+    """The lock file that made a git call fail."""
     said = stderr.decode("utf-8", "surrogateescape")
     found = _FILE.search(said)
     if found is not None:
@@ -87,5 +87,5 @@ def _age(seconds: float) -> str:
 
 
 def remedy(feature: str) -> str:
-    """What a person types who wants the locks of the dead removed."""
-    return f"to have them removed: rekindle resume {shlex.quote(feature)} --remove-locks"
+    """What a person types to have the locks of dead processes removed."""
+    return f"to remove them: rekindle resume {shlex.quote(feature)} --remove-locks"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-#: Some file systems do not tell these from nothing at all.
+#: Characters that some file systems ignore.
 _IGNORED = dict.fromkeys((0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF), None)
 _SHORT = "git~1"
 
 
 def is_git_name(name: str) -> bool:
-    """Whether some file system takes a name for `.git`: case, marks that do not show, ends that are cut off."""
+    """Whether some file system takes a name for `.git`: case, invisible marks, endings that are cut off."""
     plain = unicodedata.normalize("NFKC", name.translate(_IGNORED)).casefold()
     plain = plain.partition(":")[0].rstrip(" .")
     return plain in (".git", _SHORT)
@@ -21,5 +21,5 @@ _NOT_IN_BRANCHES = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|
 
 
 def is_branch_name(name: str) -> bool:
-    """Whether git takes a text for the name of a branch, and no command for one of its options."""
+    """Whether git accepts a text as a branch name, and no command takes it for an option."""
     return name not in ("", "@", "HEAD") and _NOT_IN_BRANCHES.search(name) is None

@@ -1,8 +1,8 @@
 """Which programs a repository's own git configuration names, and the settings that keep git from starting them.
 
 Pure: entries of a configuration in, settings out. The user's global and system configuration is trusted. What
-`.git/config` says is not: a filter or a merge driver that it defines is run only after a person has said yes to that
-very definition, everything else never.
+`.git/config` says is not: a filter or a merge driver that it defines runs only after a person has said yes to that
+exact definition; everything else never runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TRUSTED = ("system", "global")
 _OURS = "command"
 _COMMANDS: dict[Kind, tuple[str, ...]] = {"filter": ("clean", "smudge", "process"), "merge": ("driver",)}
 _KINDS: tuple[Kind, ...] = ("filter", "merge")
-#: git's own merge of texts, in the place of a driver that nobody has approved. Files that are no texts conflict.
+#: git's own text merge, in place of a driver that nobody has approved. Files that are not text conflict.
 _MERGE_TEXTS = "git merge-file --marker-size=%L %A %O %B || exit 1"
 _PLAIN = {"core.sshcommand": "ssh", "core.gitproxy": "", "core.askpass": "", "merge.default": "text"}
 _NAMED = {
@@ -51,7 +51,7 @@ class ConfigEntry(msgspec.Struct, frozen=True):
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """A filter or a merge driver that a repository defines: what would be run, by variable."""
+    """A filter or a merge driver that a repository defines: what would run, by variable."""
 
     kind: Kind
     name: str
@@ -59,13 +59,13 @@ class Definition(msgspec.Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever anything of it does."""
+        """Changes whenever any part of it does."""
         told = json.dumps([self.kind, self.name, self.commands])
         return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 class Key(msgspec.Struct, frozen=True):
-    """A key in its parts. What stands between the first and the last dot is kept as it is written."""
+    """A key in its parts. What is between the first and the last dot is kept as written."""
 
     section: str
     name: str | None
@@ -90,7 +90,7 @@ def parts(key: str) -> Key:
 
 
 def definitions(entries: Sequence[ConfigEntry]) -> list[Definition]:
-    """The filters and merge drivers that are not what the user's own configuration would make of them."""
+    """The filters and merge drivers that differ from what the user's own configuration would define."""
     ours = [entry for entry in entries if entry.scope != _OURS]
     theirs = (parts(entry.key) for entry in ours if entry.is_foreign)
     named = dict.fromkeys(
@@ -123,7 +123,7 @@ def withheld(defined: Iterable[Definition], approved: Collection[str]) -> list[D
 
 
 def safe_settings(entries: Sequence[ConfigEntry], without: Iterable[Definition]) -> list[Setting]:
-    """Settings that come last and win: nothing of a repository's own is run, `without` what is not approved."""
+    """Settings that come last and win: nothing of the repository's own runs; `without`: not approved."""
     told: list[Setting] = []
     for one in without:
         if one.kind == "merge":
@@ -133,7 +133,7 @@ def safe_settings(entries: Sequence[ConfigEntry], without: Iterable[Definition])
             told.append((f"filter.{one.name}.required", "false"))
     told += _instead(entries)
     if any(entry.is_foreign and parts(entry.key).section == "credential" for entry in entries):
-        told.append(("credential.helper", ""))  # takes away those before it; the user's own come again
+        told.append(("credential.helper", ""))  # clears those before it; the user's own are added again
         told += [(entry.key, entry.value or "") for entry in entries if _is_our_helper(entry)]
     return told
 
@@ -144,7 +144,7 @@ def _is_our_helper(entry: ConfigEntry) -> bool:
 
 
 def _instead(entries: Sequence[ConfigEntry]) -> Iterator[Setting]:
-    """What a repository's own keys are replaced by: the user's own value, or one that does no harm."""
+    """What replaces a repository's own keys: the user's own value, or a harmless one."""
     trusted = {entry.key: entry.value or "" for entry in entries if entry.scope in _TRUSTED}
     for key in dict.fromkeys(entry.key for entry in entries if entry.is_foreign):
         told = parts(key)

@@ -1,7 +1,7 @@
-"""Whether a repository is the one that it was: the same, moved to another place, or a copy of another one. Pure.
+"""Whether a repository is the one it was: the same, moved to another place, or a copy of another one. Pure.
 
-A repository carries an id of its own. With the id it remembers where it was seen last; a copy carries the same words,
-and only the place that they name can tell which of the two is the first.
+A repository carries its own id. With the id it remembers where it was last seen; a copy carries the same record,
+and only the place that it names can tell which of the two is the original.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class SeenFolder:
 
 @dataclass(frozen=True)
 class RepositoryIdentity:
-    """What a repository says of itself: its id, and where it was when somebody last wrote that down."""
+    """What a repository says about itself: its id, and where it was when that was last recorded."""
 
     id: str
     seen: SeenFolder
 
 
 def judge(kept: RepositoryIdentity, here: SeenFolder, there: RepositoryIdentity | None) -> Verdict:
-    """`here` is the repository that says `kept` of itself, `there` what stands at the place that it names.
+    """`here` is the repository that says `kept` about itself, `there` what is at the place that it names.
 
     `there` has that place's folder as it is now; None if nothing with an id is there.
     """
@@ -50,7 +50,7 @@ def judge(kept: RepositoryIdentity, here: SeenFolder, there: RepositoryIdentity 
 
 
 def carried(path: str, old: str, new: str) -> str:
-    """A path below `old` as it is called once `old` is called `new`; any other stays."""
+    """A path below `old`, as it reads once `old` is renamed to `new`; any other path stays."""
     inside = relpath(path, old)
     if inside == ".":
         return new

@@ -1,7 +1,7 @@
-"""What may be asked from inside an agent: it may report and ask, and decides nothing. Pure, standard library only.
+"""What may be asked from inside an agent: it may report and ask, but decides nothing. Pure, standard library only.
 
-An agent that could answer its own questions, raise its own limits or have another agent do it would not be asked at
-all. Whatever is not named here is a person's.
+If an agent could answer its own questions, raise its own limits or have another agent do so, asking would be
+pointless. Whatever is not named here is for a person to do.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-#: Operations of the daemon. `list` tells states only, see `harmless`.
+#: Operations of the daemon. `list` shows states only, see `harmless`.
 OPERATIONS: Final = frozenset({"ping", "list", "journal_append", "feature_state"})
-#: Commands. Those that ask the daemon are held to the operations as well.
+#: Commands. Those that ask the daemon are subject to its operations as well.
 COMMANDS: Final = frozenset(
     {
-        *("status", "ps", "doctor", "agent", "completion"),
+        *("status", "ps", "doctor", "agent", "completion", "runbook"),
         *("track", "checkpoint", "features", "history", "follow", "analyze"),
         *("snapshots", "diff"),
     }
@@ -24,9 +24,9 @@ COMMANDS: Final = frozenset(
 _DECISIONS: Final = frozenset({"resume.decided"})
 #: The names under which guards and keepers run. Nobody else's process can change them.
 KEEPERS: Final = frozenset({"rekindle-guard", "rekindle-keeper"})
-#: Variables that are given to agents, and to the checks that run what agents wrote.
+#: Variables that are set for agents, and for the checks that run what agents wrote.
 MARKS: Final = ("REKINDLE_STAMP", "REKINDLE_CHECK")
-#: What is told of a session to an agent, its own or another: how it stands, not what was said in it.
+#: What an agent is told about a session, its own or another: its state, not what was said in it.
 _HARMLESS: Final = frozenset(
     {
         *("id", "agent", "terminal", "feature", "state", "task_state", "status", "is_running", "needs_resume"),
@@ -34,7 +34,7 @@ _HARMLESS: Final = frozenset(
     }
 )
 Standing = Literal["inside", "outside", "unknown"]
-ALLOWED: Final = "an agent may track, checkpoint and read what is going on (ps, status, analyze, history)"
+ALLOWED: Final = "an agent may use track and checkpoint, and read states (ps, status, analyze, history)"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Ancestor:
 
 
 def standing(line: Sequence[Ancestor] | None, daemon: int | None = None) -> Standing:
-    """Where a process stands by its line of ancestors, itself first. None: it is gone, or nobody can tell.
+    """Where a process is, by its chain of ancestors, itself first. None: it is gone, or nobody can tell.
 
     What the daemon runs itself (checks, terminals) is what agents wrote or asked for.
     """
@@ -59,7 +59,7 @@ def standing(line: Sequence[Ancestor] | None, daemon: int | None = None) -> Stan
 
 
 def may_ask(operation: str, type_: object = None) -> bool:
-    """Whether an agent may ask the daemon for that. `type_` is the type of the event, where it is about one."""
+    """Whether an agent may ask the daemon for this. `type_` is the type of the event, if it is about one."""
     return operation in OPERATIONS and type_ not in _DECISIONS
 
 
@@ -69,7 +69,7 @@ def may_track(type_: str) -> bool:
 
 
 def harmless(shown: dict[str, object]) -> dict[str, object]:
-    """A session as an agent may see it. Every field stays; what tells of its conversation is empty."""
+    """A session as an agent may see it. Every field stays; those that reveal its conversation are empty."""
     return {name: value if name in _HARMLESS else _empty(value) for name, value in shown.items()}
 
 

@@ -1,4 +1,4 @@
-r"""Hides secrets in text: by what they look like, and by the values that this environment holds. Pure.
+r"""Hides secrets in text: by what they look like, and by the values in this environment. Pure.
 
 The replacement says what was there (`[masked:ANTHROPIC_API_KEY]`) and is plain text without quotes or backslashes, so
 JSON stays JSON. Masking again changes nothing: a pass is repeated until it finds nothing more.
@@ -19,7 +19,7 @@ from rekindle.core.secret_values import SecretForm, forms
 _ESCAPES = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f", '"': '"', "\\": "\\", "/": "/"}
 _SHORTEST_MEMBER = 6
 _PLAIN = re.compile(r"[A-Za-z0-9]+")
-#: Not in the middle of a word; behind an escape of JSON a word may begin, but not with its letter.
+#: Not in the middle of a word; a word may begin after a JSON escape, but not with the escape's letter.
 _ALONE = r"(?:(?<![A-Za-z0-9_\\])|(?<=\\[nrtbf]))"
 _MARK = re.compile(r"\[masked:[^\]\n]{0,80}\]")
 
@@ -40,17 +40,17 @@ class Masker:
         return text
 
     def data(self, data: bytes) -> bytes:
-        """The same for bytes, whatever they are: only what is text in them can be a secret."""
+        """The same for bytes of any kind: only the text in them can be a secret."""
         text = data.decode("utf-8", "surrogateescape")
         masked = self.text(text)
         return data if masked is text else masked.encode("utf-8", "surrogateescape")
 
     def lines(self, data: bytes) -> bytes:
-        """Lines of JSON, or of anything: each text in them is masked as it is, and not as JSON writes it."""
+        """Lines of JSON, or of anything: each text in them is masked as itself, not as JSON writes it."""
         return b"\n".join(self._line(line) for line in data.split(b"\n"))
 
     def value(self, value: Any) -> Any:
-        """A JSON value with every text in it masked. Unchanged (the same object) if there was nothing to mask."""
+        """A JSON value with every text in it masked. Returns the same object if there was nothing to mask."""
         match value:
             case str():
                 return self.text(value)
@@ -109,11 +109,11 @@ class Masker:
 
     def _replacement_of(self, value: _Value) -> Callable[[Match[str]], str]:
         def replace(match: Match[str]) -> str:
-            # An odd backslash in front would escape our bracket: it belongs to the secret, or to nothing.
+            # An odd backslash before it would escape our bracket: it belongs to the secret, or to nothing.
             backslashes = match["before"]
             mark = self._mark(value.name)
             if value.form == "number" and match["bare"] is not None:
-                return f"{match['bare']}0"  # a number of JSON has to stay one
+                return f"{match['bare']}0"  # a JSON number has to stay one
             is_structure = value.is_json and '"' in match["secret"] and "\\" not in match["secret"]
             return backslashes[len(backslashes) % 2 :] + (f'"{mark}"' if is_structure else mark)
 
@@ -126,7 +126,7 @@ class Masker:
 
 
 class _Value:
-    """One secret of the environment, and the pattern of all ways in which JSON may write it, nested or not."""
+    """One secret of the environment, and the pattern for all ways in which JSON may write it, nested or not."""
 
     def __init__(self, secret: SecretForm) -> None:
         self.name = secret.name
@@ -137,7 +137,7 @@ class _Value:
 
 
 def _lowered(text: str) -> str:
-    """In lower case, every character in its place (some are two in lower case)."""
+    """In lower case, with every character in its place (some become two in lower case)."""
     lowered = text.lower()
     if len(lowered) != len(text):
         lowered = "".join(char.lower() if char.isascii() else char for char in text)

@@ -1,4 +1,4 @@
-"""A session that moves to another machine: what its archive says of itself, and what its facts become there. Pure."""
+"""A session that moves to another machine: what its archive says about itself, and what its facts become. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rekindle.core.session.state import Session
 
 FORMAT = "rekindle session"
 VERSION = 2
-#: The names of what an archive holds, beside the files of the session's folder.
+#: The names of the archive's members, besides the files of the session's folder.
 MANIFEST, FACTS, TRANSCRIPT, SNAPSHOTS, FOLDER = (
     "manifest.json",
     "facts.jsonl",
@@ -61,9 +61,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def why_not_member(path: str) -> str | None:
-    """Why a path cannot be a member's, as the end of a sentence; None if it can. None of them leads anywhere else.
+    """Why a path cannot be a member's, as the end of a sentence; None if it can. A valid path never leads elsewhere.
 
-    Only what an export writes is taken: an environment or a lock would count here although nobody here made it.
+    Only what an export writes is accepted: an environment or a lock would count here although nobody here made it.
     """
     if path in (FACTS, TRANSCRIPT, SNAPSHOTS) or path.removeprefix(FOLDER) in _OF_A_SESSION:
         return None
@@ -84,7 +84,7 @@ def why_not_manifest(manifest: Manifest) -> str | None:
     if len(set(names)) != len(names):
         return "it names a file twice"
     if not is_id(manifest.session):
-        return f"{manifest.session!r} is no session's id"
+        return f"{manifest.session!r} is not a valid session id"
     for name in names:
         if (problem := why_not_member(name)) is not None:
             return f"the path {name!r} {problem}"
@@ -100,15 +100,16 @@ def moved(facts: Sequence[AnyFact], *, session: str, cwd: str, folder: str) -> l
     """The same facts for another place. Nothing starts there by itself: a person says when."""
     found: list[AnyFact] = []
     for fact in facts:
-        if isinstance(fact, f.Relocated):
-            continue
+        if isinstance(fact, f.Relocated | f.GateWanted | f.Escalated):
+            continue  # neither a command nor the options of a question are the archive's to give
         if isinstance(fact, f.Created):
             policy = "ask" if fact.policy == "continue" else fact.policy
             fact = replace(fact, session=session, cwd=cwd, policy=policy, repository=None, worktree=None, branch=None)
-            fact = replace(fact, repository_id=None)
-        elif isinstance(fact, f.RulesSet):  # what rekindle does by itself is not the archive's to say
+            fact = replace(fact, repository_id=None, rules=None, program="")
+        elif isinstance(fact, f.RulesSet):  # the archive does not decide what rekindle does by itself
             policy = "ask" if fact.rules.policy == "continue" else fact.rules.policy
-            fact = replace(fact, rules=replace(BUILT_IN, policy=policy, limits=fact.rules.limits))
+            own = replace(BUILT_IN, policy=policy, limits=fact.rules.limits)
+            fact = replace(fact, rules=own, source="import", digest="")
         elif isinstance(fact, f.Launched):
             fact = replace(fact, folder=join(folder, str(fact.attempt)))
         found.append(fact)
@@ -116,7 +117,7 @@ def moved(facts: Sequence[AnyFact], *, session: str, cwd: str, folder: str) -> l
 
 
 def at_rest(session: Session, now: float, cut: Cut) -> list[AnyFact]:
-    """What has to be added because the agent stayed behind: `cut` is what was going on, if a turn was."""
+    """What to add because the agent stayed behind: `cut` is what was going on, if a turn was running."""
     attempt = session.attempt
     if attempt is None or attempt.status == "gone":
         return []
@@ -132,7 +133,7 @@ def at_rest(session: Session, now: float, cut: Cut) -> list[AnyFact]:
 
 
 def folded(facts: Sequence[AnyFact]) -> Session | None:
-    """Where facts lead; None if they are not those of a session."""
+    """The session that facts lead to; None if they are not those of a session."""
     if not facts or not isinstance(facts[0], f.Created):
         return None
     session: Session | None = None

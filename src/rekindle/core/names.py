@@ -16,9 +16,9 @@ def why_not(name: str) -> str | None:
     if len(name) > MAX_CHARACTERS or len(name.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         return f"is too long ({len(name)} characters; {MAX_CHARACTERS} are allowed)"
     if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in name) or not name.isprintable():
-        return "has a control or unprintable character in it"
+        return "contains a control or unprintable character"
     if "/" in name or "\\" in name:
-        return "has a slash in it"
+        return "contains a slash"
     if name[0] in ".-":
         return f"begins with {name[0]!r}"
     if name != name.strip():
@@ -27,7 +27,7 @@ def why_not(name: str) -> str | None:
 
 
 def feature_of_branch(branch: str) -> str | None:
-    """The feature that a branch works on, by the way it is named."""
+    """The feature that a branch is for, according to its name."""
     kind, _, rest = branch.partition("/")
     name, slash, more = rest.partition("/")
     if kind == "work":

@@ -20,7 +20,7 @@ def seconds_in(text: str) -> float | None:
 
 
 def dollars_in(text: str) -> float | None:
-    """An amount that can be reached: nothing is ever above `nan` or `inf`. None for what is not a valid one."""
+    """An amount that can be reached: nothing ever exceeds `nan` or `inf`. None if it is not a valid amount."""
     try:
         found = float(text)
     except ValueError:

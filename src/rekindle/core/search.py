@@ -1,7 +1,7 @@
-"""What a person searches for, as SQLite's full-text search understands it, and what it found, with the hits' places.
+"""A person's search words as SQLite's full-text search understands them, and the hits with their places.
 
-Pure. Words have to be there all; "words in quotes" next to one another; wor* begins like that. Nothing a person can
-type is an error: whatever is special to the search engine stands between quotes.
+Pure. All words have to occur; "words in quotes" have to be adjacent; wor* matches the beginning of a word. Nothing a
+person can type is an error: whatever is special to the search engine is put in quotes.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 
 import msgspec
 
-#: Put around a hit by the search engine; no text that is indexed has them.
+#: Put around a hit by the search engine; indexed text never contains them.
 OPEN, CLOSE = "\x02", "\x03"
 _PART = re.compile(r'"([^"]*)"?(\*)?|([^\s"]+)')
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A place where it was found. `marks` are the hits in the snippet: from, to."""
+    """A hit. `marks` are the matches in the snippet: from, to."""
 
     session: str
     attempt: int
@@ -38,13 +38,13 @@ def expression(text: str) -> str | None:
 
 
 def searchable(text: str) -> str:
-    """Text as it is indexed: nothing in it can be taken for a mark, or cannot be stored."""
+    """Text as it is indexed: without anything that looks like a mark, or that cannot be stored."""
     plain = text.encode("utf-8", "replace").decode()
     return plain.replace(OPEN, " ").replace(CLOSE, " ").replace("\0", " ")
 
 
 def hit(session: str, attempt: int, kind: str, marked: str) -> Hit:
-    """A hit out of a snippet with the engine's marks in it."""
+    """A hit from a snippet that has the engine's marks in it."""
     plain = ""
     marks: list[tuple[int, int]] = []
     for number, piece in enumerate(re.split(f"[{OPEN}{CLOSE}]", marked)):

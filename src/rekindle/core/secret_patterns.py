@@ -1,8 +1,8 @@
 r"""What secrets look like, one pattern per kind. Every pattern runs in linear time, and none cuts a JSON escape in two.
 
-A pattern is tried only where its needle stands, so that text without secrets costs a few searches for words. Rules
-that hold for all of them: a body is a bounded or possessive repetition of one class of characters, in which no other
-match can begin; no body has a quote or half an escape in it; nothing begins right behind a backslash.
+A pattern is tried only where its needle occurs, so that text without secrets costs a few word searches. Rules for all
+patterns: a body is a bounded or possessive repetition of one class of characters, in which no other match can begin;
+no body contains a quote or half an escape; nothing begins right after a backslash.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class SecretRule:
     ignores_case: bool = False
 
 
-#: Not in the middle of a word; behind an escape of JSON (`\n`, `\u00e9`) a word may begin.
+#: Not in the middle of a word; a word may begin after a JSON escape (`\n`, `\u00e9`).
 _BEGIN = r"(?<!\\)(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
-#: Behind a mark too: else masking one key could uncover the next, one at a time.
+#: After a mark too: otherwise masking one key could uncover the next, one at a time.
 _FIXED_END = r"(?![A-Za-z0-9_-]|\[masked:)"
 
 
 def _key(label: str, body: str, *needles: str) -> list[SecretRule]:
-    """A key that begins like no other word. `body` is what follows the needle."""
+    """A key with a distinctive beginning. `body` is what follows the needle."""
     end = "" if body.endswith("+") else _FIXED_END
     return [
         SecretRule(label, needle, re.compile(f"{_BEGIN}(?P<secret>{re.escape(needle)}{body}){end}"))
@@ -100,7 +100,7 @@ _URLS = [
     *_rules("url token", r"://(?P<secret>(?=[^\s/@:]{0,200}[0-9])[^\s/@:\"'\\<>\[\]]{20,250}+)@", "://"),
 ]
 
-#: What is no secret although it stands behind `password=`: code, a placeholder, an id, what is masked already.
+#: What is not a secret although it follows `password=`: code, a placeholder, an id, what is already masked.
 _NOT = (
     r"(?!\[masked:|[$<{(\[%*&#@]|\.\.\.|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|(?i:none|null|nil|true|false|undefined|string|str|"
     r"bool|boolean|int|number|any|bytes|optional|required|redacted|changeme|self|this|os|process|args|config|settings|env|"
@@ -113,7 +113,7 @@ _NAME = (
 )
 _NAMED = ("passw", "passphrase", "pwd", "secret", "api", "token", "credential", "key")
 _ASSIGNMENTS = [
-    #: `"password": "…"`, `token = '…'`, also inside of JSON inside of JSON. Both quotes have to be there.
+    #: `"password": "…"`, `token = '…'`, also in JSON inside JSON. Both quotes are required.
     *_rules(
         "secret",
         rf"{_NAME}(?:\\*[\"'])?[ \t]{{0,8}}(?:=>|:=|=|:)[ \t]{{0,8}}\\*[\"']"
@@ -130,7 +130,7 @@ _ASSIGNMENTS = [
         *_NAMED,
         ignores_case=True,
     ),
-    #: A line of a shell script or an .env file: the name alone tells.
+    #: A line of a shell script or an .env file: the name alone is enough.
     *_rules(
         "secret",
         r"(?P<name>(?:TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL)[A-Z0-9_]{0,40}+)=(?:\\*[\"'])?"
@@ -149,7 +149,7 @@ _ASSIGNMENTS = [
     ),
 ]
 
-#: Words that files of other programs put in front of a secret.
+#: Words that other programs' files put before a secret.
 _FILES = [
     *_rules(
         "netrc password",
@@ -179,8 +179,8 @@ _FILES = [
 ]
 
 RULES: tuple[SecretRule, ...] = (*_PRIVATE, *_KEYS, *_AUTHORIZATION, *_URLS, *_FILES, *_ASSIGNMENTS)
-#: An AWS secret has no telling beginning: 40 characters without a word in them. Paths, hashes and names have words, or
-#: only one case.
+#: An AWS secret has no distinctive beginning: 40 characters without a word in them. Paths, hashes and names have
+#: words, or only one case.
 BARE_SECRET = re.compile(
     r"(?:(?<![A-Za-z0-9/+=_.\\-])|(?<=\\[nrt]))(?=[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-]))"
     r"(?=[^A-Z]{0,39}[A-Z])(?=[^0-9]{0,39}[0-9])(?=[^a-z]{0,39}[a-z])(?![0-9a-fA-F]{40})"

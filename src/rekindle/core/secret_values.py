@@ -1,4 +1,4 @@
-"""Which values of an environment are secrets, and in which other forms each of them may be written. Pure."""
+"""Which values of an environment are secrets, and in which other forms each may be written. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Final, Literal
 _NAME: Final = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|(?:^|_)(?:PAT|AUTH|PASS|PIN)(?:$|_)", re.IGNORECASE
 )
-#: Names of a single secret, and of those whose secrets are often short.
+#: Names of a single secret, and names whose secrets are often short.
 _SINGULAR: Final = re.compile(
     r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|(?:^|_)(?:PAT|AUTH|PASS|PIN))$", re.IGNORECASE
 )
 _TYPED: Final = re.compile(r"(?:PASSWORD|PASSWD|(?:^|_)(?:PASS|PIN))$", re.IGNORECASE)
-#: What is measured, not hidden.
+#: Names of things that are measured, not hidden.
 _MEASURE: Final = re.compile(r"MAX|MIN|LIMIT|COUNT|TTL|AGE|LENGTH|SIZE|TIMEOUT|PORT|NUM|BUDGET|RATE", re.IGNORECASE)
 #: Values that are not secrets whatever their name says: paths, plain switches, versions.
 _PLAIN: Final = re.compile(
@@ -25,7 +25,7 @@ _PLAIN: Final = re.compile(
 )
 _URL_PASSWORD: Final = re.compile(r"://[^\s/@:]{0,200}:([^\s/@]{3,250})@")
 _DIGITS: Final = re.compile(r"[0-9]+")
-#: Shorter ones are hidden only where they stand alone, and only if they are not plain words.
+#: Shorter values are hidden only where they stand alone, and only if they are not plain words.
 LONG: Final = 8
 _SHORT: Final = 4
 _SHORTEST_NUMBER: Final = 6
@@ -74,7 +74,7 @@ def _of_secret(name: str, value: str) -> Iterator[SecretForm]:
 
 
 def _in_base64(value: str) -> set[str]:
-    """What is surely in any base64 text of bytes that have the value in them, wherever it begins."""
+    """What any base64 text must contain if its bytes contain the value, wherever the value begins."""
     data = value.encode("utf-8", "surrogatepass")
     cores: set[str] = set()
     for before in range(3):

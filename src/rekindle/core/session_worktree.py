@@ -1,6 +1,6 @@
-"""What can be decided about a session's worktree without looking at one: its names, and what a person has to hear.
+"""What can be decided about a session's worktree without looking at one: its names, and what to tell a person.
 
-Trees are mappings from path to what is there (mode and object), paths are bytes: git knows no encoding. Pure.
+Trees are mappings from path to what is there (mode and object); paths are bytes, because git has no encoding. Pure.
 """
 
 from __future__ import annotations
@@ -9,33 +9,33 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-#: More names than this help nobody.
+#: A longer list of names helps nobody.
 MOST_NAMES = 50
 
 Tree = Mapping[bytes, str]
 
 
 def branch_of(name: str) -> str:
-    """The branch of a worktree: a name with a slash is a branch's already."""
+    """The branch of a worktree: a name with a slash already is a branch's name."""
     return name if "/" in name else f"rekindle/{name}"
 
 
 def folder_of(name: str) -> str:
-    """The folder of a worktree: one level, so that none lies inside of another."""
+    """The folder of a worktree: one level, so that none is inside another."""
     return name.replace("/", "-")
 
 
 class Combined(msgspec.Struct, frozen=True):
-    """A tree of two, and the paths on which they do not go together."""
+    """The merge of two trees, and the paths on which they conflict."""
 
     tree: dict[bytes, str]
     conflicts: list[bytes]
 
 
 def combine(base: Tree, branch: Tree, snapshot: Tree) -> Combined:
-    """The branch as it is now with what a snapshot, taken when the branch was at `base`, had beyond it.
+    """The current branch plus what a snapshot, taken when the branch was at `base`, had beyond it.
 
-    Where both have changed a path, or one needs a folder where the other has a file, the branch's stays.
+    If both have changed a path, or one needs a folder where the other has a file, the branch's version stays.
     """
     tree = dict(branch)
     conflicts: set[bytes] = set()
@@ -58,9 +58,9 @@ def combine(base: Tree, branch: Tree, snapshot: Tree) -> Combined:
 
 
 def lost(base: str | None, head: str | None, uncommitted: Collection[bytes], changed: Collection[bytes]) -> list[bytes]:
-    """What was not committed when a snapshot was taken at `base`, and is otherwise now that `head` is checked out.
+    """What was uncommitted when a snapshot was taken at `base`, and differs now that `head` is checked out.
 
-    Without such a move, somebody has just edited the files.
+    Without such a move, somebody has simply edited the files.
     """
     return sorted(set(uncommitted) & set(changed)) if base != head else []
 

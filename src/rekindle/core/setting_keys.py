@@ -1,6 +1,6 @@
 """What a user can set: each key, what it means, and which values are valid. Pure.
 
-The keys that are defaults of `rekindle run` are called as its options are. Nothing here says what is set: the file and
+The keys that are defaults of `rekindle run` have the names of its options. Nothing here says what is set: the file and
 the environment are read elsewhere, and a session keeps the rules that it began with.
 """
 
@@ -18,13 +18,23 @@ ValueKind = Literal["choice", "text", "duration", "dollars", "count"]
 _EXAMPLES: Final[dict[ValueKind, str]] = {
     "duration": "90s, 15m, 2h or 1d",
     "dollars": "an amount in dollars such as 0.5 or 20",
-    "text": "a text that is not empty",
+    "text": "a non-empty string",
+}
+
+#: The keys that are limits of a session, with the name of each limit there.
+LIMITS: Final = {
+    "max_cost": "cost",
+    "max_tokens": "tokens",
+    "timeout": "turn_seconds",
+    "stall": "stall_seconds",
+    "max_age": "age_seconds",
+    "max_resumes": "resumes",
 }
 
 
 @dataclass(frozen=True)
 class SettingKey:
-    """One key. `built_in` is what holds where nobody has set it, None if there is no such limit or folder."""
+    """One key. `built_in` is the default, None if there is no such limit or folder."""
 
     name: str
     about: str
@@ -60,7 +70,7 @@ class SettingKey:
                 return isinstance(value, int) and value >= self.least
 
     def typed(self, word: str) -> SettingValue:
-        """A word of the command line as the value that belongs into the file; not looked at yet."""
+        """A word of the command line as the value that belongs in the file; not validated yet."""
         try:
             if self.kind == "count":
                 return int(word)
@@ -71,8 +81,21 @@ class SettingKey:
         return word
 
 
+def limits_in(values: Mapping[str, SettingValue]) -> dict[str, float | int]:
+    """The limits of a session that valid settings lead to."""
+    found: dict[str, float | int] = {}
+    for key, limit in LIMITS.items():
+        value = values.get(key)
+        if isinstance(value, str):  # a duration; amounts and counts are numbers in the file
+            seconds = seconds_in(value)
+            found |= {limit: seconds} if seconds is not None else {}
+        elif value is not None:
+            found[limit] = value
+    return found
+
+
 def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> dict[str, SettingKey]:
-    """All keys, by name, in the order in which a person thinks of them. `choices`: what there is to choose from."""
+    """All keys, by name, in the order in which a person thinks of them. `choices`: the possible values."""
 
     def choice(name: str, about: str, built_in: str | None, variable: str | None = None) -> SettingKey:
         return SettingKey(name, about, "choice", tuple(choices[name]), built_in, variable=variable)
@@ -85,8 +108,9 @@ def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> di
         SettingKey("stall", "How long a turn may be silent with no tool running.", "duration", built_in="4m"),
         SettingKey("max_cost", "The budget of a session: stop after spending this much (USD).", "dollars"),
         SettingKey("max_tokens", "Stop a session after it has used this many tokens.", "count"),
-        SettingKey("max_age", "Do not resume a conversation that is older.", "duration"),
-        SettingKey("max_resumes", "Do not resume a conversation more often.", "count", least=0),
+        SettingKey("max_age", "Do not resume a conversation older than this.", "duration"),
+        SettingKey("max_resumes", "Do not resume a conversation more often than this.", "count", least=0),
+        choice("stable_prompt", "Keep the state of git out of the agent's system prompt.", "off"),
         SettingKey(
             "progress_dir",
             "Where the journals are, relative to the main checkout.",
@@ -99,9 +123,7 @@ def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> di
             built_in=".worktrees",
             variable="REKINDLE_WORKTREES_DIR",
         ),
-        choice(
-            "feature_worktrees", "Where the tasks of a feature are worked on.", "each", "REKINDLE_FEATURE_WORKTREES"
-        ),
+        choice("feature_worktrees", "Where the tasks of a feature run.", "each", "REKINDLE_FEATURE_WORKTREES"),
         choice("journal_sync", "When events reach the disk.", None, "REKINDLE_JOURNAL_SYNC"),
     )
     return {key.name: key for key in every}

@@ -1,6 +1,6 @@
 """The text of a settings file: what it sets, and the same text with one value changed. Pure.
 
-Everything that is not changed stays as it is, byte by byte: comments, order, blank lines.
+Everything that is not changed stays as it is, byte for byte: comments, order, blank lines.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def values_in(text: str) -> dict[str, Any]:
 
 
 def with_value(text: str, key: str, value: SettingValue) -> str:
-    """The text with a key set. The comment behind the old value stays. Raises NotToml."""
+    """The text with a key set. The comment after the old value stays. Raises NotToml."""
     import tomlkit
 
     values_in(text)

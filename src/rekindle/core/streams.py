@@ -1,6 +1,6 @@
 """The kinds of streams in the store. A stream is the sequence of facts about one subject; folding it gives its state.
 
-A new kind is a line here: the store appends, reads and tells its facts as those of any other. Pure.
+A new kind is one line here: the store appends, reads and reports its facts like those of any other. Pure.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Stream(Generic[State, Told]):
     evolve: Callable[[State | None, Told], State]
 
     def folded(self, facts: Iterable[Told]) -> State | None:
-        """The state that these facts have made; None if there are none."""
+        """The state that these facts lead to; None if there are none."""
         state: State | None = None
         for fact in facts:
             state = self.evolve(state, fact)

@@ -1,10 +1,10 @@
-"""Text as a terminal can have it: nothing in it can steer the screen or a shell. Light standard library only."""
+"""Text that is safe for a terminal: nothing in it can control the screen or a shell. Light standard library only."""
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    """Text from a file or an agent, safe to print: no control characters that could steer the terminal."""
+    """Text from a file or an agent, safe to print: no control characters that could control the terminal."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " if char in "\n\t\r" else "\ufffd" for char in text)

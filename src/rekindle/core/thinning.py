@@ -1,7 +1,7 @@
 """Which snapshots are old enough to go. Pure.
 
 All of the last hour stay, then one an hour for a day, one a day for a month, one a week after that. The hours, days and
-weeks are those of the calendar (UTC), so that thinning often and thinning once come to the same.
+weeks are those of the calendar (UTC), so that thinning often and thinning once have the same result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SnapshotAge(msgspec.Struct, frozen=True):
 def to_drop(snapshots: Sequence[SnapshotAge], now: float) -> list[int]:
     """The positions of those that go; `snapshots` are oldest first. The first, the last and the pinned ones stay.
 
-    One goes if a later one is of the same hour, day or week, whichever its age asks for.
+    One goes if a later one is in the same hour, day or week, depending on its age.
     """
     last_of: dict[tuple[int, int], int] = {}
     for position, snapshot in enumerate(snapshots):

@@ -1,4 +1,4 @@
-"""`rekindle-hook`: reads a Claude Code hook's JSON on standard input and appends what it means to the journal.
+"""`rekindle-hook`: reads a Claude Code hook's JSON from standard input and appends its events to the journal.
 
 It never breaks or delays the agent: whatever goes wrong, it leaves a line in `hook.log`, prints nothing, and exits 0.
 """
@@ -89,7 +89,7 @@ def _feature(repo: Repository) -> str | None:
 
 
 def _given(variable: str) -> str | None:
-    """A name that a supervisor has set, if it can be one."""
+    """A name that a supervisor has set, if it is valid."""
     from rekindle.core.names import why_not
 
     name = os.environ.get(variable)
@@ -151,7 +151,7 @@ def _write(
 
 
 def _session_start(call: dict[str, object], appender: Appender, folder: str, feature: str, branch: str | None) -> None:
-    """Open a run for an agent that drives itself, unless somebody else's run is alive or this one goes on."""
+    """Open a run for an agent that drives itself, unless somebody else's run is alive or this one continues."""
     if os.environ.get("REKINDLE_SID") or call.get("source") not in ("startup", "resume", "clear"):
         return
     from rekindle import files
@@ -182,10 +182,10 @@ def _session_start(call: dict[str, object], appender: Appender, folder: str, fea
 
 
 def _session_end(call: dict[str, object], appender: Appender, folder: str, feature: str) -> None:
-    """End the run that this agent session opened, if its end is an end.
+    """End the run that this agent session opened, if the session's end really ends it.
 
-    After a finished turn it is completed; on the user's word it is cancelled. Anything else (a hang-up, a SIGTERM in
-    mid-turn) is an interruption: the run stays open, so that `rekindle` shows it.
+    After a finished turn it is completed; if the user ends it, it is cancelled. Anything else (a hang-up, a SIGTERM
+    in mid-turn) is an interruption: the run stays open, so that `rekindle` shows it.
     """
     from rekindle.adapters.journal_file import run_owner
 

@@ -16,7 +16,7 @@ EVENTS = {"SessionStart": None, "PostToolUse": "*", "Stop": None, "SessionEnd": 
 
 
 def settings_file(top: str, name: str = "settings.json") -> Path:
-    """Claude Code's settings of a project. Raises ForeignRepository where a link leads out of it, or into git's folder.
+    """Claude Code's settings of a project. Raises ForeignRepository if a link leads out of it, or into git's folder.
 
     A link that stays in the project is the project's own way to keep its files.
     """
@@ -42,7 +42,7 @@ def install(file: Path, command: str) -> list[str]:
         if ours:
             for entry in ours:
                 if entry["command"] != command:
-                    entry["command"] = command  # it was installed from a place that is not there any more
+                    entry["command"] = command  # it was installed from a place that no longer exists
                     added.append(event)
             continue
         group: dict[str, Any] = {"hooks": [{"type": "command", "command": command, "timeout": 10}]}
@@ -56,7 +56,7 @@ def install(file: Path, command: str) -> list[str]:
 
 
 def uninstall(file: Path) -> list[str]:
-    """Take the hooks out; returns the hook events that they were taken out of."""
+    """Remove the hooks; returns the hook events that they were removed from."""
     settings, indent = _read(file)
     hooks = settings.get("hooks")
     if not isinstance(hooks, dict):
@@ -119,7 +119,7 @@ def _read(file: Path) -> tuple[dict[str, Any], int | str]:
     except FileNotFoundError:
         return {}, 2
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: is not UTF-8", "mend it or move it away") from error
+        raise UsageError(f"{file}: is not UTF-8", "fix it or move it away") from error
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror})", "check its permissions") from error
     if not text.strip():

@@ -1,4 +1,4 @@
-"""What a Claude Code hook's JSON means for the journal: events out, nothing touched. Light standard library only.
+"""What a Claude Code hook's JSON means for the journal: returns events, touches nothing. Light standard library only.
 
 Commands may carry secrets, so of a shell command only the program and a well-known verb are kept, and of a URL only the
 host.
@@ -117,7 +117,7 @@ def _branch_event(words: list[str], output: str, branch: str | None) -> Observed
     verb, rest = words[1], words[2:]
     names = [word for word in rest if _is_ref(word)]
     if any(word.startswith(("-m", "--message")) or word == "-F" for word in rest):
-        names = names[-1:] if rest and rest[-1] in names else []  # a message is no branch
+        names = names[-1:] if rest and rest[-1] in names else []  # a message is not a branch
     conflicts = "CONFLICT" in output
     if (verb == "checkout" and ("-b" in rest or "-B" in rest)) or (verb == "switch" and ("-c" in rest or "-C" in rest)):
         return ("branch.created", {"name": names[0], "parent": names[1] if len(names) > 1 else None}) if names else None

@@ -42,7 +42,7 @@ class ExecError(Exception):
 
 
 def start_agent(spec: Spec, out: int, err: int) -> Agent:
-    """Start the agent's program. Returns when it was executed; ExecError if it could not be, and then nothing runs."""
+    """Start the agent's program. Returns once it is executed; ExecError if it could not be, and then nothing runs."""
     if spec.pty:
         ours, theirs = os.openpty()
         set_window(ours, spec.rows, spec.cols)

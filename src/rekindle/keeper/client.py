@@ -1,7 +1,7 @@
 """A blocking client of one keeper, for the CLI's attach and for tests.
 
 The daemon has its own over `frames`. One request at a time, every wait has a limit. It only
-speaks the protocol; what to do about a refusal is the caller's.
+speaks the protocol; the caller decides what to do about a refusal.
 """
 
 import socket
@@ -62,16 +62,16 @@ class Client:
         self.request({"op": "signal", "name": name})
 
     def stop(self, reason: str, *, grace: float | None = None) -> None:
-        """Returns when the ending has begun; `wait_closed` waits for its end."""
+        """Returns when the agent has begun to end; `wait_closed` waits until it has ended."""
         header: Header = {"op": "stop", "reason": reason}
         self.request(header if grace is None else {**header, "grace": grace})
 
     def punch(self, upto: int) -> int:
-        """Reclaim the blocks of `out` below this offset; returns up to where that was done."""
+        """Reclaim the blocks of `out` below this offset; returns the offset reached."""
         return fields.integer(self.request({"op": "punch", "upto": upto}), "upto")
 
     def wait_closed(self, timeout: float) -> bool:
-        """Wait for the keeper's end, which comes after the exit record; False if the time is over first."""
+        """Wait for the keeper's end, which comes after the exit record; False if the time runs out first."""
         self._socket.settimeout(timeout)
         try:
             while self._socket.recv(65536):

@@ -1,8 +1,8 @@
 """The keeper's socket: who is let in, whole frames in, answers out, never waiting for any client.
 
-The folder is 0700, the socket 0600, and the peer's uid is asked from the kernel. Garbage closes the
-client that sent it and nobody else. If somebody deletes the socket file it is made again. What the
-operations mean is not known here: `answer` is given.
+The folder is 0700, the socket 0600, and the kernel gives the peer's uid. Garbage closes the
+client that sent it and nobody else. If the socket file is deleted, it is made again. This module does not know what
+the operations mean: `answer` is passed in.
 """
 
 import contextlib
@@ -65,7 +65,7 @@ class Doorway:
         self._listener = listener
 
     def repair(self) -> None:
-        """Make the socket again if its file is gone or another one; those who are connected stay."""
+        """Make the socket again if its file is gone or replaced; connected clients stay."""
         try:
             if os.stat(self._path).st_ino == self._inode:
                 return
@@ -75,7 +75,7 @@ class Doorway:
             self._epoll.unregister(self._listener)
             self._listener.close()
             self._listener = None
-        with contextlib.suppress(OSError):  # tried again at the next tick
+        with contextlib.suppress(OSError):  # retried at the next tick
             self.open()
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Every error that this package raises on purpose, as one tree.
 
     KeeperError
-    |-- FrameError             bytes on the socket that are no frame
+    |-- FrameError             bytes on the socket that are not a frame
     |-- SpecError              a spec that cannot be carried out
     |-- StartError             the agent was not started
     |   |-- LockHeld           another guard or keeper owns the session
@@ -25,7 +25,7 @@ class KeeperError(Exception):
 
 
 class FrameError(KeeperError):
-    """The peer sent bytes that are no frame. Close this connection; nothing else is affected."""
+    """The peer sent bytes that are not a frame. Close this connection; nothing else is affected."""
 
 
 class SpecError(KeeperError):

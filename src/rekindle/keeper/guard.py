@@ -37,7 +37,7 @@ _NOBODY = ProcessId(0, 0)
 class Before:
     """What the last holder of the lock left: its tree as last seen, what it left running on purpose, its folder.
 
-    `folder` is None if processes may write to it that cannot be seen from here.
+    `folder` is None if processes that cannot be seen from here may write to it.
     """
 
     seen: tuple[ProcessId, ...] = ()
@@ -46,7 +46,7 @@ class Before:
 
 
 def guard(folder: str, readiness: Readiness, terminal: int | None = None) -> None:
-    """The guard's whole life. `terminal`: where it was started, if the agent is to be seen and used there."""
+    """The guard's whole life. `terminal`: where it was started, if the agent is shown and used there."""
     spec = read_spec(folder)
     kernel.set_name("rekindle-guard")
     kernel.become_subreaper()
@@ -61,7 +61,7 @@ def guard(folder: str, readiness: Readiness, terminal: int | None = None) -> Non
 
 
 def _hold(spec: Spec, lock: int, readiness: Readiness, terminal: int | None) -> None:
-    """With the lock: clear the ground, start the keeper, wait for its end, see to what it left."""
+    """With the lock: clean up, start the keeper, wait for its end, and handle what it left."""
     before = _look_back(spec)
     end_leftovers(spec.stamp, grace=_LEFTOVER_GRACE, also=before.seen, spare=[one.id for one in before.kept])
     if before.folder is not None:
@@ -75,7 +75,7 @@ def _hold(spec: Spec, lock: int, readiness: Readiness, terminal: int | None) -> 
         readiness.failed("no_room" if full else "crashed", str(error))
         return
     started_at = time.time()
-    # What is there by now is shared with the keeper and never collected: fewer pages are copied.
+    # Objects that exist by now are shared with the keeper and never collected: fewer pages are copied.
     gc.collect()
     gc.freeze()
     keeper = os.fork()
@@ -118,7 +118,7 @@ def _look_back(spec: Spec) -> Before:
 
 
 def _is_beside(folder: str, ours: str) -> bool:
-    """Whether an attempt is of this very session. In a copy of a store the lock names the agent of the original."""
+    """Whether an attempt belongs to this session. In a copy of a store the lock names the agent of the original."""
     return os.path.realpath(os.path.dirname(folder)) == os.path.realpath(os.path.dirname(ours))
 
 

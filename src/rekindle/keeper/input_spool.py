@@ -22,7 +22,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Where the payload of a message lies that the agent has not got yet."""
+    """Where the payload of an undelivered message is."""
 
     n: int
     offset: int
@@ -55,7 +55,7 @@ class InputSpool:
         return self._accepted.get(prompt)
 
     def append(self, generation: int, prompt: str, payload: bytes) -> int:
-        """Put a message behind the others; it is on the disk when this returns.
+        """Append a message; it is on disk when this returns.
 
         SpoolFull or SpoolBroken if not, and then it is not in the file.
         """

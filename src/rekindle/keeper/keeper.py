@@ -1,7 +1,7 @@
 """The keeper process: from the guard's fork to its own end.
 
 It becomes a session leader and a subreaper, starts the agent, says so, tends it, and writes the
-exit record after the sweep. All that has to be true before the agent starts was made by the guard.
+exit record after the sweep. The guard has prepared everything that the agent's start needs.
 """
 
 import os

@@ -132,7 +132,7 @@ def is_alive(path: str) -> bool:
     try:
         lock = read_spec(path).lock
     except (FileNotFoundError, ValueError, SpecError):
-        return False  # whoever wrote it did not live to write all of it, and no guard can have read it
+        return False  # its writer died before it was complete, and no guard can have read it
     holder = lockfile.read_holder(lock)
     same = holder is not None and os.path.realpath(holder.folder) == os.path.realpath(path)
     return same and lockfile.is_held(lock)
@@ -145,7 +145,7 @@ def owner_pid(lock: str) -> int | None:
 
 
 def wait_until_gone(lock: str, timeout: float) -> bool:
-    """Wait until nobody holds the lock; False if the time is over first."""
+    """Wait until nobody holds the lock; False if the time runs out first."""
     deadline = time.monotonic() + timeout
     while lockfile.is_held(lock):
         if time.monotonic() >= deadline:
@@ -166,13 +166,13 @@ def _line(spec: Spec, interpreter: str, ready: str) -> tuple[str, ...]:
 
 
 def _named_pipe(spec: Spec) -> int:
-    """For a guard that is no child of ours."""
+    """For a guard that is not our child."""
     os.mkfifo(Layout(spec.folder).ready, 0o600)
     return os.open(Layout(spec.folder).ready, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _execute(spec: Spec, says: int, log: int, interpreter: str) -> None:
-    # The guard gets no environment of ours, but what its interpreter may need to load itself.
+    # The guard gets none of our environment except what its interpreter may need to load.
     env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     try:
         process = subprocess.Popen(
@@ -215,7 +215,7 @@ def _failure(spec: Spec, answer: dict[str, object]) -> StartError:
 
 
 def _read_line(fd: int, timeout: float) -> dict[str, object] | None:
-    """The next line as an object; {} at the end of the stream; None if the time is over first."""
+    """The next line as an object; {} at the end of the stream; None if the time runs out first."""
     deadline = time.monotonic() + timeout
     data = b""
     poller = select.poll()

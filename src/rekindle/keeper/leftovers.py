@@ -22,7 +22,7 @@ _MOST_SEEN = 600
 
 
 def find_leftovers(stamp: str) -> list[Process]:
-    """All running processes (but the caller) whose environment carries the stamp."""
+    """All running processes (except the caller) whose environment carries the stamp."""
     wanted = f"{STAMP_VARIABLE}={stamp}".encode(errors="surrogateescape")
     me = os.getpid()
     return [
@@ -35,7 +35,7 @@ def find_leftovers(stamp: str) -> list[Process]:
 def end_leftovers(
     stamp: str, *, grace: float = 2.0, also: Iterable[ProcessId] = (), spare: Collection[ProcessId] = ()
 ) -> list[Process]:
-    """End them and what descends from them; returns whom. Does not return before they are gone.
+    """End them and their descendants; returns those ended. Does not return before they are gone.
 
     `also` names processes known from elsewhere, `spare` those that were left running on purpose.
     """
@@ -122,7 +122,7 @@ def _has_variable(pid: int, wanted: bytes) -> bool:
 
 
 def _await_all(targets: Iterable[Process], seconds: float) -> None:
-    """Wait until all of them have ended, at most so long; by handle, because they are not our children."""
+    """Wait until all of them have ended, or the time runs out; by handle, because they are not our children."""
     handles = []
     for process in targets:
         try:

@@ -1,8 +1,7 @@
 """The exit record: how an incarnation ended, with everything the next one must know.
 
 Its file is allocated before the agent starts and written exactly once, after the sweep, by the
-keeper, or by the guard if the keeper died. A reader gets None until it is whole. No decision is
-taken here.
+keeper, or by the guard if the keeper died. A reader gets None until it is whole. This module decides nothing.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -48,7 +47,7 @@ class LeftRunning:
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """Somebody shortened a spool file: to `at`, which lost `lost` bytes (in sum over `times`)."""
+    """Somebody shortened a spool file: to `at`, which lost `lost` bytes (in total over `times`)."""
 
     at: int
     lost: int
@@ -86,7 +85,7 @@ def create_exit_file(folder: str) -> SlotFile:
 
 
 def write_exit(file: SlotFile, record: ExitRecord) -> None:
-    """Write down how the incarnation ended. Long lists are cut: there is room for one record of a known size."""
+    """Record how the incarnation ended. Long lists are cut: there is room for one record of a known size."""
     listed = slice(_MOST_LISTED)
     short = replace(
         record, swept=record.swept[listed], left=record.left[listed], reason=record.reason[:_LONGEST_REASON]
@@ -96,7 +95,7 @@ def write_exit(file: SlotFile, record: ExitRecord) -> None:
 
 
 def read_exit(folder: str) -> ExitRecord | None:
-    """How the incarnation ended; None while it lives, or if nobody lived to write it."""
+    """How the incarnation ended; None while it lives, or if its writers died first."""
     value = read_slots(Layout(folder).exit)
     if value is None:
         return None

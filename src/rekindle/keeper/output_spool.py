@@ -1,9 +1,9 @@
 """One output file of the agent (`out` or `err`): its reserved room, and whether somebody shortened it.
 
-The agent writes to a regular file that is only appended to, so nobody has to read for it to go on.
+The agent writes to a regular file that is only appended to, so it can continue without a reader.
 Room is reserved ahead because several agents die or fall mute on a full disk. The mode is 0400
 after opening, so that `> /dev/stdout` in a tool cannot wipe it (root can; then the loss is
-noticed). Contents are not looked at.
+noticed). Contents are not read.
 """
 
 import errno
@@ -17,7 +17,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Reservation:
-    """Blocks ahead of a file's end. Where the file system cannot reserve, free room is watched instead."""
+    """Blocks ahead of a file's end. If the file system cannot reserve, free space is watched instead."""
 
     def __init__(self, fd: int, ahead: int) -> None:
         self._fd = fd

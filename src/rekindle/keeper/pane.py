@@ -1,7 +1,7 @@
-"""The terminal that a guard was started in: what the agent says is shown there, what is typed there reaches the agent.
+"""The terminal that a guard was started in: it shows the agent's output, and what is typed there reaches the agent.
 
-The agent has a terminal of its own behind it, so that its words are spooled and its tree is contained
-as ever. This one is only passed through: it is raw, and the size of its window is the agent's.
+The agent has a terminal of its own behind it, so that its output is spooled and its tree is contained
+as always. This one is only passed through: it is raw, and the size of its window is the agent's.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ _MOST_TYPED = 1024 * 1024
 def take_terminal(folder: str) -> int:
     """The terminal behind standard input, under a number of its own; our own output goes to the log from now on.
 
-    Its hangup is the keeper's to see: it must not end the guard, who has to write down how the agent ended.
+    The keeper handles its hangup: it must not end the guard, which has to record how the agent ended.
     """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     terminal = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 10)
@@ -38,7 +38,7 @@ def take_terminal(folder: str) -> int:
 
 
 def open_named_pipe(path: str) -> int:
-    """Where to say that the agent runs. Whoever waited for that may be dead by now: then nobody is told."""
+    """Where to report that the agent runs. If the waiting process is dead by now, nobody is told."""
     try:
         return os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -55,7 +55,7 @@ def window_of(terminal: int) -> tuple[int, int] | None:
 
 
 class Pane:
-    """`typed` is what the agent has not taken yet. Never blocks; once the terminal is closed, nothing comes of it."""
+    """`typed` is what the agent has not taken yet. Never blocks; once the terminal is closed, it does nothing."""
 
     def __init__(self, fd: int, epoll: select.epoll) -> None:
         self.fd = fd
@@ -70,7 +70,7 @@ class Pane:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much waits to be shown that the agent has to wait, too."""
+        """Whether so much output is waiting to be shown that the agent has to wait too."""
         return len(self._unseen) > _MOST_UNSEEN
 
     def size(self) -> tuple[int, int] | None:
@@ -89,13 +89,13 @@ class Pane:
             self._flush()
 
     def type_into(self, agent: int) -> None:
-        """Give the agent as much of what was typed as it takes now."""
+        """Give the agent as much of the typed input as it accepts now."""
         with contextlib.suppress(OSError):
             while self.typed:
                 del self.typed[: os.write(agent, self.typed)]
 
     def close(self) -> None:
-        """Whoever looks sees the last words, if they fit."""
+        """Show the last output to anybody watching, if it fits."""
         if self.open:
             self._flush()
         self._give_up()

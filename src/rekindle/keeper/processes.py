@@ -1,7 +1,7 @@
 """Processes as /proc shows them: who they are, who descends from whom, and how to signal one safely.
 
 A pid alone proves nothing, because it is reused; everything here goes by pid *and* start time.
-No policy may be in here: who is to be ended, and when, is decided in `ending` and `leftovers`.
+No policy here: `ending` and `leftovers` decide which process to end, and when.
 """
 
 import os
@@ -102,7 +102,7 @@ def send_signal(target: ProcessId, number: int) -> bool:
     except OSError:
         return _send_without_handle(target, number)
     try:
-        # The handle names whoever had the pid when it was opened; only then compare the start time.
+        # The handle names the process that had the pid when it was opened; only then compare the start time.
         if not is_running(target):
             return False
         signal.pidfd_send_signal(handle, number)

@@ -1,7 +1,7 @@
-"""The one line that a starting guard or keeper says to whoever spawned it, over a pipe.
+"""The one line that a starting guard or keeper sends over a pipe to the process that spawned it.
 
 The line is the whole protocol: the agent runs, or a code and a sentence why not. The listener may
-be dead by now; that is no reason not to go on.
+be dead by now; that is no reason to stop.
 """
 
 import contextlib

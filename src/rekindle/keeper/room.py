@@ -1,7 +1,7 @@
 """Gives back the room that was reserved behind the ends of a dead incarnation's spools.
 
-Guard and keeper do that themselves at the end. If both are killed nobody does, so whoever looks next does it: the
-next guard, the daemon, or `rekindle gc`. Only with the session's lock held and with no process of the incarnation left:
+Guard and keeper do that themselves at the end. If both are killed, the next process that looks does it: the next
+guard, the daemon, or `rekindle gc`. Only with the session's lock held and with no process of the incarnation left:
 a writer could add bytes between the look at a file's length and its shortening. What was written is never touched.
 """
 
@@ -20,14 +20,14 @@ _PAGE = 4096
 
 
 def reserved(folder: str) -> int:
-    """How many bytes lie behind the ends of the spools. Too few where older output was given back before."""
+    """How many bytes are reserved behind the ends of the spools. Too few if older output was reclaimed before."""
     return sum(behind(path) for path in _spools(folder))
 
 
 def give_back(folder: str) -> int:
-    """Shorten each spool to its own length; returns how many bytes came back. The caller holds the session's lock.
+    """Shorten each spool to its own length; returns how many bytes were freed. The caller holds the session's lock.
 
-    Nothing is done while a process runs that was left running on purpose: it may still write.
+    Does nothing while a process that was left running on purpose still runs: it may write.
     """
     record = read_exit(folder)
     if record is not None and any(is_running(one.id) for one in record.left):
@@ -84,7 +84,7 @@ def _trim(path: str) -> int:
         try:
             if os.path.samestat(before, os.fstat(writes)):
                 os.ftruncate(writes, os.fstat(writes).st_size)
-                os.utime(writes, ns=(before.st_atime_ns, before.st_mtime_ns))  # it tells when the agent last spoke
+                os.utime(writes, ns=(before.st_atime_ns, before.st_mtime_ns))  # it shows when the agent last wrote
         finally:
             os.close(writes)
         return max(0, before.st_blocks - os.fstat(looks).st_blocks) * 512

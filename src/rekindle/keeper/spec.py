@@ -17,7 +17,7 @@ LONGEST_SOCKET_PATH = 99  # the kernel's limit is 108; a little is left for chro
 
 
 class Background(Enum):
-    """What becomes of processes that the agent moved into sessions of their own."""
+    """What happens to processes that the agent moved into sessions of their own."""
 
     END = "end"
     KEEP = "keep"
@@ -50,7 +50,7 @@ class Spec:
 
     @property
     def room_ahead(self) -> int:
-        """So many bytes are reserved for `out`, `err` and `in` before the agent is started."""
+        """How many bytes are reserved for `out`, `err` and `in` before the agent starts."""
         return self.reserve_bytes * 21 // 16
 
 
@@ -102,7 +102,7 @@ class Layout:
 
 
 def check_spec(spec: Spec) -> None:
-    """Refuse early, in the caller's process, what could only fail later."""
+    """Refuse early, in the caller's process, what would only fail later."""
     if not spec.argv:
         raise SpecError("argv is empty: name the agent's program")
     for name in ("cwd", "folder", "lock", "socket_dir"):

@@ -1,6 +1,6 @@
 """Carries spooled messages to the agent's stdin, one after the other, without ever blocking the keeper.
 
-Says to `progress` before a message's first byte is written and after its last byte was taken, so that a
+Tells `progress` before a message's first byte is written and after its last byte was taken, so that a
 crash in between can be told from one before and one after. Works on a pipe and on a terminal alike.
 """
 

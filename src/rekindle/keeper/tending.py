@@ -28,7 +28,7 @@ from rekindle.keeper.terminal import TerminalCopy
 
 TICK_ACTIVE = 1.0
 TICK_IDLE = 5.0
-_LIVELY = 3.0  # so long after a start or a message the agent is expected to speak
+_LIVELY = 3.0  # how long after a start or a message the agent is expected to write
 _WOKEN_BY = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH)
 
 
@@ -107,11 +107,11 @@ class Tending:
         self._files.observe()
 
     def close(self) -> None:
-        """After the exit record was written: whoever waits for our end may read it now."""
+        """Called after the exit record was written: those who wait for our end may read it now."""
         self._doorway.close()
 
     def _handle(self, fd: int, events: int) -> None:
-        # The doorway is asked first: once stdin is closed, a client may have got its number.
+        # Ask the doorway first: once stdin is closed, a client may have got its number.
         if fd == self._wakeups.fd:
             self._woken()
         elif self._pane and self._pane.open and fd == self._pane.fd:
@@ -167,7 +167,7 @@ class Tending:
         self._begin_ending(grace, Cause(EndedBy.STOP, reason))
 
     def _begin_ending(self, grace: float, cause: Cause) -> None:
-        """The agent is gone, or is to go: from now on the whole tree below is ended."""
+        """The agent is gone or must end: from now on the whole tree below is ended."""
         self.cause = cause
         gentle = (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT) if self._spec.pty else (signal.SIGTERM,)
         self._feed.close_now()

@@ -1,7 +1,7 @@
-"""With a pty the keeper itself copies what the agent says into the `out` spool, and shows it where it is used.
+"""With a pty, the keeper itself copies the agent's output into the `out` spool, and shows it in the user's terminal.
 
-When the spool has no room, or nobody takes what is shown, the terminal is not read: the agent then
-waits in its write and nothing is lost. Input goes through `stdin_feed`, which shares the same descriptor.
+When the spool has no room, or nobody reads what is shown, the terminal is not read: the agent then blocks in its
+write and nothing is lost. Input goes through `stdin_feed`, which shares the same descriptor.
 """
 
 import errno
@@ -45,11 +45,11 @@ class TerminalCopy:
 
     @property
     def readable(self) -> bool:
-        """Whether there is a place for what the agent would say."""
+        """Whether there is room for the agent's next output."""
         return self.open and not self.stuck and not (self._pane and self._pane.is_full)
 
     def drain(self) -> None:
-        """Take what is left when no writer lives any more."""
+        """Read what is left when no writer is alive."""
         while self.copy():
             pass
 

@@ -1,1 +1,1 @@
-"""What the core needs of the world, as interfaces, and the one tree of errors."""
+"""What the core needs from the outside world, as interfaces, and the one tree of errors."""

@@ -11,9 +11,9 @@ from rekindle.agents.base.kind import AgentKind
 
 
 class DryStart(msgspec.Struct, frozen=True, kw_only=True):
-    """What a dry start showed. `state`: "ready", or where it came to an end; `problem` says why, in words.
+    """What a dry start showed. `state`: "ready", or where it ended; `problem` says why, in words.
 
-    `old_node` is not empty where the agent asks for a newer Node than the PATH has, whether it came up or not.
+    `old_node` is not empty if the agent requires a newer Node than the PATH has, whether it came up or not.
     """
 
     state: str
@@ -34,7 +34,7 @@ class AgentPrograms(Protocol):
         ...
 
     def version_of(self, kind: AgentKind, path: str, environment: Mapping[str, str]) -> str:
-        """The version that the program tells; empty where it tells none."""
+        """The version that the program reports; empty if it reports none."""
         ...
 
     def account_of(self, kind: AgentKind, environment: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Who stands above a process: whether it lives inside an agent."""
+"""What is above a process: whether it runs inside an agent."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from rekindle.ports.errors import InsideAgent
 
 
 class Ancestry(Protocol):
-    """The line of a process's ancestors."""
+    """The chain of a process's ancestors."""
 
     def began(self, pid: int) -> int | None:
-        """When a process began, which tells it from a later one with its number; None if it is gone."""
+        """When a process began, which tells it from a later one with the same number; None if it is gone."""
         ...
 
     def standing_of(self, pid: int, started: int | None = None, *, daemon: int | None = None) -> Standing:
-        """Where a process stands; `daemon` is the pid of the one who wants to know, if that is the daemon."""
+        """Where a process is; `daemon` is the pid of the caller, if that is the daemon."""
         ...
 
     def is_inside(self) -> bool:
-        """Whether this process lives inside an agent. Where nobody can tell it counts as inside."""
+        """Whether this process runs inside an agent. If nobody can tell, it counts as inside."""
         ...
 
     def refuse_inside(self, what: str, again: str) -> None:
-        """Raise InsideAgent if this process lives inside an agent."""
+        """Raise InsideAgent if this process runs inside an agent."""
         ...
 
 
-def refusal(what: str, hint: str = "ask the person to do it in a terminal of their own") -> InsideAgent:
-    """What is said to whoever asks from inside an agent."""
+def refusal(what: str, hint: str = "ask the person to do it in their own terminal") -> InsideAgent:
+    """What to say to a caller inside an agent."""
     return InsideAgent(f"this runs inside an agent, and an agent cannot {what}", f"{hint}; {ALLOWED}")

@@ -1,4 +1,4 @@
-"""Sessions in one file: written for another machine, and put in place from one."""
+"""Sessions in one file: exported for another machine, and imported from one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 class ImportTarget(msgspec.Struct, frozen=True):
-    """Where a session is to live, and under which id; `token` is a new name for the agent's conversation, or None.
+    """Where a session will live, and under which id; `token` is a new name for the agent's conversation, or None.
 
-    `sessions` is the folder of all sessions, `environment` that of the agent from now on. `trusted` is what counts of
-    what the archive asks for (see `rekindle.core.archive_trust`).
+    `sessions` is the folder of all sessions, `environment` the agent's from now on. `trusted` is the part of the
+    archive's requests that counts (see `rekindle.core.archive_trust`).
     """
 
     sessions: str
@@ -34,7 +34,7 @@ class ImportTarget(msgspec.Struct, frozen=True):
 
 
 class Arrival(msgspec.Struct, frozen=True):
-    """`wishes` are what the archive asked for; `notes` are sentences about what could not be put in place."""
+    """`wishes` are what the archive asked for; `notes` are sentences about what could not be imported."""
 
     manifest: Manifest
     wishes: list[Wish]
@@ -53,7 +53,7 @@ class Archives(Protocol):
     def put_in_place(
         self, path: str, choose: Callable[[Manifest], ImportTarget], take_over: Callable[[ImportTarget, str], None]
     ) -> Arrival:
-        """Import an archive. `choose` says where to (or refuses), `take_over` has the daemon take the staged folder."""
+        """Import an archive. `choose` says where (or refuses), `take_over` has the daemon adopt the staged folder."""
         ...
 
     @property

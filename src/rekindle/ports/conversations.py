@@ -1,4 +1,4 @@
-"""What was said and done in sessions, over all their attempts, as rekindle has kept it: one stream for everybody."""
+"""What was said and done in sessions, across all their attempts, as rekindle has kept it: one stream for everybody."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ class FollowedConversation(Protocol):
     """One session's conversation as it grows."""
 
     def poll(self) -> list[ConversationEntry]:
-        """Entries that have not been given out yet, in order: each prompt before what was said to it."""
+        """Entries that have not been returned yet, in order: each prompt before its answer."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Wait until there may be more, at most this long. Does not wait if more has come since the last `poll`."""
         ...
 
     @property
     def ended(self) -> frozenset[int]:
-        """The attempts that were read to their end: nothing will come of them any more."""
+        """The attempts that were read to their end: nothing more will come from them."""
         ...
 
 
 class Conversations(Protocol):
-    """Belongs to one store. Reads only, and needs no daemon. A session that is not known has said nothing."""
+    """Belongs to one store. Reads only, and needs no daemon. An unknown session has said nothing."""
 
     def follow(self, session: str, attempts: Collection[int] | None = None) -> FollowedConversation:
         """A session's conversation from its beginning; with `attempts`, only these."""
         ...
 
     def read(self, session: str, attempts: Collection[int] | None = None) -> list[ConversationEntry]:
-        """All that there is of it now."""
+        """All of it so far."""
         ...
 
     def is_in_terminal(self, session: str) -> bool:

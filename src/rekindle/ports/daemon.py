@@ -1,4 +1,4 @@
-"""The daemon as those see it who ask it for something."""
+"""The daemon as its clients see it."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ class NoDaemon(RekindleError):
 
 
 class DaemonSilent(RekindleError):
-    """The daemon is there and does not answer, because somebody has stopped its process."""
+    """The daemon is there but does not answer, because somebody has stopped its process."""
 
     code = "daemon_stopped"
 
     def __init__(self, pid: int, *, asked: bool) -> None:
-        heard = "what was asked may still be done when it goes on" if asked else "nothing was asked of it"
+        heard = "the request may still be carried out when it continues" if asked else "no request was sent"
         super().__init__(
-            f"the daemon (pid {pid}) is stopped and does not answer; {heard}. Agents go on in their keepers",
-            f"let it go on: kill -CONT {pid}"
+            f"the daemon (pid {pid}) is stopped and does not answer; {heard}. Agents keep working in their keepers",
+            f"continue it: kill -CONT {pid}"
             + ("   (then look at `rekindle ps` before you ask again)" if asked else ""),
         )
 
 
 class Daemon(Protocol):
-    """One line to the daemon of a store. Blocking. Raises NoDaemon, DaemonSilent, and what the daemon answers."""
+    """A connection to a store's daemon. Blocking. Raises NoDaemon, DaemonSilent, and whatever the daemon answers."""
 
     def ask(self, op: str, *, start: bool = True, **values: Any) -> dict[str, Any]:
-        """Ask the daemon, and wait for its answer as long as that takes. `start`: begin one if there is none."""
+        """Ask the daemon, and wait for its answer as long as it takes. `start`: start a daemon if there is none."""
         ...
 
     def is_served(self) -> bool:

@@ -15,7 +15,7 @@ RekindleError                  1   it failed
 │   ├── NoSuchQuestion             no open question is meant by that, or more than one, or it has no such option
 │   ├── NoSuchSnapshot             no snapshot is meant by that, or more than one
 │   ├── NoWorktree                 a worktree cannot be made as asked
-│   ├── BadArchive                 a file that is no archive of a session, or not a whole one
+│   ├── BadArchive                 a file that is not a session archive, or not a whole one
 │   ├── FeatureBlocked             something of the user's is where a feature's run would work
 │   └── JournalTracked             the journal is under version control
 ├── QuestionError              3   a question must be answered and nobody can be asked
@@ -39,7 +39,7 @@ RekindleError                  1   it failed
 ├── NoRoomForTurn              1   the disk is full: no new turn is started
 ├── NoTerminal                 1   there is no terminal to look at, or none can be opened
 ├── GitFailed                  1   git could not do what it was asked
-│   ├── GitKilled                  somebody killed it: what it was at can be done again
+│   ├── GitKilled                  somebody killed it: what it was doing can be done again
 │   └── GitLocked                  a lock file is in its way
 ├── WorktreeLost               1   the folder of a session is gone and cannot be built again
 └── JournalError               1   the journal could not be written or read
@@ -85,7 +85,7 @@ class NoRepository(UsageError):
 
 
 class ForeignRepository(UsageError):
-    """A repository of another user, or one whose files lead out of it: nothing of it is used."""
+    """A repository of another user, or one whose files lead outside it: nothing in it is used."""
 
     code = "foreign_repository"
 
@@ -183,7 +183,7 @@ class GitFailed(RekindleError):
 
 
 class GitKilled(GitFailed):
-    """git died of a signal, and nobody knows how far it had come: what it was at is done again."""
+    """git died of a signal, and nobody knows how far it had got: its work is done again."""
 
     code = "git_killed"
 

@@ -1,8 +1,8 @@
-"""Git as a feature's run needs it: evidence, and the few changes that are made to branches and worktrees."""
+"""Git as a feature's run needs it: evidence, and the few changes to branches and worktrees."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from rekindle.core.git_locks import Lock
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was made for a task: None for what was there. `notice` is for the person."""
+    """What was made for a task: None for what already existed. `notice` is for the person."""
 
     path: str
     made_branch: str | None = None
@@ -27,7 +27,7 @@ class Prepared:
 class Merged:
     """How a merge ended. `commit` is None while there are conflicts.
 
-    It is None, too, where somebody else's merge has the work in its history and not in its files: those are `left_out`.
+    It is also None if somebody else's merge has the work in its history but not in its files: those are `left_out`.
     """
 
     commit: str | None
@@ -37,7 +37,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class Cleared:
-    """What was cleared away, and what was kept and why."""
+    """What was cleaned up, and what was kept and why."""
 
     removed_tree: str | None = None
     deleted_branch: str | None = None
@@ -53,17 +53,17 @@ class StartedOver:
 
 @dataclass(frozen=True)
 class CommandDone:
-    """How a check command ended, and the end of what it said."""
+    """How a check command ended, and the end of its output."""
 
     passed: bool
     output: str
 
 
 class CheckCommands(Protocol):
-    """The commands that a plan's work is checked by."""
+    """Runs the commands that check a plan's work."""
 
     async def run(self, words: Sequence[str], cwd: str, env: Mapping[str, str], seconds: float) -> CommandDone:
-        """Run a command to its end. One that cannot be started, or takes too long, has failed."""
+        """Run a command to its end. If it cannot be started, or takes too long, it has failed."""
         ...
 
 
@@ -71,18 +71,18 @@ class RunEvents(Protocol):
     """The journal of a feature, as one of its runs writes to it."""
 
     async def append(self, type_: str, data: dict[str, Any], event_id: str) -> None:
-        """Write an event of the run; returns when it is on disk. An id that is there already is written once."""
+        """Write an event of the run; returns when it is on disk. An id that already exists is not written again."""
         ...
 
     async def flush(self) -> None:
-        """Returns when all that has happened to the run's sessions is on disk too."""
+        """Returns when everything that has happened to the run's sessions is on disk too."""
         ...
 
 
 class FeatureGit(Protocol):
     """One feature in one repository. Blocking: call it in a thread. Raises RekindleError that says what to do.
 
-    Every change may be asked for twice. The user's checkout, index and branch are never touched.
+    Every change may be requested twice. The user's checkout, index and branch are never touched.
     """
 
     @property
@@ -95,26 +95,37 @@ class FeatureGit(Protocol):
         """The feature's branch."""
         ...
 
-    def observe(self, tasks: Mapping[str, TaskProgress], recorded: Mapping[str, str] | None = None) -> GitEvidence:
-        """Git's word now on the feature and its tasks, as the journal knows them; `recorded` are worktrees by branch.
+    def observe(
+        self,
+        tasks: Mapping[str, TaskProgress],
+        recorded: Mapping[str, str] | None = None,
+        anew: Collection[str] | None = None,
+    ) -> GitEvidence:
+        """What git says now about the feature and its tasks, as the journal has them; `recorded`: worktrees by branch.
 
-        It is called before anything is changed: where a task's worktree is depends on all of them.
+        Call it before changing anything: where a task's worktree is depends on all of them. Only the worktrees of the
+        tasks in `anew` are checked for uncommitted changes (None: all of them); for the others the answer may be what
+        was seen before, and then they are `remembered`. Before acting on a task, look at it again.
         """
         ...
 
+    def snapshot_reasons(self, sessions: Collection[str]) -> dict[str, frozenset[str]]:
+        """Why the snapshots of these sessions were taken."""
+        ...
+
     def make_feature(self, base: str) -> str:
-        """Make the feature's branch at `base` (by default what the user has checked out); returns what it began at."""
+        """Make the feature's branch at `base` (default: what the user has checked out); returns where it began."""
         ...
 
     def prepare(self, task: str, branch: str, session: str, wave: str) -> Prepared:
-        """Make a task's branch and worktree, whichever is missing; files that only a snapshot has come back.
+        """Make a task's branch and worktree, whichever is missing; files that only a snapshot has are restored.
 
         The branches of a wave all begin at one commit; without a wave, at the feature's branch as it is now.
         """
         ...
 
     def restore(self, task: str, branch: str, tip: str) -> None:
-        """Make a task's branch again at a commit of it that was merged and is not in the feature's branch any more."""
+        """Recreate a task's branch at a commit that was merged and is no longer in the feature's branch."""
         ...
 
     def commit(self, task: str, branch: str, message: str) -> tuple[str, ...]:
@@ -122,11 +133,11 @@ class FeatureGit(Protocol):
         ...
 
     def begin_checks(self, task: str, branch: str, tip: str) -> None:
-        """Have the task's worktree at this commit. From now on until `end_checks`, what changes there is not work."""
+        """Put the task's worktree at this commit. From now on until `end_checks`, changes there are not work."""
         ...
 
     def put_back(self, task: str, branch: str) -> tuple[str, ...]:
-        """Put the files of the commit back that a check has changed, and keep what it made of them; returns them."""
+        """Restore the commit's files that a check has changed, and keep the changed versions; returns them."""
         ...
 
     def end_checks(self, task: str, branch: str) -> tuple[str, ...]:
@@ -134,7 +145,7 @@ class FeatureGit(Protocol):
         ...
 
     def make_copy(self, task: str, tip: str) -> str | None:
-        """Have a copy of a commit for the task's reviewer; returns the ref of changes that an older copy had."""
+        """Make a copy of a commit for the task's reviewer; returns the ref of changes that an older copy had."""
         ...
 
     def copy_of(self, task: str) -> str:
@@ -142,7 +153,7 @@ class FeatureGit(Protocol):
         ...
 
     def drop_copy(self, task: str) -> str | None:
-        """Put the reviewer's copy away; returns the ref that keeps what the reviewer changed in it."""
+        """Remove the reviewer's copy; returns the ref that keeps what the reviewer changed in it."""
         ...
 
     def changed_files(self, task: str, branch: str) -> list[str]:
@@ -162,15 +173,15 @@ class FeatureGit(Protocol):
         ...
 
     def keep_left(self, wave: int) -> None:
-        """Keep what the checks of a wave left in the integration worktree. It lies there until that is used again."""
+        """Keep what the checks of a wave left in the integration worktree. It stays there until that is reused."""
         ...
 
     def notices(self) -> tuple[str, ...]:
-        """What a person should know of what was done since this was asked last."""
+        """What a person should know about what was done since the last call."""
         ...
 
     def keep_strays(self, task: str, branch: str, found: Sequence[Stray]) -> None:
-        """Keep commits that are not on their task's branch by private refs."""
+        """Keep commits that are not on their task's branch, by private refs."""
         ...
 
     def take_strays(self, task: str, tasks: Mapping[str, TaskProgress], session: str = "") -> tuple[Stray, ...]:
@@ -182,9 +193,9 @@ class FeatureGit(Protocol):
         ...
 
     def clear(self, task: str, branch: str, *, unchanged: bool = False) -> Cleared:
-        """Remove the worktree and the branch of a merged task, as far as nothing is lost by it.
+        """Remove the worktree and the branch of a merged task, as far as nothing is lost.
 
-        Of one that is `unchanged`, files that git ignores may be all that there is: then its worktree stays.
+        If it is `unchanged`, files that git ignores may be all there is: then its worktree stays.
         """
         ...
 
@@ -193,41 +204,41 @@ class FeatureGit(Protocol):
         ...
 
     def start_over(self, branches: Mapping[str, str], epoch: str, *, whole: bool) -> StartedOver:
-        """Keep the tips of these branches under private refs and take the branches away.
+        """Keep the tips of these branches under private refs and remove the branches.
 
-        `whole`: the feature's tip is kept too, and its branch put back to where it began, unless others have committed
+        `whole`: the feature's tip is kept too, and its branch reset to where it began, unless others have committed
         to it.
         """
         ...
 
 
 class ResumableGit(FeatureGit, Protocol):
-    """The same, as those see it who begin a run, or decide about its resume."""
+    """The same, for those who begin a run or decide about its resume."""
 
     def check_base(self, base: str) -> None:
-        """Raise FeatureBlocked where a feature that is begun anew could not begin; changes nothing."""
+        """Raise FeatureBlocked if a new feature could not begin; changes nothing."""
         ...
 
     def choose_base(self, base: str) -> None:
-        """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
+        """Settle where a new feature begins. An existing branch is built upon."""
         ...
 
     def commit_as(self, environment: Mapping[str, str]) -> None:
-        """Commit in the name of whoever has this environment from now on."""
+        """From now on, commit in the name of the owner of this environment."""
         ...
 
     def keep_untracked(self) -> None:
-        """See to it that the user's status does not show the worktrees."""
+        """Make sure that the user's status does not show the worktrees."""
         ...
 
-    def has_snapshot(self, session: str, branch: str) -> bool:
-        """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
+    def with_snapshots(self, branches: Mapping[str, str]) -> frozenset[str]:
+        """The sessions whose snapshots have files beyond what their branch has. `branches` is by session."""
         ...
 
     def locks(self) -> list[Lock]:
-        """Locks in the way of the feature and its tasks that are not ours, after they were watched."""
+        """Locks in the way of the feature and its tasks that are not ours, after watching them."""
         ...
 
     def remove_lock(self, lock: Lock) -> bool:
-        """Remove a lock that was watched, unless it is gone or another one by now."""
+        """Remove a lock that was watched, unless it is gone or has been replaced by now."""
         ...

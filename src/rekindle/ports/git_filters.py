@@ -10,7 +10,7 @@ from rekindle.core.git_trust import Definition
 
 
 class DefinedFilters(msgspec.Struct, frozen=True):
-    """`withheld` is not run here; `defined` is all that the repository with this common git folder defines."""
+    """`withheld` does not run here; `defined` is all that the repository with this common git folder defines."""
 
     common: str | None
     defined: tuple[Definition, ...] = ()
@@ -18,7 +18,7 @@ class DefinedFilters(msgspec.Struct, frozen=True):
 
 
 class GitFilters(Protocol):
-    """The filters and merge drivers of one repository. Raises GitFailed, and OSError where a yes cannot be kept."""
+    """The filters and merge drivers of one repository. Raises GitFailed, and OSError if a yes cannot be stored."""
 
     def look(self) -> DefinedFilters:
         """What is defined now, and what of it is approved."""

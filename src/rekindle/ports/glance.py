@@ -1,4 +1,4 @@
-"""A repository at a glance: what is known of its features without reading a journal that has not changed."""
+"""A repository at a glance: what is known about its features without reading a journal that has not changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from rekindle.ports.workspace import Checkout, RunOwner
 
-#: What the analysis of a journal comes down to; see `rekindle.core.journal.summary`. One with `error` is unreadable.
+#: A summary of a journal's analysis; see `rekindle.core.journal.summary`. One with `error` is unreadable.
 Summary = dict[str, Any]
 
 
@@ -30,7 +30,7 @@ class Glance(Protocol):
         ...
 
     def analysed(self, feature: str, owned: str) -> Summary:
-        """The summary of one feature, read now, whose run `owned` somebody holds."""
+        """The summary of one feature, read now, while somebody holds its run `owned`."""
         ...
 
     def is_foreign(self, feature: str) -> bool:

@@ -1,4 +1,4 @@
-"""The settings of Claude Code in a project, as far as our hook client is in them."""
+"""The settings of Claude Code in a project, as far as they concern our hook client."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class HookSettings(Protocol):
     def EVENTS(self) -> Mapping[str, str | None]: ...
 
     def settings_file(self, top: str, name: str = "settings.json") -> Path:
-        """The settings of the project at `top`. Raises ForeignRepository where a link leads out of it."""
+        """The settings of the project at `top`. Raises ForeignRepository if a link leads outside it."""
         ...
 
     def install(self, file: Path, command: str) -> list[str]:
-        """Add the hooks that are not there yet; returns the hook events that were added."""
+        """Add the missing hooks; returns the hook events that were added."""
         ...
 
     def uninstall(self, file: Path) -> list[str]:
-        """Take the hooks out; returns the hook events that they were taken out of."""
+        """Remove the hooks; returns the hook events that they were removed from."""
         ...
 
     def installed(self, file: Path) -> list[str]:
-        """The hook events that the hook client is in."""
+        """The hook events that run the hook client."""
         ...

@@ -1,4 +1,4 @@
-"""What a repository is known by, wherever it is moved or copied."""
+"""What identifies a repository, wherever it is moved or copied."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rekindle.ports.workspace import Checkout
 
 
 class KnownRepository(msgspec.Struct, frozen=True):
-    """A repository's id, and what has become of it since it was last written down where it is.
+    """A repository's id, and what has happened to it since its place was last recorded.
 
-    `before` is the main checkout as it was called then, if that has changed.
+    `before` is the path of the main checkout at that time, if it has changed.
     """
 
     id: str
@@ -25,7 +25,7 @@ class RepositoryIdentities(Protocol):
     """The ids of repositories, kept in their git folders. Blocking."""
 
     def find(self, repo: Checkout) -> KnownRepository | None:
-        """What a repository says of itself; None if nobody has given it an id yet. Changes nothing."""
+        """What a repository says about itself; None if nobody has given it an id yet. Changes nothing."""
         ...
 
     def ensure(self, repo: Checkout, remembered: str | None = None) -> str:
@@ -37,13 +37,13 @@ class RepositoryIdentities(Protocol):
         ...
 
     def holds(self, repo: Checkout, worktree: str) -> bool:
-        """Whether a folder is a linked worktree of this repository, by the word of both."""
+        """Whether a folder is a linked worktree of this repository, according to both."""
         ...
 
     def put_right(self, repo: Checkout, found: KnownRepository, state_dir: str, progress: str) -> None:
-        """Make a moved repository whole. May be done twice: where it was is forgotten with `settle`."""
+        """Repair a moved repository. May be done twice: `settle` forgets where it was."""
         ...
 
     def settle(self, repo: Checkout, found: KnownRepository) -> None:
-        """Write down where the repository is now. Raises OSError."""
+        """Record where the repository is now. Raises OSError."""
         ...

@@ -23,7 +23,7 @@ class Sync(Enum):
 
 
 def default_sync(type_: str) -> Sync:
-    """The policy of an event type where nobody chose one."""
+    """The policy of an event type if nobody chose one."""
     return Sync.ALWAYS if is_synced_at_once(type_) else Sync.BATCHED
 
 
@@ -31,8 +31,8 @@ def default_sync(type_: str) -> Sync:
 class NewEvent:
     """An event that is not in the journal yet. `event_id` makes a second append of it a no-op.
 
-    `by_agent`: an agent has it written, so that a plan in it is data and nobody's order, and in a run that rekindle
-    drives all that it decides is a claim. `on_record`: it is written only if it can be told from a forged one.
+    `by_agent`: an agent asked for it, so a plan in it is data and not an order, and in a run that rekindle drives
+    everything that it decides is a claim. `on_record`: it is written only if it can be told from a forged one.
     """
 
     type: str
@@ -46,7 +46,7 @@ class NewEvent:
 
 @dataclass(frozen=True)
 class Appended:
-    """Where an event went. `written` is False where its id was in the journal already. `claimed`: as a claim only."""
+    """Where an event went. `written` is False if its id was already in the journal. `claimed`: as a claim only."""
 
     sid: str | None
     seq: int | None
@@ -58,11 +58,11 @@ class Journal(Protocol):
     """One feature's journal.
 
     `append` returns after the event is on disk as its policy asks; it blocks for the lock of other writers and
-    raises JournalError when the event was not written, and then the journal is whole. It is not cancellable.
+    raises JournalError if the event was not written; then the journal is still whole. It cannot be cancelled.
     """
 
     def append(self, event: NewEvent, *, sid: str | None, fresh: bool = False, sync: Sync | None = None) -> Appended:
-        """Append to the run `sid`; with None, to the newest open run or, where there is none, to no run."""
+        """Append to the run `sid`; with None, to the newest open run or, if there is none, to no run."""
         ...
 
     def knows(self, event_id: str) -> bool:
@@ -78,9 +78,9 @@ class Journal(Protocol):
         ...
 
     def proven(self) -> JournalState:
-        """The same, but in the runs that rekindle drives only their own word counts; `disowned` are the other lines."""
+        """The same, but in runs that rekindle drives only rekindle's word counts; `disowned` are the other lines."""
         ...
 
     def close(self) -> None:
-        """Put what is still to be put on disk there, and let go of the file."""
+        """Put everything that is still pending on disk, and release the file."""
         ...

@@ -1,4 +1,4 @@
-"""Journals as files that a person names: read where they lie, verified, repaired, followed."""
+"""Journals as files that a person names: read in place, verified, repaired, followed."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class JournalVerdict(msgspec.Struct, frozen=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether the file is whole, and what it says is in order."""
+        """Whether the file is whole, and its content is in order."""
         return self.is_whole and not self.problems
 
 
 class JournalFiles(Protocol):
-    """The files themselves. Raises JournalError, and NoSuchFeature where there is nothing to read."""
+    """The files themselves. Raises JournalError, and NoSuchFeature if there is nothing to read."""
 
     def place_of(self, path: str) -> Path:
         """The journal at a path that a person gave: the file, or the one in that folder."""
@@ -49,13 +49,13 @@ class JournalFiles(Protocol):
         ...
 
     def verify(self, path: Path) -> JournalVerdict:
-        """Look at every line. Reads only. Lines that others slipped into runs of ours are found too."""
+        """Check every line. Reads only. Lines that others slipped into our runs are found too."""
         ...
 
     def repair(self, path: Path) -> tuple[JournalVerdict, Path | None]:
-        """Take unreadable lines out. The damaged original stays beside it; None if there was nothing to do."""
+        """Remove unreadable lines. The damaged original is kept next to it; None if there was nothing to do."""
         ...
 
     def grow(self, path: Path, lines: int, *, once: bool) -> Iterator[bytes]:
-        """The last lines of a file, then (unless `once`) every line that is added, for as long as it is asked."""
+        """The last lines of a file, then (unless `once`) every line that is added, as long as the caller reads."""
         ...

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from rekindle.agents.base.exchange import SpooledMessage
 from rekindle.ports.errors import RekindleError
+from rekindle.ports.runtimes import Runtime
 
 
 class KeeperLost(RekindleError):
@@ -23,7 +24,7 @@ class ProgramMissing(RekindleError):
 
 
 class NoRoomToStart(RekindleError):
-    """The disk has no room for what an agent may say: it is not started."""
+    """The disk has no room for an agent's output: it is not started."""
 
     code = "no_room"
 
@@ -49,7 +50,7 @@ class AttemptOrder:
 
 @dataclass(frozen=True)
 class StartedAttempt:
-    """The attempt's agent runs, or has run: its exit, if any, is told by `follow`."""
+    """The attempt's agent is running, or has run: `follow` reports its exit, if any."""
 
     folder: str
     pid: int
@@ -77,7 +78,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Lost:
-    """Somebody shortened the output spool (a tool that re-opened its standard output): so many bytes were not read."""
+    """Somebody shortened the output spool (a tool that re-opened its standard output): how many bytes were not read."""
 
     bytes: int
 
@@ -85,8 +86,11 @@ class Lost:
 Sent: TypeAlias = SpooledMessage
 
 
-class Keepers(Protocol):
-    """All methods may be called again with the same arguments after a crash, and then change nothing."""
+class Keepers(Runtime, Protocol):
+    """A runtime whose agents can be started and spoken to.
+
+    All methods may be called again with the same arguments after a crash, and then change nothing.
+    """
 
     async def launch(self, order: AttemptOrder) -> StartedAttempt:
         """Start the attempt unless it runs or has run already. Raises RekindleError if it never ran.
@@ -104,20 +108,20 @@ class Keepers(Protocol):
         """Speak for the session from now on. False if nobody answers any more.
 
         Raises StaleGeneration if a higher generation has connected before; then nothing changes. From now on `send` and
-        `end` of all lower ones, and of those who never connected, raise it too.
+        `end` of all lower generations, and of callers that never connected, raise it too.
         """
         ...
 
     async def send(self, session: str, attempt: int, message: str, payload: bytes) -> int:
         """Put a message into the input spool (on disk when this returns) and return its number, counted from 1.
 
-        An id that is in the spool gets its number again, and nothing is added; it stands for one payload for good.
+        An id that is in the spool gets its number again, and nothing is added; an id always means the same payload.
         Raises KeeperLost if nobody takes it: the agent is dead or is being ended. NoRoomForTurn: nothing was added.
         """
         ...
 
     async def end(self, session: str, attempt: int, reason: str) -> None:
-        """Begin to end the attempt's whole tree, with grace. Does nothing where none is left."""
+        """Begin to end the attempt's whole tree, with grace. Does nothing if none is left."""
         ...
 
     def sent(self, session: str, attempt: int) -> Iterator[Sent]:
@@ -133,9 +137,9 @@ class Keepers(Protocol):
         ...
 
     def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
-        """What the agent writes, from `offset` on, and last how it ended, when its tree is gone and its lock free."""
+        """What the agent writes, from `offset` on, and last how it ended, once its tree is gone and its lock free."""
         ...
 
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
-        """A quick look at an attempt, without waiting. Ending: the agent is dead, what it left is being ended."""
+        """A quick look at an attempt, without waiting. Ending: the agent is dead, and its leftovers are being ended."""
         ...

@@ -1,4 +1,4 @@
-"""The sessions as they lie in the store and in their folders, read without the daemon and next to one that writes."""
+"""The sessions in the store and in their folders, read without the daemon, even while one is writing."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class KeptSessions(Protocol):
         ...
 
     def rows(self) -> list[dict[str, Any]]:
-        """The sessions, oldest first: columns of the store, with what a list says if its agent lives, and if not."""
+        """The sessions, oldest first: columns of the store, with what a list says if its agent is alive, and if not."""
         ...
 
     def bodies(self) -> list[str]:
-        """The sessions as the store keeps them, whole, oldest first."""
+        """The complete sessions from the store, oldest first."""
         ...
 
     def sessions(self) -> list[Session]:
-        """The sessions, oldest first, but for those that cannot be read."""
+        """The sessions, oldest first, except those that cannot be read."""
         ...
 
     def facts(self, session: str) -> list[str]:
@@ -41,31 +41,27 @@ class KeptSessions(Protocol):
         ...
 
     def is_alive(self, session: str) -> bool:
-        """Whether somebody holds the session's lock: its keeper lives, whatever the store says."""
+        """Whether somebody holds the session's lock: its keeper is alive, whatever the store says."""
         ...
 
     def has_keeper(self, session: str, attempt: int) -> bool:
-        """Whether the keeper of this attempt lives."""
+        """Whether the keeper of this attempt is alive."""
         ...
 
     def folders(self) -> list[str]:
         """The sessions that have a folder, by name, whatever the store knows."""
         ...
 
-    def guard_pid(self, session: str) -> int | None:
-        """The pid of the guard of the newest attempt that has one."""
-        ...
-
     def record(self, place: str) -> bytes | None:
-        """An agent's own record of a conversation as it lies there; None if it cannot be read."""
+        """An agent's own record of a conversation as it is on disk; None if it cannot be read."""
         ...
 
     def begun(self, session: str) -> Mapping[str, Any]:
-        """What was written down when the session was begun; nothing where that is gone."""
+        """What was recorded when the session began; empty if that is gone."""
         ...
 
     def environment(self, session: str) -> Mapping[str, str] | None:
-        """The environment that the session's agent gets; None where it is gone."""
+        """The environment that the session's agent gets; None if it is gone."""
         ...
 
     def folder(self, session: str) -> str:

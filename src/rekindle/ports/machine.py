@@ -1,4 +1,4 @@
-"""This machine, as far as it matters whether rekindle can do its work on it. Looked at, never changed."""
+"""This machine, as far as it matters for rekindle's work. It is inspected, never changed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ class Machine(Protocol):
     """Programs, file systems, terminals."""
 
     def git_version(self) -> str | None:
-        """What git says of itself; None if there is no git."""
+        """Git's version text; None if there is no git."""
         ...
 
     def git_identity(self, folder: str) -> str | None:
-        """The email address that commits made in a folder would have; None if nobody has set one."""
+        """The email address of commits made in a folder; None if nobody has set one."""
         ...
 
     def free_bytes(self, folder: str) -> int | None:
-        """How much room the disk of a folder has, or of the nearest one that is there; None if nobody can tell."""
+        """How much room the disk of a folder has, or of its nearest existing parent; None if nobody can tell."""
         ...
 
     def has_program(self, name: str) -> bool:
@@ -25,9 +25,9 @@ class Machine(Protocol):
         ...
 
     def lock_problem(self, folder: str) -> tuple[str, str] | None:
-        """Why locks do not hold in a folder, with what to do; None if they do."""
+        """Why locks do not work in a folder, with what to do; None if they do."""
         ...
 
     def terminals(self) -> dict[str, str]:
-        """The sessions that have a terminal of ours, each with the command that would end it."""
+        """The sessions that have one of our terminals, each with the command that would end it."""
         ...

@@ -20,12 +20,12 @@ class RecordsError(RekindleError):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What was found before a resume, and what lies there now.
+    """What was found before a resume, and what is on disk now.
 
-    `prompts` and `entries` are of the record as it now lies there, `notes` say what was found and done, and `kept` is
+    `prompts` and `entries` belong to the record that is on disk now, `notes` say what was found and done, and `kept` is
     where the original is, if it was replaced. `size` and `digest` name the bytes, for `Records.compare`. `compactions`
-    is how often the agent has shortened the conversation, which is also told of a record that cannot be mended.
-    `lacks` says what a resume would go on without, although it was acknowledged, and could not be mended.
+    is how often the agent has shortened the conversation; it is also set for a record that cannot be repaired.
+    `lacks` says what a resume would be missing, although it was acknowledged, and could not be repaired.
     """
 
     state: Literal["intact", "repaired", "restored", "missing", "unsupported"]
@@ -40,9 +40,9 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class RecordComparison(msgspec.Struct, frozen=True):
-    """Whether the agent goes on with what its record was; None if nothing can be said. `why` tells a person.
+    """Whether the agent continues from what its record was; None if that is unknown. `why` is for a person.
 
-    `prompts` are those of the conversation that it goes on with, and `lacks` says what that one lacks of what was
+    `prompts` are those of the conversation that it continues, and `lacks` says what that one lacks of what was
     acknowledged before; empty: nothing.
     """
 
@@ -60,7 +60,7 @@ class Records(Protocol):
         ...
 
     def unfollow(self, session: str) -> None:
-        """Stop following. What is there by now is copied by `copy`."""
+        """Stop following. `copy` copies what is there by now."""
         ...
 
     async def copy(self, session: Session) -> None:
@@ -68,14 +68,14 @@ class Records(Protocol):
         ...
 
     async def check(self, session: Session, token: str) -> Checked:
-        """Make the agent's record fit for a resume: repair it, or put it back. Only while no agent lives.
+        """Make the agent's record ready for a resume: repair or restore it. Only while no agent is alive.
 
         The original is kept before anything is replaced, and a replacement is there whole or not at all.
         """
         ...
 
     async def foresee(self, session: Session, token: str) -> Checked:
-        """What `check` would find if it were asked now. Changes nothing, and starts nothing."""
+        """What `check` would find now. Changes nothing, and starts nothing."""
         ...
 
     def checked(self, session: Session, token: str) -> Checked | None:
@@ -83,21 +83,21 @@ class Records(Protocol):
         ...
 
     async def compare(self, session: Session, token: str, before: Checked) -> RecordComparison:
-        """After a resume: does the agent's record go on from what it was?"""
+        """After a resume: does the agent's record continue from what it was?"""
         ...
 
     async def read(self, session: Session, token: str) -> Record | None:
-        """The record as it lies there now; None for an agent whose record nobody understands."""
+        """The record as it is on disk now; None for an agent whose record we cannot read."""
         ...
 
     async def lacking(self, session: Session, token: str) -> Lacking:
-        """What the record as it lies there now lacks of what the agent has told us; nothing, where nobody can tell."""
+        """What the record on disk now lacks of what the agent has told us; nothing, if nobody can tell."""
         ...
 
 
 class MovedRecords(Protocol):
-    """The records of agents that keep them by folder, where a session's folder has another name now."""
+    """The records of agents that keep them by folder, when a session's folder has a new name."""
 
     def carry_records(self, session: Session, cwd: str, environment: Mapping[str, str]) -> list[str]:
-        """Copy them to where the agents look from `cwd`; the old ones stay. Returns what could not be taken along."""
+        """Copy them to where the agents look from `cwd`; the old ones stay. Returns what could not be copied."""
         ...

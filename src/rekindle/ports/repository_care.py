@@ -1,4 +1,4 @@
-"""What may be wrong with a repository that features are worked on in. Looked at, never changed."""
+"""What may be wrong with a repository that has features. It is inspected, never changed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class RepositoryCare(Protocol):
     """One repository. Raises RekindleError."""
 
     def is_tracked(self, relative: str) -> bool | None:
-        """Whether git tracks anything below this folder. None where git cannot say: that is not a no."""
+        """Whether git tracks anything below this folder. None if git cannot say: that is not a no."""
         ...
 
     def withheld(self) -> str | None:
-        """What a person should know of filters that are not run here; None if there is nothing."""
+        """What a person should know about filters that do not run here; None if there is nothing."""
         ...
 
     def orphans(self, branches: Collection[str], features: Collection[str]) -> list[Orphan]:

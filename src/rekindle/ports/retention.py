@@ -1,4 +1,4 @@
-"""Room that sessions take, and what of it may be given back."""
+"""The disk space that sessions use, and what can be freed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rekindle.core.session.state import Session
 
 
 class RemovableItem(msgspec.Struct, frozen=True):
-    """Something that may go. `size` is the room that it takes. "room": reserved for a dead attempt, and never used."""
+    """Something that may go. `size` is the space that it uses. "room": reserved for a dead attempt, and never used."""
 
     session: str
     what: Literal["room", "spool", "edition", "original", "session"]
@@ -30,7 +30,7 @@ class KeptItem(msgspec.Struct, frozen=True):
 
 
 class RoomSurvey(msgspec.Struct, frozen=True):
-    """`total` is the room that all sessions take now."""
+    """`total` is the space that all sessions use now."""
 
     items: tuple[RemovableItem, ...]
     kept: tuple[KeptItem, ...]
@@ -38,16 +38,16 @@ class RoomSurvey(msgspec.Struct, frozen=True):
 
 
 class Retention(Protocol):
-    """What may go is only what the vault has a whole and checked copy of, and room that holds nothing."""
+    """Only two things may go: what the vault has a whole and checked copy of, and space that holds nothing."""
 
     def survey(self, sessions: Iterable[Session], now: float, older_than: float | None = None) -> RoomSurvey:
-        """Look at all sessions. `older_than` days is needed for replaced originals, and for whole sessions."""
+        """Look at all sessions. Replaced originals and whole sessions may go only if `older_than` (days) is given."""
         ...
 
     def complete(self, session: Session) -> None:
-        """Copy what the attempts that are over have said, as far as the vault lacks it. Raises OwnedError, OSError."""
+        """Copy the output of finished attempts that the vault lacks. Raises OwnedError, OSError."""
         ...
 
     def remove(self, items: Sequence[RemovableItem]) -> tuple[list[RemovableItem], list[KeptItem]]:
-        """Remove what may still go, looked at once more. Returns what went, and what did not."""
+        """Remove what may still go, after another look. Returns what went, and what did not."""
         ...

@@ -11,7 +11,7 @@ SearchOrder = Literal["best", "newest"]
 
 
 class ConversationIndex(Protocol):
-    """Brought up to date by whoever searches."""
+    """Every search brings it up to date."""
 
     def search(
         self,
@@ -22,8 +22,8 @@ class ConversationIndex(Protocol):
         limit: int = 20,
         order: SearchOrder = "best",
     ) -> list[Hit]:
-        """Take in what is new (`now` in nanoseconds), then search in all sessions or in some. Raises RekindleError.
+        """Add what is new (`now` in nanoseconds), then search in all sessions or in some. Raises RekindleError.
 
-        `query` is what `rekindle.core.search.expression` makes of somebody's words.
+        `query` is what `rekindle.core.search.expression` makes of a person's words.
         """
         ...

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class SettingsFile(Protocol):
-    """One file. It need not be there. Raises UsageError where it cannot be read or written."""
+    """One file. It need not exist. Raises UsageError if it cannot be read or written."""
 
     @property
     def path(self) -> str:
@@ -18,5 +18,5 @@ class SettingsFile(Protocol):
         ...
 
     def write(self, text: str) -> None:
-        """Put a text in its place in one step; a link stays a link, and its mode stays."""
+        """Replace the text in one step; a link stays a link, and the file's mode stays."""
         ...

@@ -1,4 +1,4 @@
-"""Whoever keeps the states of work trees. A call may block for long and belongs in a thread, unless it says `Quick`."""
+"""Keeps the states of work trees. A call may block for long and belongs in a thread, unless it says `Quick`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Snapshot(msgspec.Struct, frozen=True):
     head: str | None = None
     branch: str | None = None
     left_out: tuple[str, ...] = ()
-    #: the snapshot that was put back after this one was taken
+    #: the snapshot that was restored after this one was taken
     restores: str | None = None
     pinned: bool = False
 
 
 class Restored(msgspec.Struct, frozen=True):
-    """What was put back, where, the snapshot that has what was there before, and what a person should know."""
+    """What was restored, where, the snapshot of what was there before, and what a person should know."""
 
     snapshot: Snapshot
     to: str
@@ -36,35 +36,35 @@ class Restored(msgspec.Struct, frozen=True):
 
 
 class Snapshots(Protocol):
-    """Belongs to one store. Safe between threads. Raises RekindleError."""
+    """Belongs to one store. Thread-safe. Raises RekindleError."""
 
-    def take(self, session: Session, reason: str, now: float) -> object:
-        """Keep the session's work tree as it is. None if it is as the last snapshot has it, or nothing can be kept."""
+    def take(self, session: Session, reason: str, now: float) -> Snapshot | None:
+        """Keep the session's work tree as it is. None if the last snapshot already has it, or nothing can be kept."""
         ...
 
     def thin(self, session: Session, now: float) -> object:
-        """Let go of snapshots that have grown old."""
+        """Remove snapshots that have grown old."""
         ...
 
     def owe(self, session: str, reason: str) -> None:
-        """Remember over a crash that a snapshot is due. Quick."""
+        """Remember across a crash that a snapshot is due. Quick."""
         ...
 
     def owed(self) -> dict[str, str]:
-        """Sessions whose snapshots are due since an earlier life, with the reasons. Quick."""
+        """Sessions whose snapshots are due from an earlier life, with the reasons. Quick."""
         ...
 
     def paid(self, session: str) -> None:
-        """Forget what was owed. Quick."""
+        """Forget that a snapshot is due. Quick."""
         ...
 
     def end(self) -> None:
-        """End whatever is being done; it fails, and so does everything that comes after. Quick."""
+        """End whatever is running; it fails, and so does everything that comes after. Quick."""
         ...
 
 
 class KeptTrees(Protocol):
-    """Snapshots by a folder that shares them: any in the session's repository. Raises RekindleError."""
+    """Snapshots by folder: any folder in the session's repository. Raises RekindleError."""
 
     def listing(self, cwd: str, session: str) -> list[Snapshot]:
         """All snapshots of a session, oldest first."""
@@ -75,11 +75,11 @@ class KeptTrees(Protocol):
         ...
 
     def pin(self, cwd: str, session: str, at: str | None, *, pinned: bool = True) -> Snapshot:
-        """Keep a snapshot for ever, or let it grow old like the others."""
+        """Keep a snapshot forever, or let it age like the others."""
         ...
 
     def restore(self, cwd: str, session: str, at: str | None, to: str | None, now: float) -> Restored:
-        """Put a snapshot into the new folder `to`, or over the work tree. What no snapshot has is never lost."""
+        """Restore a snapshot into the new folder `to`, or over the work tree. What no snapshot has is never lost."""
         ...
 
     def difference(self, cwd: str, session: str, a: str | None, b: str | None) -> bytes:

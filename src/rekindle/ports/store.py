@@ -1,4 +1,4 @@
-"""The store: streams of facts, by kind, and the sessions that their facts have made.
+"""The store: streams of facts, by kind, and the sessions that their facts lead to.
 
 Facts and the rows that follow from them change together or not at all. The kinds of streams are in `core.streams`.
 """
@@ -36,7 +36,7 @@ class NewerSchema(StoreError):
 
 
 class OlderSchema(StoreError):
-    """The store is from before facts were complete."""
+    """The store dates from before facts were complete."""
 
     code = "older_schema"
 
@@ -49,7 +49,7 @@ class DamagedStore(StoreError):
 
 @dataclass(frozen=True)
 class Recorded:
-    """A fact in the store, with its place in the sequence of all facts, and whom it is about."""
+    """A fact in the store, with its place in the sequence of all facts, and its subject."""
 
     seq: int
     stream: StreamKind
@@ -77,7 +77,7 @@ class OutboxEntry:
 class StoreChange:
     """Facts about one subject that are recorded together, with all that follows from them.
 
-    In the stream of sessions, `session` is what the facts have made of it, and `generation` is the writer's.
+    In the stream of sessions, `session` is the state that the facts lead to, and `generation` is the writer's.
     """
 
     stream: StreamKind
@@ -91,7 +91,7 @@ class StoreChange:
 def of_session(
     session: Session, facts: Sequence[Fact], *, generation: int, outbox: Sequence[OutboxEntry] = ()
 ) -> StoreChange:
-    """What facts have made of a session."""
+    """The session that the facts have led to."""
     return StoreChange(SESSION.kind, session.id, facts, session, generation, outbox)
 
 
@@ -102,11 +102,11 @@ class Store(Protocol):
     """
 
     def commit(self, changes: Sequence[StoreChange]) -> list[list[Recorded] | StaleGeneration]:
-        """Make each change whole, in order, and sync once. For each, the facts as they are recorded.
+        """Make each change as a whole, in order, and sync once. Returns, for each, the facts as recorded.
 
         A session whose stored generation is higher than the writer's is left as it is, and the answer is the error.
         Anything else that goes wrong is raised. A StoreError leaves open whether the changes were made (all of them, or
-        none): the store may have been lost right behind them. After any other error none of them is.
+        none): the store may have been lost right after them. After any other error none of them was made.
         """
         ...
 
@@ -123,7 +123,7 @@ class Store(Protocol):
         ...
 
     def renew(self) -> int:
-        """Make anew what is kept of each session beside its facts and itself. How many sessions that changed."""
+        """Rebuild what is stored about each session besides its facts and itself. Returns how many sessions changed."""
         ...
 
     def named(self, prefix: str) -> list[str]:
@@ -133,7 +133,7 @@ class Store(Protocol):
     def facts(
         self, stream: StreamKind | None = None, subject: str | None = None, *, after: int = 0, limit: int = 1000
     ) -> list[Recorded]:
-        """Facts in order behind a sequence number: of all streams, of one kind, or of one subject."""
+        """Facts in order after a sequence number: of all streams, of one kind, or of one subject."""
         ...
 
     def outbox(self, limit: int = 100) -> list[OutboxEntry]:
@@ -145,21 +145,21 @@ class Store(Protocol):
         ...
 
     def stay_in_place(self) -> bool:
-        """See to it that what is committed is where the next daemon looks. Whether it had to be put back."""
+        """Make sure that what is committed is where the next daemon looks. Returns whether it had to be put back."""
         ...
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Release the store."""
         ...
 
 
 class StoreAccess(Protocol):
-    """A store as those see it who must not wait for a disk: everything is awaited, and done in the order of asking."""
+    """A store for callers that must not wait for a disk: everything is awaited, and done in the order of the calls."""
 
     async def commit(self, change: StoreChange) -> list[Recorded]:
         """Make a change. It is on disk when this returns. Raises StaleGeneration and StoreError.
 
-        Whoever is cancelled while it waits does not know whether the change was made.
+        If you are cancelled while waiting, you do not know whether the change was made.
         """
         ...
 
@@ -169,7 +169,7 @@ class StoreAccess(Protocol):
 
 
 def commit_one(store: Store, change: StoreChange) -> list[Recorded]:
-    """Make one change. Raises StaleGeneration where `commit` answers with it."""
+    """Make one change. Raises StaleGeneration if `commit` answers with it."""
     (made,) = store.commit([change])
     if isinstance(made, StaleGeneration):
         raise made

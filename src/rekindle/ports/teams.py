@@ -1,4 +1,4 @@
-"""The teams of agents that features are worked on by, as the agents' own program keeps them."""
+"""The teams of agents that work on features, as the agents' own program keeps them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class AgentTeams(Protocol):
     """`home` is the user's home folder, `team` the team's name."""
 
     def look(self, home: str, team: str, needed: Sequence[str]) -> TeamVerdict:
-        """Whether the team is there and lists everybody who is needed. Changes nothing."""
+        """Whether the team exists and lists everybody who is needed. Changes nothing."""
         ...
 
     def ensure(self, home: str, team: str, agents: Mapping[str, str], tasks: Sequence[dict[str, Any]]) -> TeamVerdict:
-        """Reuse the team, or write it anew with its tasks; an old file is kept."""
+        """Reuse the team, or write it again with its tasks; an old file is kept."""
         ...

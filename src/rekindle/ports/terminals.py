@@ -8,7 +8,7 @@ from rekindle.ports.errors import RekindleError
 
 
 class NoTerminal(RekindleError):
-    """The agent has no terminal that could be looked at, or none can be opened."""
+    """The agent has no terminal to look at, or none can be opened."""
 
     code = "no_terminal"
 
@@ -25,9 +25,9 @@ class AgentTerminals(Protocol):
         ...
 
     def screen(self, session: str, *, history: int = 0) -> str:
-        """What is on the screen, as text, with so many lines of what has scrolled away."""
+        """What is on the screen, as text, with this many lines of what has scrolled away."""
         ...
 
     def attach(self, session: str) -> tuple[str, ...]:
-        """The line that brings a person into the terminal."""
+        """The command line that brings a person into the terminal."""
         ...

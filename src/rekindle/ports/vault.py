@@ -1,4 +1,4 @@
-"""The kept copies of conversations, as those see them who check them."""
+"""The kept copies of conversations, as their checkers see them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CopyDamage = tuple[int, int, str]
 
 
 class CheckedCopy(msgspec.Struct, frozen=True):
-    """A kept copy. `torn` says what it ends with, if a writer was cut off or is at it."""
+    """A kept copy. `torn` says what it ends with, if a writer was cut off or is still writing."""
 
     path: str
     bytes: int

@@ -1,8 +1,8 @@
-"""Where a session's agent works: its environment, its folder, and what it may ask of us there."""
+"""Where a session's agent works: its environment, its folder, and what it may ask us for there."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from rekindle.agents.base.dialect import CallbackResult
@@ -10,13 +10,14 @@ from rekindle.agents.base.observation import CallbackAsked
 from rekindle.core.session.facts import AnyFact, Created
 from rekindle.core.session.history import Turn
 from rekindle.core.session.state import Session
+from rekindle.ports.feature import CommandDone
 
 
 class Workplace(Protocol):
     """Belongs to one store. Nothing here outlives a call."""
 
     def note_agent(self, session: Session) -> None:
-        """Write down, before it is started, whose the newest attempt is: what it says is read in its own language."""
+        """Record, before it is started, which agent the newest attempt has: its output is read as that agent's."""
         ...
 
     def environment(self, session: Session) -> dict[str, str]:
@@ -28,14 +29,14 @@ class Workplace(Protocol):
         ...
 
     async def ready(self, session: Session) -> list[str]:
-        """See to it that the session's folder is there before its agent is started, and say what a person should know.
+        """Make sure that the session's folder exists before its agent is started, and say what a person should know.
 
         Raises WorktreeLost if it is gone for good.
         """
         ...
 
     async def changed(self, session: Session) -> list[str]:
-        """The files that differ from how they were when the session's last turn ended, sorted."""
+        """The files that have changed since the session's last turn ended, sorted."""
         ...
 
     async def history(self, session: Session) -> list[Turn]:
@@ -47,7 +48,11 @@ class Workplace(Protocol):
         ...
 
     async def end_terminals(self, session: Session) -> None:
-        """End the commands that the session's agent has had us run: they do not outlive it."""
+        """End the commands that we ran for the session's agent: they do not outlive it."""
+        ...
+
+    async def run_gate(self, session: Session, words: Sequence[str]) -> CommandDone:
+        """Run a command in the session's folder, with its environment, to its end. It may run again later."""
         ...
 
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> CallbackResult:
@@ -56,7 +61,7 @@ class Workplace(Protocol):
 
 
 class SessionPlaces(Protocol):
-    """The places of sessions, as those need them who begin, take over or move one. Raises OSError."""
+    """The places of sessions, for those who begin, take over or move one. Raises OSError."""
 
     def prepare(self, created: Created, env: dict[str, str]) -> None:
         """Make the place of a new session, with the environment that its agent gets. On disk on return."""
@@ -67,7 +72,7 @@ class SessionPlaces(Protocol):
         ...
 
     def change_environment(self, session: Session, env: dict[str, str]) -> None:
-        """Another agent goes on with the session: it gets this environment."""
+        """Another agent continues the session: it gets this environment."""
         ...
 
     def environment(self, session: Session) -> dict[str, str]:
@@ -75,5 +80,5 @@ class SessionPlaces(Protocol):
         ...
 
     def note_place(self, session: Session) -> None:
-        """Write down where the session is now."""
+        """Record where the session is now."""
         ...

@@ -31,7 +31,7 @@ class Checkout(Protocol):
 
     @property
     def top(self) -> str | None:
-        """The top of the worktree that we are in, None in a bare repository."""
+        """The top of the worktree that we are in; None in a bare repository."""
         ...
 
     @property
@@ -59,14 +59,14 @@ class RunOwner(Protocol):
 
 
 class HeldFeature(Protocol):
-    """A feature in our hands: nobody else begins or resumes a run of it. It goes with the process, however it ends."""
+    """A feature that we hold: nobody else begins or resumes a run of it. It is released when the process ends."""
 
     def claim(self) -> None:
-        """Write down that this process drives the run: from now on its journal may speak of it."""
+        """Record that this process drives the run: from now on its journal may mention it."""
         ...
 
     def release(self) -> None:
-        """Let go of the feature."""
+        """Release the feature."""
         ...
 
 
@@ -79,7 +79,7 @@ class HeldRun(msgspec.Struct, frozen=True):
 
 
 class FeatureTail(msgspec.Struct, frozen=True):
-    """A feature folder at a glance. `tail` is None where no run has written anything yet."""
+    """A feature folder at a glance. `tail` is None if no run has written anything yet."""
 
     name: str
     size: int
@@ -90,14 +90,14 @@ class FeatureTail(msgspec.Struct, frozen=True):
 
 
 class FeatureJournal(Journal, Protocol):
-    """A feature's journal where it lies."""
+    """A feature's journal in its place."""
 
     @property
     def path(self) -> Path: ...
 
 
 class Workspace(Protocol):
-    """Opened around a folder. Names are checked: what cannot be a feature's name raises BadName."""
+    """Opened around a folder. Names are checked: an invalid feature name raises BadName."""
 
     @property
     def repository(self) -> Checkout: ...
@@ -122,7 +122,7 @@ class Workspace(Protocol):
         ...
 
     def feature(self, given: str | None) -> str:
-        """The feature that is meant: the one given, else the one that the branch names. Raises NoFeature."""
+        """The feature that is meant: the given one, else the one that the branch names. Raises NoFeature."""
         ...
 
     def features(self) -> list[FeatureTail]:
@@ -138,7 +138,7 @@ class Workspace(Protocol):
         ...
 
     def existing(self, feature: str) -> FeatureJournal:
-        """The feature's journal; NoSuchFeature with the nearest names where there is none."""
+        """The feature's journal; raises NoSuchFeature with the nearest names if there is none."""
         ...
 
     def writable(self, feature: str, sync: Sync | None = None) -> FeatureJournal:
@@ -146,7 +146,7 @@ class Workspace(Protocol):
         ...
 
     def unapproved(self, feature: str, lineage: Collection[str]) -> str | None:
-        """A fingerprint of what decides about a resume of these runs and that nobody here has ordered, or None."""
+        """A fingerprint of what decides about a resume of these runs and was not ordered by anybody here, or None."""
         ...
 
     def approve(self, feature: str, fingerprint: str) -> None:
@@ -154,7 +154,7 @@ class Workspace(Protocol):
         ...
 
     def admit(self, feature: str, yes: str) -> bool:
-        """Let a run of the feature count that nobody here began, after the user's yes; False if it means none."""
+        """Let a run of the feature count that nobody here began, after the user's yes; False if it matches none."""
         ...
 
     def owner(self, feature: str) -> RunOwner | None:
@@ -166,7 +166,7 @@ class Workspace(Protocol):
         ...
 
     def hold(self, feature: str, sid: str) -> HeldFeature | None:
-        """Keep everybody else away from a feature, before its run `sid` is begun; None if somebody holds it."""
+        """Keep everybody else away from a feature, before its run `sid` begins; None if somebody holds it."""
         ...
 
     def disown(self, feature: str, sid: str) -> None:
@@ -179,7 +179,7 @@ class Workspace(Protocol):
 
 
 def checked_name(name: str, what: str) -> str:
-    """The name, if it can be one."""
+    """The name, if it is valid."""
     problem = why_not(name)
     if problem is not None:
         shown = name if len(name) <= 40 else name[:40] + "…"

@@ -1,4 +1,4 @@
-"""Where new sessions work: in the folder that they are begun in, or in a git worktree of their own."""
+"""Where new sessions work: in the folder where they begin, or in their own git worktree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class SessionWorktree(msgspec.Struct, frozen=True):
-    """Where a session works: its folder, the work tree around it, the repository. `branch` is of one of its own."""
+    """Where a session works: its folder, the work tree around it, the repository. `branch` is set for its own one."""
 
     cwd: str
     path: str | None = None
@@ -21,9 +21,9 @@ class SessionWorktrees(Protocol):
     """Blocking: call it in a thread. The user's checkout, index and branch are never touched. Raises RekindleError."""
 
     def around(self, cwd: str) -> SessionWorktree:
-        """Where a session works that has no worktree of its own. Makes nothing."""
+        """Where a session without its own worktree works. Makes nothing."""
         ...
 
     def make(self, cwd: str, name: str, folder: str | None = None) -> SessionWorktree:
-        """Make a worktree for a session that was begun in `cwd`, or use the one of that name."""
+        """Make a worktree for a session that began in `cwd`, or use the one with that name."""
         ...

@@ -1,4 +1,4 @@
-"""Attends to one session: append, evolve, plan, act, outcome, and again. One effect is carried out after the other."""
+"""Attends to one session: append, evolve, plan, act, outcome, repeat. Effects are carried out one at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
+from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, RunGate, Say, Wait
 from rekindle.core.session import facts as f
 from rekindle.core.session.starting import next_look
 from rekindle.core.session.state import Session
@@ -23,10 +23,10 @@ log = logging.getLogger(__name__)
 
 
 class Attendant:
-    """Belongs to one session, for as long as that needs somebody."""
+    """Belongs to one session, as long as that session needs attention."""
 
     def __init__(self, session: str, house: Attendance, failed: Callable[[BaseException], None]) -> None:
-        """`failed` is told of what this attendant cannot put right itself."""
+        """`failed` is called with errors that this attendant cannot fix itself."""
         self._session = session
         self._house = house
         self._engine = house.engine
@@ -35,6 +35,7 @@ class Attendant:
         self.speaking = asyncio.Lock()
         self._performed: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._gates: dict[str, asyncio.Task[Any]] = {}
         self._follower: asyncio.Task[Any] | None = None
         self._hearing: Hearing | None = None
         self._recording = 0
@@ -46,27 +47,27 @@ class Attendant:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing goes on here: no agent is followed, and nothing is being done or waited for."""
+        """Whether this is idle: no agent is followed, and nothing is in progress or waited for."""
         return self._hearing is None and not self._tasks and not self._recording and not self._acting.locked()
 
     @property
     def is_acting(self) -> bool:
-        """Whether what is due is being carried out just now."""
+        """Whether due effects are being carried out right now."""
         return self._acting.locked()
 
     async def close(self) -> None:
-        """Let go of everything. The agent goes on in its keeper."""
+        """Release everything. The agent keeps running in its keeper."""
         for task in list(self._tasks):
             task.cancel()
         for task in list(self._tasks):
             await asyncio.wait([task])
 
     async def record(self, *facts: f.AnyFact) -> Session:
-        """Take in facts and do what follows from them."""
+        """Record facts and carry out what follows from them."""
         return await self.decide(lambda _now: facts)
 
     async def decide(self, decision: Decision) -> Session:
-        """The same, with what follows from how the session is when its turn comes."""
+        """The same, with facts decided from the session's state when its turn comes."""
         facts: list[f.AnyFact] = []
 
         def decided(now: Session) -> list[f.AnyFact]:
@@ -77,7 +78,7 @@ class Attendant:
         try:
             await self._engine.decide(self._session, decided)
             if any(isinstance(fact, f.ResumeAsked) for fact in facts):
-                # what was put off is tried now
+                # retry what was postponed
                 self._performed -= {name for name in self._performed if name.startswith("launch-")}
             await self.advance()
             return self._engine.session(self._session)
@@ -85,7 +86,7 @@ class Attendant:
             self._recording -= 1
 
     async def advance(self) -> None:
-        """Carry out what is due until nothing is. What could not be done is tried again in a moment."""
+        """Carry out due effects until none are left. What failed is retried in a moment."""
         async with self._acting:
             try:
                 await self._carry_out()
@@ -96,12 +97,12 @@ class Attendant:
                 self._take_up_anew()
 
     async def listen(self) -> None:
-        """See what the silence of an agent in a terminal says by now."""
+        """Check what the silence of an agent in a terminal means by now."""
         if self._hearing is not None:
             await self._hearing.listen()
 
     def let_go(self, hearing: Hearing) -> None:
-        """The attempt is not followed any more."""
+        """The attempt is no longer followed."""
         hearing.is_over = True
         if self._hearing is hearing:
             self._hearing = None
@@ -113,7 +114,7 @@ class Attendant:
         self._failed(StaleGeneration(f"session {self._session} was taken over"))
 
     def background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[Any]:
-        """Have something done beside."""
+        """Run something in the background."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -125,12 +126,12 @@ class Attendant:
             return
         log.error("%s: a task of its attendant failed", self._session, exc_info=failure)
         if isinstance(failure, StoreError | OSError) and not isinstance(failure, DamagedStore):
-            self._take_up_anew()  # a full disk is no fault of ours, and may pass
+            self._take_up_anew()  # a full disk is not our fault, and may pass
         elif isinstance(failure, StaleGeneration | DamagedStore) or not isinstance(failure, RekindleError):
             self._failed(failure)
 
     def _take_up_anew(self) -> None:
-        """What could not be written down may be half done: as after a crash, the spools tell how far it is."""
+        """What could not be recorded may be half done. As after a crash, the spools show how far it got."""
         follower = self._follower
         if self._hearing is not None:
             self.let_go(self._hearing)
@@ -145,6 +146,7 @@ class Attendant:
 
     async def _carry_out(self) -> None:
         while True:
+            self._end_gates()
             await self._attach()
             performed = self._performed
             due = [effect for effect in self._engine.due(self._session) if effect.id not in performed]
@@ -165,7 +167,7 @@ class Attendant:
                     self.background(self._try_again(effect))
 
     async def _attach(self) -> None:
-        """Follow the session's attempt, if it has one that nobody follows yet."""
+        """Follow the session's attempt, if it has one that is not followed yet."""
         state, house = self._engine.session(self._session), self._house
         attempt = state.attempt
         if attempt is None or attempt.status in ("launching", "gone") or self._hearing is not None:
@@ -215,6 +217,9 @@ class Attendant:
                 await self._house.keepers.end(effect.session, effect.attempt, effect.reason)
             case Wait():
                 self.background(self._wake(effect))
+            case RunGate():
+                if effect.gate not in self._gates:
+                    self._gates[effect.gate] = self.background(self._run_gate(effect))
 
     async def _say(self, effect: Say) -> None:
         hearing = self._hearing
@@ -222,7 +227,7 @@ class Attendant:
             return
         wire = hearing.talk.wire
         typed = wire.approach(effect.prompt, effect.text)
-        if typed and not hearing.talk.is_quiet():  # somebody uses it: Escape would end what they do
+        if typed and not hearing.talk.is_quiet():  # somebody is using it: Escape would interrupt them
             self.background(self._try_again(effect))
             return
         for keys in typed:
@@ -238,6 +243,19 @@ class Attendant:
                 text=effect.text,
             )
             await self._engine.record(effect.session, sent)
+
+    def _end_gates(self) -> None:
+        """End the commands of gates that nobody waits for any more."""
+        wanted = self._engine.session(self._session).gate
+        for name, task in list(self._gates.items()):
+            if wanted is None or wanted.id != name:
+                del self._gates[name]
+                if task is not asyncio.current_task():
+                    task.cancel()
+
+    async def _run_gate(self, effect: RunGate) -> None:
+        done = await self._house.workplace.run_gate(self._engine.session(self._session), effect.run)
+        await self.record(f.GateRan(at=self._engine.clock(), gate=effect.gate, passed=done.passed, output=done.output))
 
     async def _try_again(self, effect: Effect, pause: float | None = None) -> None:
         await asyncio.sleep(self._house.pause_seconds if pause is None else pause)

@@ -1,7 +1,7 @@
-"""Tells sessions that their time has come: timers that are due, and turns in which nothing happens any more.
+"""Tells sessions that their time has come: timers that are due, and turns that have gone silent.
 
-Timers are facts of the session, and the silence of an agent is counted from the last byte in its spool, so that no
-clock starts over with the daemon. What follows is decided in `core.session.react`.
+Timers are facts of the session, and an agent's silence is counted from the last byte in its spool, so no clock
+restarts with the daemon. What follows is decided in `core.session.react`.
 """
 
 from __future__ import annotations
@@ -17,30 +17,34 @@ from rekindle.runtime.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
-#: A look that comes so much too late was held up: what agents said meanwhile may not have been read yet.
+#: A check this late was held up: agents' output from the meantime may not have been read yet.
 _LATE_SECONDS = 10.0
 
 
 async def keep_time(supervisor: Supervisor, seconds: float = 1.0) -> None:
-    """Look around for ever. After a sleep of the machine, or of ours, nobody is blamed for the time that passed."""
+    """Check forever. Time that the machine slept, or a clock change, does not count as silence."""
     looked = supervisor.engine.clock()
     while True:
         await asyncio.sleep(seconds)
         before, looked = looked, supervisor.engine.clock()
         late = looked - before - seconds
-        slept = late > _LATE_SECONDS
-        if slept:
-            supervisor.forgive_silence()
+        jumped = abs(late) > _LATE_SECONDS
+        if jumped:
+            supervisor.forgive_silence(late)
         for session in supervisor.engine.at_hand():
             if not supervisor.is_followed(session.id):
-                continue  # nobody has read yet what it said
-            found = _put_off(session, looked, late) if slept else _due(session, looked, supervisor)
+                continue  # its output has not been read yet
+            found = _put_off(session, looked, late) if jumped else _due(session, looked, supervisor)
             if found is None:
                 continue
             try:
                 await supervisor.record(session.id, found)
             except RekindleError as error:
                 log.warning("%s could not be told that its time has come: %s", session.id, error.message)
+        try:
+            await supervisor.settle_doubts()
+        except RekindleError as error:
+            log.warning("what was recorded last could not be read: %s", error.message)
         supervisor.release()
 
 
@@ -56,9 +60,9 @@ def _due(session: Session, now: float, supervisor: Supervisor) -> f.Due | f.Stal
 
 
 def _put_off(session: Session, now: float, late: float) -> f.TimerSet | None:
-    """An agent that was starting while the machine slept gets all the time again, and a turn what the sleep took."""
+    """An agent that was starting while the machine slept gets its full time again; a turn or proof what it lost."""
     if "start" in session.timers:
         return f.TimerSet(at=now, timer="start", until=now + session.rules.start_seconds)
-    if "turn" in session.timers:
-        return f.TimerSet(at=now, timer="turn", until=session.timers["turn"] + late)
-    return None
+    names: tuple[f.TimerName, ...] = ("turn", "proof")
+    held_up = next((name for name in names if name in session.timers), None)
+    return f.TimerSet(at=now, timer=held_up, until=session.timers[held_up] + late) if held_up is not None else None

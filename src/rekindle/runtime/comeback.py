@@ -1,8 +1,8 @@
-"""Finds out, before an attempt is started, what it is to go on with: observe, then decide, then write it down."""
+"""Finds out what an attempt continues from before it is started: observe, decide, record."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -30,15 +30,15 @@ class Look(Protocol):
 
 
 class Comeback:
-    """Belongs to one supervisor. Nothing here is started; the agent's record may be mended (see `Records.check`)."""
+    """Belongs to one supervisor. Starts nothing, but may repair the agent's record (see `Records.check`)."""
 
-    def __init__(self, records: Records, workplace: Workplace, kinds: dict[str, AgentKind]) -> None:
+    def __init__(self, records: Records, workplace: Workplace, kinds: Mapping[str, AgentKind]) -> None:
         self._records = records
         self._workplace = workplace
         self._kinds = kinds
 
     async def prepare(self, session: Session, attempt: int, now: float) -> f.LaunchIntended:
-        """The attempt that is to be started next. Asking again finds the same, as long as the world is the same."""
+        """The attempt to start next. Asking again gives the same answer as long as nothing has changed."""
         choice = await self._chosen(session, self._look, now)
         token = choice.token
         kind = self._kinds.get(session.agent)
@@ -66,7 +66,7 @@ class Comeback:
     async def verdict(
         self, session: Session, opened: f.Opened, shown: Sequence[Turn], now: float
     ) -> f.Opened | f.OpenRefused:
-        """Whether the conversation that an agent has loaded is all there: one that is not is as good as refused."""
+        """Whether the conversation that an agent loaded is complete. An incomplete one counts as refused."""
         if opened.how == "new" or opened.known is None:
             return opened
         read = session.attempts[-1].known
@@ -77,32 +77,32 @@ class Comeback:
         if not missing and read is not None:
             try:
                 missing = await self._lost_answers(session, opened.token)
-            except RekindleError as error:  # no reason to give it up, and none to call it the same
+            except RekindleError as error:  # no reason to give it up, nor to call it the same
                 opened = replace(opened, lacks=f"the agent's answers could not be compared: {error.message}")
         heard = await self._workplace.history(session) if missing or read is None or verbatim else []
         if not missing and (read is None or verbatim):
             missing = lost_answers(session, shown, heard, verbatim=verbatim)
         if not missing:
             return opened
-        if not heard:  # nobody could tell a new conversation what was said: this one goes on, and the receipt says how
+        if not heard:  # a new conversation could not be told what was said: keep this one; the receipt says how
             return replace(opened, lacks=missing)
         return f.OpenRefused(at=now, attempt=opened.attempt, how="load", problem="incomplete", message=missing)
 
     async def _lost_answers(self, session: Session, token: str) -> str:
-        """What the agent's own record lacks, or has in other words than the agent told us. Raises RekindleError."""
+        """What the agent's own record lacks, or words differently from what the agent told us. Raises RekindleError."""
         found = await self._records.lacking(session, token)
         if found.words:
             return f"the agent's record lacks {found.words}, or has them in other words"
         return foreign_prompts(session, found.foreign, found.unconfirmed)
 
     async def foretold(self, session: Session, now: float) -> Choice:
-        """What `prepare` would choose if it were asked now. Changes nothing."""
+        """What `prepare` would choose now. Changes nothing."""
         return await self._chosen(session, self._foresee, now)
 
     async def _chosen(self, session: Session, look: Look, now: float) -> Choice:
-        """The one choice of how a session comes back. Records are looked at until one is there.
+        """The one choice of how a session comes back. Records are checked until one is found.
 
-        An older one is neither read nor mended for nothing.
+        Older ones are neither read nor repaired without need.
         """
         evidence: list[Evidence] = []
         for token in candidates(session):
@@ -126,14 +126,14 @@ class Comeback:
             return _unchecked(token, error)
 
     async def _said(self, session: Session) -> list[str]:
-        """What the agent said in each turn that is to go on. Where that was not kept, its last words are."""
+        """What the agent said in each turn to be continued. If that was not kept, its last words."""
         attempts = cut_attempts(session)
         found = await self._workplace.last_turns(session, attempts) if attempts else {}
         short = {one.number: one.cut.said for one in session.attempts if one.cut is not None}
         return handed_back([found.get(number) or short.get(number, "") for number in attempts])
 
     async def _history(self, session: Session, choice: Choice) -> str:
-        if choice.how != "new" or session.attempt is None or nothing_ever_ran(session):
+        if choice.how != "new" or session.attempt is None or nothing_ever_ran(session) or session.untold:
             return ""
         turns = await self._workplace.history(session)
         return with_history(turns, PROMPT) if turns else ""

@@ -1,4 +1,4 @@
-"""Ends an agent and waits until it is gone: whoever takes its place must find nobody there."""
+"""Ends an agent and waits until it is gone: its successor must not meet it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECONDS = 60.0
 async def end_agent(
     supervisor: Supervisor, session: str, *, by: str, to: Literal["asleep", "cancelled", "completed"]
 ) -> None:
-    """End a session's agent. One that was never up comes up first: nothing holds it."""
+    """End a session's agent. One that has not come up yet comes up first: nothing blocks it."""
     engine = supervisor.engine
     await _until(engine, session, lambda now: bool(now.attempts), f"the agent of session {session} never began")
     await supervisor.record(session, f.StopAsked(at=engine.clock(), by=by, to=to))
@@ -26,7 +26,7 @@ async def end_agent(
 
 
 async def _until(engine: Engine, session: str, holds: Callable[[Session], bool], otherwise: str) -> None:
-    """Wait. One that sleeps is not in memory, and one that has ended may be let go of at any moment: it is loaded."""
+    """Wait. Loads the session: a sleeping one is not in memory, and an ended one may be dropped at any moment."""
     deadline = asyncio.get_running_loop().time() + _SECONDS
     while not holds(await engine.load(session)):
         if asyncio.get_running_loop().time() > deadline:

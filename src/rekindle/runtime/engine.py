@@ -1,7 +1,7 @@
-"""The loop's memory: appends facts, folds them, and says what is due. It has no effect of its own but on the store.
+"""The loop's memory: appends facts, folds them, and says what is due. Its only side effect is on the store.
 
-A session is changed by one writer at a time, and what is in memory is on disk. In memory are the sessions that need the
-daemon, and those that somebody has asked for; any other one is read when it is asked for.
+A session is changed by one writer at a time, and what is in memory is on disk. Memory holds the sessions that need
+the daemon and those that were asked for; any other is read on demand.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange, Stor
 from rekindle.runtime.outbox import journal_entries
 from rekindle.runtime.turns import Turns
 
-#: Is told what a session has become, and the facts that made it so, as they are recorded.
+#: Called with a session's new state and the facts behind it, as they are recorded.
 Listener = Callable[[Session, Sequence[Recorded]], None]
 #: The run of a session's feature that is under way, if any.
 RunOf = Callable[[Session], str | None]
-#: What is to be recorded of a session as it is now.
+#: What to record about a session, given its current state.
 Decision = Callable[[Session], Sequence[AnyFact]]
 Made = TypeVar("Made")
 
@@ -35,30 +35,30 @@ class Engine:
     """Sessions as the store has them. Every change goes through `record`."""
 
     def __init__(self, store: StoreAccess, clock: Callable[[], float], rules: Rules = BUILT_IN) -> None:
-        """`rules` are for sessions that begin here. Those that exist have their own."""
+        """`rules` are for new sessions. Existing ones have their own."""
         self._store = store
         self.clock = clock
         self._rules = rules
         self._memory: dict[str, Session] = {}
         self._turns = Turns()
-        #: sessions whose last commit failed, as it would have made them: it may have been made all the same
+        #: sessions whose last commit failed, in the state it would have made: it may have succeeded after all
         self._doubtful: dict[str, Session] = {}
         self._pending: set[asyncio.Future[Any]] = set()
         self.listeners: list[Listener] = []
         self.run_of: RunOf = lambda _session: None
 
     async def open(self) -> None:
-        """Take up the sessions that need the daemon."""
+        """Load the sessions that need the daemon."""
         for session in await self._store.ask(lambda store: store.sessions(attended=True)):
             self._memory.setdefault(session.id, session)
 
     async def close(self) -> None:
-        """Wait until all that was begun is on disk."""
+        """Wait until everything started is on disk."""
         while self._pending:
             await asyncio.wait(list(self._pending))
 
     def at_hand(self) -> list[Session]:
-        """The sessions in memory: all that need the daemon, and some that do not."""
+        """The sessions in memory: all those that need the daemon, and some that do not."""
         return list(self._memory.values())
 
     def session(self, session: str) -> Session:
@@ -91,12 +91,12 @@ class Engine:
         return session in self._memory or bool(await self._store.ask(lambda store: store.session(session)))
 
     async def where(self, session: str) -> str | None:
-        """The repository that a session is in; None if nobody knows."""
+        """The repository that a session is in; None if unknown."""
         found = self._memory.get(session) or await self._store.ask(lambda store: store.session(session))
         return found.repository if found is not None else None
 
     async def load_feature(self, repository: str, feature: str) -> None:
-        """Have all sessions of a feature in memory. They stay there while `run_of` names a run of it."""
+        """Load all sessions of a feature into memory. They stay there while `run_of` names a run of it."""
 
         def of_feature(store: Store) -> list[Session]:
             return [one for one in store.sessions(feature=feature) if one.repository == repository]
@@ -105,7 +105,7 @@ class Engine:
             self._memory.setdefault(session.id, session)
 
     def forget(self, session: str) -> None:
-        """Let a session go that nobody attends to. It is read again when it is asked for."""
+        """Drop a session that has no attendant from memory. It is read again on demand."""
         found = self._memory.get(session)
         if found is None or self._turns.is_wanted(session) or needs_daemon(found) or self.run_of(found) is not None:
             return
@@ -116,26 +116,26 @@ class Engine:
         return await self._unbroken(self._create(fact))
 
     async def adopt(self, facts: Sequence[AnyFact]) -> Session:
-        """Take in a session with its past. What journals were told of it they were told elsewhere."""
+        """Import a session with its history. Its journal entries were already written elsewhere."""
         now = SESSION.folded(facts)
         assert now is not None
         return await self._unbroken(self._adopt(of_session(now, facts, generation=now.generation)))
 
     async def record(self, session: str, *facts: AnyFact) -> Session:
-        """Append facts, with all that follows from them. What changes nothing (told twice, or too late) is dropped."""
+        """Append facts and all that follows from them. Facts that change nothing (repeated or late) are dropped."""
         return await self.decide(session, lambda _now: facts)
 
     async def decide(self, session: str, decision: Decision) -> Session:
-        """The same, with what follows from how the session is when its turn comes: nobody changes it in between.
+        """The same, with facts decided from the session's state when its turn comes: nobody changes it in between.
 
-        Whatever `decision` raises is raised, and then nothing is recorded.
+        If `decision` raises, the error is passed on and nothing is recorded.
         """
         found = await self._unbroken(self._decided(session, decision))
         assert found is not None
         return found
 
     async def record_if(self, session: str, holds: Callable[[Session], bool], *facts: AnyFact) -> Session | None:
-        """The same, if the session is as it has to be when its turn comes; None if it is not."""
+        """The same, if the session is in the required state when its turn comes; None if not."""
         return await self._unbroken(self._decided(session, lambda now: facts if holds(now) else None))
 
     def due(self, session: str) -> list[Effect]:
@@ -160,7 +160,7 @@ class Engine:
             if facts is None:
                 return None
             now, kept = taken(before, facts, self._rules)
-            # The generation that we knew, not the one that we make: whoever has been overtaken is refused.
+            # The generation that we knew, not the one that we make: a writer that was overtaken is refused.
             return await self._commit(self._change(now, kept, before.generation)) if kept else before
 
     def _change(self, now: Session, facts: Sequence[AnyFact], generation: int) -> StoreChange:
@@ -178,15 +178,27 @@ class Engine:
             listener(change.session, recorded)
         return change.session
 
+    async def settle_doubts(self) -> list[str]:
+        """Check for each failed commit whether it was made after all; returns those in memory now.
+
+        They may need work: the caller was told that it could not be recorded, and left.
+        """
+        doubtful = list(self._doubtful)
+        for session in doubtful:
+            async with self._turns.of(session):
+                if session in self._doubtful:
+                    await self._read_again(session)
+        return [session for session in doubtful if session in self._memory]
+
     async def _read_again(self, session: str) -> None:
-        """Find out whether a commit that failed was made. What somebody else has made of it is not taken over."""
+        """Check whether a failed commit was made after all. Another writer's changes are not adopted."""
         found = await self._store.ask(lambda store: store.session(session))
         made = self._doubtful.pop(session)
         if found == made:
             self._memory[session] = made
 
     async def _unbroken(self, work: Coroutine[Any, Any, Made]) -> Made:
-        """Do it to its end, also if whoever asked goes away meanwhile: memory and store must stay the same."""
+        """Finish it even if the caller goes away: memory and store must stay in step."""
         task = asyncio.ensure_future(work)
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)

@@ -1,6 +1,6 @@
-"""One attempt that is followed: what its agent says is booked, what it asks for is served, until it is gone.
+"""Follows one attempt: records its agent's output and serves its requests until it is gone.
 
-Decides nothing: what the bytes mean is `talk`'s question, what follows from a fact is the core's.
+Decides nothing: `talk` says what the bytes mean, the core what follows from a fact.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.launching import Launcher
-from rekindle.runtime.proof import compacted, compared, has_worked, last_words, may_compare
+from rekindle.runtime.proof import compacted, compared, is_uncompared, last_words, may_compare, stands
 from rekindle.runtime.talk import Step, Talk
 
 log = logging.getLogger(__name__)
 
-#: How often the record of an agent that works again is looked at before nothing is said about it.
+#: How many times to check the record of an agent that works again before giving up on a verdict.
 _LOOKS = 20
 _MUCH = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Attendance:
-    """What is needed to attend to sessions. `settle_seconds`: how long an agent must be silent to have shown its past.
+    """What attending to sessions needs. `settle_seconds`: how long an agent is silent before its past counts as shown.
 
-    It may show more of the past after it said that it had loaded it.
+    It may show more of its past after reporting it as loaded.
     """
 
     engine: Engine
@@ -48,12 +48,12 @@ class Attendance:
     comeback: Comeback
     launcher: Launcher
     settle_seconds: float
-    #: how long to wait before something is tried again that could not be done
+    #: how long to wait before retrying what failed
     pause_seconds: float
 
 
 class Attends(Protocol):
-    """Who attends to the session."""
+    """The session's attendant, as seen from here."""
 
     #: An answer is not heard before it is known what was said.
     speaking: asyncio.Lock
@@ -63,15 +63,15 @@ class Attends(Protocol):
         ...
 
     async def record(self, *facts: f.AnyFact) -> Session:
-        """Take in facts and do what follows from them."""
+        """Record facts and carry out what follows from them."""
         ...
 
     def background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[Any]:
-        """Have something done beside."""
+        """Run something in the background."""
         ...
 
     def let_go(self, hearing: Hearing) -> None:
-        """This attempt is not followed any more."""
+        """This attempt is no longer followed."""
         ...
 
     def overtaken(self) -> None:
@@ -91,7 +91,7 @@ class Hearing:
         self._records = house.records
         self._attendant = attendant
         self._serving: set[asyncio.Task[Any]] = set()
-        #: nobody speaks for this attempt any more: what is found out about it late is dropped
+        #: nobody follows this attempt any more: late findings about it are dropped
         self.is_over = False
 
     async def heard_so_far(self, *, connected: bool) -> Step:
@@ -100,23 +100,23 @@ class Hearing:
         sent = list(self._keepers.sent(self._session, number))
         step = await self._rebuilt(sent, self._keepers.heard(self._session, number))
         if not connected:
-            step.callbacks.clear()  # what a dead agent asked for is nobody's wish any more
+            step.callbacks.clear()  # a dead agent's requests no longer matter
         return step
 
     async def begin(self, step: Step) -> None:
-        """Take in what was said before we came, and follow the agent's own record."""
+        """Read what was said before we came, and follow the agent's own record."""
         if self.talk.token is not None:
             self._records.follow(self._engine.session(self._session), self.talk.token)
         await self.take_in(step)
 
     async def _rebuilt(self, sent: list[Sent], heard: bytes) -> Step:
-        """Much of it is read beside the loop: others are served meanwhile."""
+        """Large amounts are read outside the loop, so that others are served meanwhile."""
         if len(heard) < _MUCH:
             return self.talk.rebuild(sent, heard)
         return await asyncio.to_thread(self.talk.rebuild, sent, heard)
 
     async def follow(self) -> None:
-        """Follow the attempt to its end. Whatever goes wrong, somebody follows it again."""
+        """Follow the attempt to its end. Whatever goes wrong, it will be followed again."""
         session, talk = self._session, self.talk
         try:
             async for item in self._keepers.follow(session, talk.attempt, talk.offset):
@@ -124,7 +124,7 @@ class Hearing:
                     async with self._attendant.speaking:
                         await self.take_in(talk.feed(item.data))
                 elif isinstance(item, Lost):
-                    message = f"something shortened the agent's output: {item.bytes} bytes of it may be lost"
+                    message = f"the agent's output was truncated: {item.bytes} bytes may be lost"
                     await self._notice(message)
                 else:
                     await self._gone(item)
@@ -139,7 +139,7 @@ class Hearing:
         await self._attendant.advance()
 
     async def take_in(self, step: Step) -> None:
-        """Book what some bytes amount to, and see to what follows from it."""
+        """Record what some bytes mean, and carry out what follows."""
         for message in step.outgoing:
             with contextlib.suppress(KeeperLost, NoRoomForTurn):
                 await self.send(message)
@@ -160,7 +160,7 @@ class Hearing:
             background(self._settle())
 
     async def listen(self) -> None:
-        """See what the silence of an agent in a terminal, and its own record, say by now."""
+        """Check what the silence of an agent in a terminal, and its own record, mean by now."""
         state = self._engine.session(self._session)
         known = self.talk.token if self.talk.wants_record(state) else None
         record = await self._records.read(state, known) if known is not None else None
@@ -179,7 +179,7 @@ class Hearing:
             task.cancel()
         await self._house.workplace.end_terminals(engine.session(session))
         opened = talk.opened()
-        # One that dies while it shows its past may not have shown all of it: nothing is concluded from that.
+        # An agent that dies while showing its past may not have shown all of it: conclude nothing.
         facts: list[f.AnyFact] = [opened] if opened is not None and opened.how == "new" else []
         facts += talk.catch_up(self._keepers.sent(session, talk.attempt))
         state = await engine.record(session, *facts) if facts else engine.session(session)
@@ -188,7 +188,7 @@ class Hearing:
         except RekindleError as error:
             await self._notice(error.message)
         self._records.unfollow(session)
-        if talk.kind.proof == "transcript" and has_worked(engine.session(session), talk.attempt):
+        if talk.kind.proof == "transcript" and is_uncompared(engine.session(session), talk.attempt):
             # the last moment at which its record can prove anything
             await engine.record(session, await compared(self._records, engine.session(session), talk, engine.clock()))
         record = await last_words(self._records, engine.session(session))
@@ -196,9 +196,12 @@ class Hearing:
         self._attendant.let_go(self)
 
     async def _settle(self) -> None:
-        """Wait until the agent has shown what it remembers, then say that the conversation is open."""
+        """Wait until the agent has shown what it remembers, then say that the conversation is open.
+
+        An agent whose own record is the proof shows nothing, so there is nothing to wait for.
+        """
         talk = self.talk
-        if talk.wire.open.opened == "load":
+        if talk.wire.open.opened == "load" and talk.kind.proof == "replay":
             before = -1
             while before != talk.offset:
                 before = talk.offset
@@ -214,14 +217,14 @@ class Hearing:
                 self._records.follow(state, opened.token)
 
     async def _compare(self) -> None:
-        """Look at the agent's own record until it has grown: it is written a moment after the words are said."""
+        """Check the agent's own record until it has grown: it is written a moment after the output."""
         for _ in range(_LOOKS):
             state = self._engine.session(self._session)
             found = await compared(self._records, state, self.talk, self._engine.clock())
             if found.extends is not None:
                 break
             await asyncio.sleep(self._house.settle_seconds)
-        if not self.is_over and not self._engine.session(self._session).attempts[-1].compared:
+        if not self.is_over and stands(self._engine.session(self._session), found):
             await self._attendant.record(found)
 
     async def _look_for_compaction(self) -> None:

@@ -1,10 +1,10 @@
-"""Starts an agent: finds out what it goes on with, writes that down, and has a keeper start it."""
+"""Starts an agent: finds out what it continues from, records that, and has a keeper start it."""
 
 from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rekindle.agents.base.kind import AgentKind, AgentStart
 from rekindle.agents.base.terminal import in_terminal
@@ -23,7 +23,7 @@ from rekindle.runtime.engine import Engine
 
 
 class StartPutOff(RekindleError):
-    """What an earlier start failed for is still missing: no attempt is spent on it."""
+    """What an earlier start lacked is still missing: no attempt is spent on it."""
 
     code = "start_put_off"
 
@@ -32,7 +32,7 @@ class Launcher:
     """Belongs to one supervisor."""
 
     def __init__(
-        self, engine: Engine, keepers: Keepers, workplace: Workplace, kinds: dict[str, AgentKind], comeback: Comeback
+        self, engine: Engine, keepers: Keepers, workplace: Workplace, kinds: Mapping[str, AgentKind], comeback: Comeback
     ) -> None:
         self._engine = engine
         self._keepers = keepers
@@ -41,7 +41,7 @@ class Launcher:
         self._comeback = comeback
 
     def kind(self, session: Session) -> AgentKind:
-        """The agent of a session, as it is used there. Raises RekindleError."""
+        """A session's agent, as configured for that session. Raises RekindleError."""
         kind = self._kinds.get(session.agent)
         if kind is None:
             raise RekindleError(f"there is no agent {session.agent!r}", "`rekindle run --help` names them")
@@ -50,9 +50,9 @@ class Launcher:
         return in_terminal(kind) if session.terminal else kind
 
     async def launch(self, effect: Launch) -> bool:
-        """Start an attempt, or record why it cannot be. False: it is not to be started now, and may be later.
+        """Start an attempt, or record why it cannot start. False: not now, but maybe later.
 
-        Raises StoreError where neither can be recorded, and StartPutOff where it is of no use to try yet.
+        Raises StoreError if neither can be recorded, and StartPutOff if there is no point in trying yet.
         """
         session = self._engine.session(effect.session)
         attempt = effect.attempt
@@ -76,8 +76,8 @@ class Launcher:
             await self._workplace.end_terminals(session)
             running = await self._keepers.launch(self._order(session, kind))
         except (StoreError, StaleGeneration):
-            raise  # that nothing can be written down says nothing about the agent
-        except (RekindleError, OSError, ValueError) as error:  # some text is none that a program can be given
+            raise  # a store that cannot be written says nothing about the agent
+        except (RekindleError, OSError, ValueError) as error:  # some text cannot be passed to a program
             await self._failed(effect, error)
             return True
         launched = f.Launched(at=self._engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
@@ -85,8 +85,12 @@ class Launcher:
         return True
 
     def _look_ahead(self, session: Session) -> None:
-        """Before a start that nobody asked for, after one that failed: is what it needs there?"""
-        if session.resume_asked is not None or not has_failed_to_start(session):
+        """Before an automatic restart after a start that lacked something: check whether it is there by now.
+
+        After any other failure the start itself is tried: if something is missing, that is recorded and reported.
+        """
+        newest = session.attempt
+        if session.resume_asked is not None or newest is None or not newest.blocked or not has_failed_to_start(session):
             return
         try:
             missing = self._keepers.obstacle(self._order(session, self.kind(session)))
@@ -98,22 +102,23 @@ class Launcher:
     def _order(self, session: Session, kind: AgentKind) -> AttemptOrder:
         assert session.attempt is not None
         start, environment = _start(session), self._workplace.environment(session)
+        argv = kind.argv(start)
         return AttemptOrder(
             session=session.id,
             attempt=session.attempt.number,
             generation=session.generation,
-            argv=kind.argv(start),
+            argv=(session.program, *argv[1:]) if session.program else argv,
             cwd=session.cwd,
             env={**environment, **kind.variables(start, environment)},
             terminal=session.terminal,
         )
 
     async def _failed(self, effect: Launch, error: RekindleError | OSError | ValueError) -> None:
-        """Record a start that came to nothing. Only a folder that cannot be built again is an end of the session."""
+        """Record a failed start. It ends the session only if its folder cannot be rebuilt."""
         session = self._engine.session(effect.session)
         now, attempt = self._engine.clock(), effect.attempt
         is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        # Told again where it was told; else the attempt fails before it was more than wanted.
+        # Repeated if it was told before; else the attempt fails before it was more than planned.
         token = session.token if session.is_loadable else None
         wanted = f.LaunchIntended(
             at=now,
@@ -132,7 +137,7 @@ class Launcher:
         await self._engine.record(session.id, wanted, failed, *ended)
 
     def _why_not_started(self, session: Session, error: RekindleError | OSError | ValueError) -> str:
-        """The reason, and how to install an agent that is not there."""
+        """The reason, and how to install an agent that is missing."""
         message = error.message if isinstance(error, RekindleError) else str(error)
         if not isinstance(error, ProgramMissing):
             return message
@@ -140,7 +145,7 @@ class Launcher:
         return f"{message} {kind.title}: {kind.missing}"
 
     def _wants(self, effect: Launch, agent: str) -> Callable[[Session], bool]:
-        """Looking takes time, and meanwhile somebody may have stopped the session, or given it to another agent."""
+        """The check takes time; meanwhile the session may have been stopped or given to another agent."""
         return lambda now: effect in plan(now, self._engine.clock()) and now.agent == agent
 
     async def _is_put_off(self, effect: Launch) -> bool:
@@ -152,7 +157,7 @@ class Launcher:
             return False
         why = (
             f"{kind.title} would destroy a conversation that it loads in the minute in which it opened it:"
-            f" it goes on by itself in {max(1, math.ceil(until - now))} s"
+            f" it continues by itself in {max(1, math.ceil(until - now))} s"
         )
         await self._engine.record(session.id, f.LoadPutOff(at=now, until=until, why=why))
         return True

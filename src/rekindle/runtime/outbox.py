@@ -1,4 +1,4 @@
-"""Carries events from the store to the journals, each under its id, until the journal has it.
+"""Carries events from the store to the journals, each with its id, until the journal has it.
 
 An event belongs to the run in which it happened. A run waits for the events of its sessions before it ends.
 """
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from rekindle.core.session.facts import AnyFact, Created, Exited, Launched, ReceiptWritten
+from rekindle.core.session.facts import AnyFact, Created, Exited, Launched, ReceiptWritten, TurnFinished
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import JournalError, RekindleError
 from rekindle.ports.store import OutboxEntry, Recorded, StoreAccess
@@ -24,7 +24,7 @@ _RETRY = 0.1
 
 
 class Appends(Protocol):
-    """Whoever writes to journals."""
+    """Writes to journals."""
 
     async def append_late(self, entry: OutboxEntry) -> None:
         """Append an event to the run that it belongs to by now; returns when it is on disk."""
@@ -32,14 +32,14 @@ class Appends(Protocol):
 
 
 def journal_entries(session: Session, facts: Sequence[AnyFact], run: str | None = None) -> list[OutboxEntry]:
-    """What a feature's journal has to be told of a session's facts. Ids are derived: telling it twice is harmless.
+    """The journal events for a session's facts. Their ids are derived, so delivering one twice is harmless.
 
-    `run` is the run of the feature that is under way.
+    `run` is the feature's current run.
     """
     if session.feature is None:
         return []
     name = f"{session.agent}-{session.id}"
-    life = f"{session.id}-{int(session.created_at * 1000):x}"  # a session that is begun anew has the same id
+    life = f"{session.id}-{int(session.created_at * 1000):x}"  # a session that is started over keeps its id
     entries = []
     for fact in facts:
         if isinstance(fact, Created) and fact.branch is not None and not fact.worktree_told:
@@ -53,22 +53,31 @@ def journal_entries(session: Session, facts: Sequence[AnyFact], run: str | None 
             result = "success" if fact.by_us and fact.cut is None else "terminated"
             data = {"name": name, "result": result, "session": session.id}
             entries.append(_entry(session, run, f"{life}-{fact.attempt}-completed", "agent.completed", data))
+        elif isinstance(fact, TurnFinished) and fact.context is not None:
+            data = context_data(name, fact.context, fact.window)
+            entries.append(_entry(session, run, f"{life}-{fact.prompt}-context", "context.usage", data))
         elif isinstance(fact, ReceiptWritten):
             data = {"session": session.id, "kind": fact.receipt.kind, "reason": fact.receipt.reason}
             entries.append(_entry(session, run, f"{life}-{fact.attempt}-receipt", "receipt.written", data))
     return entries
 
 
+def context_data(agent: str, used: int, window: int | None) -> dict[str, Any]:
+    """The data of `context.usage`: what the agent reports about its context window, or nothing."""
+    percent = round(100 * used / window, 1) if window else None
+    return {"agent": agent, "tokens_used": used, "tokens_limit": window, "percent": percent}
+
+
 def _entry(session: Session, run: str | None, name: str, type_: str, data: dict[str, Any]) -> OutboxEntry:
-    where = session.repository or session.cwd  # its own worktree may be gone by the time
+    where = session.repository or session.cwd  # its own worktree may be gone by then
     return OutboxEntry(name, where, session.feature or "", type_, data, session=session.id, run=run)
 
 
 class Outbox:
-    """Delivers what the store has for journals. One delivery at a time, each feature's events in their order."""
+    """Delivers the store's events to journals. One delivery at a time, each feature's events in order."""
 
     def __init__(self, store: StoreAccess, journals: Appends, where: Callable[[str], Awaitable[str | None]]) -> None:
-        """`where` says in which repository a session is by now: that may have been moved since."""
+        """`where` gives a session's current repository: it may have moved."""
         self._store = store
         self._where = where
         self._journals = journals
@@ -76,12 +85,12 @@ class Outbox:
         self._posted = asyncio.Event()
 
     def heard(self, session: Session, _recorded: Sequence[Recorded]) -> None:
-        """Something has happened to a session: what its journal has to be told of it is not left waiting."""
+        """Something happened to a session: deliver its events without delay."""
         if session.feature is not None:
             self._posted.set()
 
     async def deliver(self) -> None:
-        """Deliver for ever. An entry that cannot be delivered stays, and is tried again."""
+        """Deliver forever. An entry that cannot be delivered stays and is retried."""
         pause = _PAUSE
         while True:
             stuck: list[str] = []
@@ -100,7 +109,7 @@ class Outbox:
                 await asyncio.wait_for(self._posted.wait(), pause)
 
     async def flush(self, repository: str, feature: str, seconds: float) -> None:
-        """Return when all that has happened to the sessions of a feature is in its journal.
+        """Return when everything that happened to a feature's sessions is in its journal.
 
         Raises JournalError with the reason if that takes longer than `seconds`.
         """
@@ -117,7 +126,7 @@ class Outbox:
             await asyncio.sleep(_RETRY)
 
     async def _deliver(self, wanted: Callable[[OutboxEntry], bool]) -> list[str]:
-        """Deliver what is wanted; what could not be delivered, in words."""
+        """Deliver what is waiting; returns what could not be delivered, in words."""
         stuck: dict[tuple[str, str], str] = {}
         async with self._turn:
             waiting = await self._store.ask(lambda store: store.outbox(limit=10_000))

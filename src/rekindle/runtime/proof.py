@@ -1,4 +1,4 @@
-"""When an agent's own record is looked at, and what it then says about how the agent went on."""
+"""When to check an agent's own record, and what it says about how the agent continued."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 from rekindle.agents.base.transcript import Record
 from rekindle.core.session import facts as f
 from rekindle.core.session.prompt_marks import marks
+from rekindle.core.session.proving import has_worked
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.records import RecordComparison, Records
@@ -14,7 +15,7 @@ from rekindle.runtime.talk import Talk
 
 
 def may_compare(session: Session, talk: Talk, facts: list[f.AnyFact]) -> bool:
-    """Whether the agent has just worked for the first time since it came back: its record shows how it goes on."""
+    """Whether the agent has just worked for the first time since it came back: its record shows how it continues."""
     attempt = session.attempt
     if attempt is None or attempt.number != talk.attempt or attempt.how != "load" or attempt.compared:
         return False
@@ -22,16 +23,24 @@ def may_compare(session: Session, talk: Talk, facts: list[f.AnyFact]) -> bool:
     return worked and talk.kind.proof == "transcript"
 
 
-def has_worked(session: Session, attempt: int) -> bool:
-    """Whether the attempt resumed a conversation and did something in it, and nobody has looked at its record yet."""
+def is_uncompared(session: Session, attempt: int) -> bool:
+    """Whether the attempt resumed a conversation and did something in it, and its record has not been checked yet."""
     newest = session.attempt
     if newest is None or newest.number != attempt or newest.how != "load" or newest.compared:
         return False
-    return any(one.attempt == attempt and one.state not in ("queued", "sent") for one in session.prompts)
+    return has_worked(session, attempt)
+
+
+def stands(session: Session, found: f.Compared) -> bool:
+    """Whether a comparison is final: during a turn the record may still grow, and it is checked again at the end."""
+    attempt = session.attempt
+    if attempt is None or attempt.compared:
+        return False
+    return found.extends is not None or session.turn is None
 
 
 async def compared(records: Records, session: Session, talk: Talk, now: float) -> f.Compared:
-    """Whether the agent's record goes on from what it was before the agent was started."""
+    """Whether the agent's record continues from its state before the agent was started."""
     before = records.checked(session, talk.token) if talk.token is not None else None
     try:
         if before is None or talk.token is None:
@@ -51,7 +60,7 @@ async def compared(records: Records, session: Session, talk: Talk, now: float) -
 
 
 async def compacted(records: Records, session: Session, talk: Talk, now: float) -> f.Compacted | None:
-    """Whether the agent's record says that it has shortened its conversation: many do it and say nothing."""
+    """Whether the agent's record shows a compacted conversation: many agents compact without reporting it."""
     attempt = session.attempt
     if talk.wire.token is None or attempt is None or attempt.number != talk.attempt:
         return None
@@ -64,7 +73,7 @@ async def compacted(records: Records, session: Session, talk: Talk, now: float) 
 
 
 async def last_words(records: Records, session: Session) -> Record | None:
-    """The agent's own record, if a turn was cut: it may have written down what it did not live to tell."""
+    """The agent's own record, if a turn was cut off: it may hold what the agent could no longer report."""
     if session.turn is None or session.token is None:
         return None
     with contextlib.suppress(RekindleError):

@@ -1,7 +1,7 @@
 """A store in a thread of its own, so that the daemon's loop never waits for a disk.
 
-Commits that have come together are made in one transaction and synced once. What is asked is answered in order, between
-the commits around it. docs/decisions/0004 says why it is a thread.
+Commits that arrive together are made in one transaction and synced once. Queries are answered in order with the
+commits around them. docs/decisions/0004 says why it is a thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from rekindle.ports.store import Recorded, Store, StoreChange, StoreError
 
 Found = TypeVar("Found")
-#: More than this are not made in one transaction: the first one would wait for the last.
+#: The most commits in one transaction: the first has to wait for the last.
 MOST_AT_ONCE = 64
 
 
@@ -50,13 +50,13 @@ class StoreThread:
         return await told
 
     async def ask(self, question: Callable[[Store], Found]) -> Found:
-        """What the store answers to a question."""
+        """The store's answer to a query."""
         told: asyncio.Future[Found] = self._loop.create_future()
         self._wait_for(_Question(question, told))
         return await told
 
     async def close(self) -> None:
-        """Do what was asked for so far, and end. The store itself stays open. Whoever asks from now on is refused."""
+        """Finish what was asked so far, then end. The store itself stays open. New requests are refused."""
         self._is_closed = True
         self._waiting.put(None)
         await asyncio.to_thread(self._thread.join)
@@ -78,7 +78,7 @@ class StoreThread:
                 one = behind.pop() if behind else self._waiting.get()
 
     def _together(self, first: _Commit) -> tuple[list[_Commit], list[_Question | None]]:
-        """The commits that wait one behind the other, and what was found behind them, if anything was."""
+        """The commits next in the queue, and the item after them, if any."""
         found = [first]
         while len(found) < MOST_AT_ONCE:
             try:
@@ -93,10 +93,10 @@ class StoreThread:
     def _make(self, commits: list[_Commit]) -> None:
         try:
             made: list[Any] = list(self._store.commit([one.change for one in commits]))
-        except StoreError as error:  # the store's own trouble is everybody's
+        except StoreError as error:  # a failure of the store itself concerns everybody
             made = [error] * len(commits)
-        except BaseException as error:  # whatever it is, those who wait have to be told
-            if len(commits) > 1:  # one of them cannot be written down: nobody else pays for that
+        except BaseException as error:  # whatever it is, the waiting callers must be told
+            if len(commits) > 1:  # one of them cannot be written: the others must not suffer
                 for one in commits:
                     self._make([one])
                 return
@@ -115,13 +115,13 @@ class StoreThread:
         try:
             self._loop.call_soon_threadsafe(_settle, told)
         except RuntimeError:
-            return  # the loop is closed: nobody waits any more
+            return  # the loop is closed: nobody is waiting
 
 
 def _settle(told: list[tuple[asyncio.Future[Any], Any]]) -> None:
     for future, what in told:
         if future.done():
-            continue  # whoever asked has gone away
+            continue  # the caller has gone away
         if isinstance(what, BaseException):
             future.set_exception(what)
         else:

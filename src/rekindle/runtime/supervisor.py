@@ -1,6 +1,6 @@
-"""The registry of attendants: one for each session that needs somebody.
+"""The registry of attendants: one for each session that needs attention.
 
-Starting up is nothing special: every session that may have an agent is taken up where its facts and its keeper say that
+Startup is not a special case: every session that may have an agent is resumed from where its facts and its keeper say
 it is.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 from rekindle.agents.base.kind import AgentKind
 from rekindle.core.session import facts as f
@@ -15,7 +16,7 @@ from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Keepers
 from rekindle.ports.records import Records
-from rekindle.ports.store import StaleGeneration
+from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.attendant import Attendant
 from rekindle.runtime.comeback import Comeback
@@ -25,9 +26,9 @@ from rekindle.runtime.launching import Launcher
 
 log = logging.getLogger(__name__)
 
-#: How long an agent must be silent to have shown all that it remembers.
+#: How long an agent must be silent before all it remembers counts as shown.
 SETTLE_SECONDS = 0.25
-#: How long to wait before something is tried again that could not be done.
+#: How long to wait before retrying what failed.
 PAUSE_SECONDS = 1.0
 _AT_ONCE = 16
 
@@ -40,7 +41,7 @@ class Supervisor:
         engine: Engine,
         keepers: Keepers,
         workplace: Workplace,
-        kinds: dict[str, AgentKind],
+        kinds: Mapping[str, AgentKind],
         records: Records,
         *,
         settle_seconds: float = SETTLE_SECONDS,
@@ -52,47 +53,94 @@ class Supervisor:
         launcher = Launcher(engine, keepers, workplace, kinds, comeback)
         self._house = Attendance(engine, keepers, workplace, records, comeback, launcher, settle_seconds, pause_seconds)
         self._attendants: dict[str, Attendant] = {}
+        self._began = 0.0
+        #: handled in the background: sessions without an agent that may need one started
+        self._rest: list[asyncio.Future[None]] = []
         #: a newer daemon serves this store: this one has to leave
         self.superseded = asyncio.Event()
-        #: a task of ours ended that should not have: nobody knows what this supervisor leaves undone
+        #: one of our tasks ended unexpectedly: what this supervisor leaves undone is unknown
         self.broken = asyncio.Event()
         self.fault: BaseException | None = None
 
     async def start(self) -> None:
-        """Take up every session that may have an agent, and see to what is due. A bad one holds nobody up."""
+        """Take up every session that has or had an agent. A bad one does not hold up the others.
+
+        Everything else that is due (perhaps hundreds of agents to start) comes afterwards: `settled` waits for it.
+        """
         await self.engine.open()
-        limit = asyncio.Semaphore(_AT_ONCE)
-
-        async def take_up(session: Session) -> None:
-            async with limit:
-                try:
-                    if session.is_up:
-                        adopted = f.Adopted(at=self.engine.clock(), generation=session.generation + 1)
-                        await self.engine.record(session.id, adopted)
-                    await self.advance(session.id)
-                except StaleGeneration:
-                    self.superseded.set()
-                except RekindleError as error:
-                    await self.engine.record(session.id, f.Noticed(at=self.engine.clock(), message=error.message))
-                except Exception as error:  # whatever it is, the other sessions have done nothing
-                    log.exception("%s could not be taken up", session.id)
-                    message = f"it could not be taken up ({type(error).__name__}: {error})"
-                    await self.engine.record(session.id, f.Noticed(at=self.engine.clock(), message=message))
-
-        await asyncio.gather(*(take_up(session) for session in self.engine.at_hand()))
+        self._began = self.engine.clock()
+        running = await self._recover()
+        limit, sessions = asyncio.Semaphore(_AT_ONCE), self.engine.at_hand()
+        await asyncio.gather(*(self._take_up(one, limit) for one in sessions if one.is_up))
         up = [(one.id, one.attempt.number) for one in self.engine.at_hand() if one.is_up and one.attempt is not None]
-        gone = [(name, number) for name, number in up if not self.is_alive(name)]
-        while not self._is_over() and any(self._is_up(name, number) for name, number in gone):
-            await asyncio.sleep(0.01)  # how they ended is on disk; the first question may be about them
+        gone = [one for one in up if one not in running]
+        while not self._is_over() and any(
+            self._is_up(name, number) and not self.is_alive(name) for name, number in gone
+        ):
+            await asyncio.sleep(0.01)  # how they ended is on disk; the first request may ask about them
+        self._rest = [asyncio.ensure_future(self._take_up_beside(one, limit)) for one in sessions if not one.is_up]
+
+    async def settled(self) -> None:
+        """Wait until everything due at startup has been started."""
+        await asyncio.gather(*self._rest)
+
+    async def _take_up(self, session: Session, limit: asyncio.Semaphore) -> None:
+        async with limit:
+            try:
+                if session.is_up:
+                    adopted = f.Adopted(at=self.engine.clock(), generation=session.generation + 1)
+                    await self.engine.record(session.id, adopted)
+                if self.engine.in_memory(session.id) is not None:  # else somebody else has handled it meanwhile
+                    await self.advance(session.id)
+            except StaleGeneration:
+                self.superseded.set()
+            except DamagedStore:
+                raise
+            except StoreError:  # a disk that does not work now may work in a moment
+                log.exception("%s could not be taken up; trying again", session.id)
+                self._attendant(session.id).background(self._take_up_later(session.id, limit))
+            except RekindleError as error:
+                await self._notice(session.id, error.message)
+            except Exception as error:  # whatever it is, the other sessions must not suffer
+                log.exception("%s could not be taken up", session.id)
+                await self._notice(session.id, f"it could not be taken up ({type(error).__name__}: {error})")
+
+    async def _take_up_beside(self, session: Session, limit: asyncio.Semaphore) -> None:
+        try:
+            await self._take_up(session, limit)
+        except Exception as error:  # nobody waits for this: as with an attendant's own tasks
+            log.exception("%s could not be taken up", session.id)
+            self._failed(error)
+
+    async def _notice(self, session: str, message: str) -> None:
+        await self.engine.record(session, f.Noticed(at=self.engine.clock(), message=message))
+
+    async def _take_up_later(self, session: str, limit: asyncio.Semaphore) -> None:
+        await asyncio.sleep(self._house.pause_seconds)
+        await self._take_up(self.engine.session(session), limit)
+
+    async def _recover(self) -> set[tuple[str, int]]:
+        """The attempts that have a live agent. Agents that no session knows are reported and left alone."""
+        instances = self._keepers.recover_instances()  # no requests are served yet, so nobody is held up
+        known = {session.id for session in self.engine.at_hand()}
+        for one in instances:
+            if one.session not in known and one.session not in await self.engine.named(one.session):
+                log.warning("an agent runs that no session knows of: %s, pid %s", one.session, one.pid)
+            elif one.state == "alive" and one.pid is not None and not one.answers:
+                log.warning("the keeper of %s, attempt %s, does not answer", one.session, one.attempt)
+        return {(one.session, one.attempt) for one in instances if one.state == "alive"}
 
     async def close(self) -> None:
-        """Let go of everything. Agents go on in their keepers."""
+        """Release everything. Agents keep working in their keepers."""
+        for task in self._rest:
+            task.cancel()
+        await asyncio.gather(*self._rest, return_exceptions=True)
         for attendant in list(self._attendants.values()):
             await attendant.close()
         await self.engine.close()
 
     def is_alive(self, session: str) -> bool:
-        """Whether the session's agent lives: its keeper's lock is held. Who has one is in memory."""
+        """Whether the session's agent is alive: its keeper's lock is held. A session with an agent is in memory."""
         found = self.engine.in_memory(session)
         attempt = found.attempt if found is not None else None
         return attempt is not None and self._keepers.look(session, attempt.number) == "alive"
@@ -103,46 +151,65 @@ class Supervisor:
         return found is not None and found.talk is not None
 
     def is_launching(self, session: str) -> bool:
-        """Whether the session's agent is being started just now: its keeper has no lock yet."""
+        """Whether the session's agent is being started right now: its keeper has no lock yet."""
         found, attendant = self.engine.in_memory(session), self._attendants.get(session)
         attempt = found.attempt if found is not None else None
         is_new = attempt is not None and attempt.status == "launching"
         return is_new and attendant is not None and attendant.is_acting
 
+    def seen_seconds_ago(self, session: str) -> float | None:
+        """How long ago the keeper of an unfollowed session answered or wrote; None if it has no keeper.
+
+        A keeper that we have just begun to look for may still answer, so the time counts from then at the earliest.
+        """
+        if self.is_launching(session):
+            return 0.0
+        found = self.engine.in_memory(session)
+        attempt = found.attempt if found is not None else None
+        if attempt is None or not self.is_alive(session):
+            return None
+        wrote = self._keepers.heard_at(session, attempt.number) or 0.0
+        return max(0.0, self.engine.clock() - max(wrote, self._began, attempt.opened_at))
+
     def silent_seconds(self, session: str) -> float:
-        """How long the session's agent has said nothing, as far as it should have."""
+        """How long the session's agent has been silent when it should not be."""
         found = self._attendants.get(session)
         talk = found.talk if found is not None else None
         return talk.silent_seconds(self.engine.clock()) if talk is not None else 0.0
 
-    def forgive_silence(self) -> None:
-        """Count every agent's silence from now on."""
+    def forgive_silence(self, late: float) -> None:
+        """Restart every agent's silence from now: the clock is `late` seconds ahead (or behind)."""
         for attendant in self._attendants.values():
             if attendant.talk is not None:
-                attendant.talk.forgive_silence(self.engine.clock())
+                attendant.talk.forgive_silence(self.engine.clock(), late)
 
     def _is_over(self) -> bool:
         return self.broken.is_set() or self.superseded.is_set()
 
     def _is_up(self, session: str, number: int) -> bool:
-        """Whether this very attempt is up, as far as we have heard, and somebody listens to it."""
+        """Whether this very attempt is up, as far as we know, and is being followed."""
         found = self.engine.in_memory(session)
         attempt = found.attempt if found is not None else None
         is_it = attempt is not None and attempt.number == number and attempt.status != "gone"
         return is_it and self.is_followed(session)
 
+    async def settle_doubts(self) -> None:
+        """Handle what was recorded although the caller was told that it was not. Raises RekindleError."""
+        for session in await self.engine.settle_doubts():
+            await self.advance(session)
+
     async def listen(self, session: str) -> None:
-        """See what the silence of an agent in a terminal, and its own record, say by now."""
+        """Check what the silence of an agent in a terminal, and its own record, mean by now."""
         found = self._attendants.get(session)
         if found is not None:
             await found.listen()
 
     async def record(self, session: str, *facts: f.AnyFact) -> Session:
-        """Take in facts from outside and do what follows from them."""
+        """Record facts from outside and carry out what follows from them."""
         return await self._attendant(session).record(*facts)
 
     async def decide(self, session: str, decision: Decision) -> Session:
-        """The same, with what follows from how the session is when its turn comes: see `Engine.decide`."""
+        """The same, with facts decided from the session's state when its turn comes: see `Engine.decide`."""
         return await self._attendant(session).decide(decision)
 
     async def advance(self, session: str) -> None:
@@ -150,7 +217,7 @@ class Supervisor:
         await self._attendant(session).advance()
 
     def release(self) -> None:
-        """Let go of sessions that need nobody: they are read again when they are asked for."""
+        """Drop sessions that need no attention from memory: they are read again on demand."""
         for session in self.engine.at_hand():
             attendant = self._attendants.get(session.id)
             if attendant is None or attendant.is_idle:

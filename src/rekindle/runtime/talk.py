@@ -1,6 +1,6 @@
 """A live attempt's conversation, sans-IO: bytes of its spools in; facts, messages to send and callbacks to serve out.
 
-The whole spool may be fed again by the next daemon: the facts that come of it are recognised as told before.
+The whole spool may be fed again by the next daemon: the resulting facts are recognised as already recorded.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Resolve = Callable[[str, Iterable[str]], list[str]]
 
 @dataclass
 class Step:
-    """What some bytes of the agent's amount to."""
+    """What some of the agent's bytes mean."""
 
     facts: list[AnyFact] = field(default_factory=list)
     outgoing: list[Outgoing] = field(default_factory=list)
@@ -68,18 +68,20 @@ class Talk:
         self._exchange = Exchange(self.wire)
         self._replayed = Replayed()
         self._compactions = 0
+        self._context: o.ContextUsed | None = None
         self._is_working = False
         self._how: f.How = "new"
         self._heard_at = heard_at if heard_at is not None else clock()
+        self._said_at: float | None = None
 
     def silent_seconds(self, now: float) -> float:
-        """How long the agent has said nothing: not while a tool runs, a question is open or it waits to try again."""
+        """How long the agent has been silent: 0 while a tool runs, a question is open or it waits to retry."""
         state = self.wire.open
         return 0.0 if state.tools or state.unanswered else max(0.0, now - self._heard_at)
 
-    def forgive_silence(self, now: float) -> None:
-        """Count the agent's silence from now on."""
-        self._heard_at = max(self._heard_at, now)
+    def forgive_silence(self, now: float, late: float) -> None:
+        """Restart the agent's silence from now. If the clock was set back, the time of the last output moves too."""
+        self._heard_at = self._heard_at + late if late < 0 else max(self._heard_at, now)
 
     @property
     def offset(self) -> int:
@@ -87,27 +89,29 @@ class Talk:
         return self._exchange.offset
 
     def open(self, how: f.How, token: str | None) -> list[Outgoing]:
-        """Ask for the conversation to be opened; what has been said already is not said again by the keeper."""
+        """Ask for the conversation to be opened. The keeper does not resend what was already sent."""
         self._how = how
         return self.wire.begin(how, token)
 
     def rebuild(self, records: Iterable[SpooledMessage], data: bytes) -> Step:
-        """Take in both spools after the fact. Callbacks that were answered are not asked for again.
+        """Read both spools after the fact. Callbacks that were answered are not requested again.
 
-        A prompt that is in the input spool was sent, even if the daemon that sent it did not live to write that down.
+        A prompt in the input spool was sent, even if the daemon that sent it died before recording that.
         """
         step = Step()
+        self._said_at = min(self._heard_at, self._clock())  # at the latest: what is read was said before we came
         self.wire.showed(data)
         self._exchange.sent(records)
         self._follow(self._exchange.heard(data), step)
         self._follow(self._exchange.settle(), step)
+        self._said_at = None
         state = self.wire.open
         step.callbacks = [one for one in state.unanswered if isinstance(one, o.CallbackAsked)]
         step.outgoing.clear()
         return step
 
     def feed(self, data: bytes) -> Step:
-        """Take in what the agent wrote."""
+        """Read what the agent wrote."""
         step = Step()
         self._heard_at = max(self._heard_at, self._clock())
         self.wire.showed(data)
@@ -136,7 +140,7 @@ class Talk:
         return running is not None and (running.state == "sent" or silent >= QUIET_SECONDS)
 
     def listen(self, session: Session, record: Record | None) -> Step:
-        """What the agent's silence tells, together with its own record where there is one."""
+        """What the agent's silence means, together with its own record if there is one."""
         step, now = Step(), self._clock()
         running = session.turn
         if running is not None and (running.attempt != self.attempt or running.state == "cut"):
@@ -169,7 +173,7 @@ class Talk:
         return Awaited(running.text, sum(mark(one.text) == mark(running.text) for one in done))
 
     def opened(self) -> f.Opened | None:
-        """The fact that the conversation is open, once the agent has shown all that it shows of the past."""
+        """The fact that the conversation is open, once the agent has finished showing its past."""
         state = self.wire.open
         if state.token is None or state.opened is None:
             return None
@@ -190,14 +194,14 @@ class Talk:
         return self._replayed.turns
 
     def catch_up(self, records: Iterable[SpooledMessage]) -> list[AnyFact]:
-        """Prompts that are in the input spool although nobody lived to acknowledge them."""
+        """Prompts in the input spool whose sender died before acknowledging them."""
         step = Step()
         self._exchange.sent(record for record in records if not self.wire.was_sent(record.id))
         self._follow(self._exchange.settle(), step)
         return step.facts
 
     def ended(self, ended: Ended, session: Session, record: Record | None = None) -> f.Exited:
-        """How the attempt ended, and what was going on in it. `record` is the agent's own, as it lies there then."""
+        """How the attempt ended, and what was going on in it. `record` is the agent's own record at that time."""
         turn, state = session.turn, self.wire.open
         behind = [tool.words for tool in state.background]
         cut = Cut(background=behind) if behind else None
@@ -216,6 +220,7 @@ class Talk:
                 background=behind,
                 done=[tool.words for tool in written if tool.tool_id in state.finished],
                 asked_for=[tool.words for tool in state.tools if tool.tool_id in waiting],
+                worked=bool(state.finished),
             )
         return f.Exited(
             at=self._clock(),
@@ -231,10 +236,12 @@ class Talk:
         self._replayed.take(seen)
         follow_up = self.wire.follow_up(seen)
         step.outgoing += follow_up
-        fact = as_fact(seen, self.attempt, now)
+        fact = as_fact(seen, self.attempt, now, self._said_at)
         if isinstance(fact, f.Compacted):
             self._compactions += 1
             fact = replace(fact, number=self._compactions)
+        elif isinstance(fact, f.TurnFinished) and self._context is not None:
+            fact = replace(fact, context=self._context.used, window=self._context.size)
         if fact is not None:
             step.facts.append(fact)
         match seen:
@@ -246,10 +253,12 @@ class Talk:
                     )
             case o.Retrying():
                 self._heard_at = now + seen.seconds
+            case o.ContextUsed():
+                self._context = seen
             case o.ConversationOpened():
                 step.opening = True
             case o.Said() | o.ToolStarted() if not seen.replay and not self._is_working:
-                running = self.wire.open.prompt_id  # dear: not asked for with every word
+                running = self.wire.open.prompt_id  # expensive: not asked for with every output
                 if running is not None:
                     self._is_working = True
                     step.facts.append(f.TurnBegan(at=now, attempt=self.attempt, prompt=running))
@@ -286,7 +295,7 @@ class Talk:
 
 
 def _untold(state: OpenState, turn: Prompt, record: Record | None) -> tuple[OpenTool, ...]:
-    """The tools that the agent wrote down and did not live to tell of. What it still asked for was not begun."""
+    """Tools that the agent recorded but died before reporting. Those still waiting for permission had not started."""
     if record is None or state.unanswered or record.prompts[-1:] != (turn.text,):
         return ()
     return record.open_tools

@@ -1,7 +1,7 @@
-"""Has a snapshot taken when a turn or an agent has ended, and now and then during a long turn; lets old ones go.
+"""Takes a snapshot when a turn or an agent ends, and now and then during a long turn; drops old ones.
 
-Listens to the engine; the loop never waits for it. At most one snapshot per session is being taken; what
-happens meanwhile asks for one more, not for many. What a stop or a crash cut off is taken at the next start.
+Listens to the engine; the loop never waits for it. At most one snapshot per session is taken at a time; whatever
+happens meanwhile adds one more, not many. One that a stop or a crash cut off is taken at the next start.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import logging
 from collections.abc import Sequence
 
 from rekindle.core.session import facts as f
+from rekindle.core.session.idling import is_of_idling
 from rekindle.core.session.state import Session
+from rekindle.core.snapshot_reasons import attempt_ended, ends, turn_ended
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.snapshots import Snapshots
 from rekindle.ports.store import Recorded
@@ -22,7 +24,7 @@ log = logging.getLogger(__name__)
 
 BETWEEN_SECONDS = 180.0
 THINNING_SECONDS = 6 * 3600.0
-#: Whoever stops the daemon waits so long for a snapshot; one that takes longer is taken at the next start.
+#: How long stopping the daemon waits for a snapshot; a slower one is taken at the next start.
 GRACE_SECONDS = 2.0
 
 
@@ -40,9 +42,9 @@ class TimeMachine:
         self._closing = False
 
     async def begin(self) -> None:
-        """Listen from now on, and take what was owed when the daemon before this one ended."""
+        """Start listening, and take the snapshots that the previous daemon still owed."""
         for session in self._engine.at_hand():
-            self._ends[session.id] = _ends(session)
+            self._ends[session.id] = ends(session)
             self._begun.add(session.id)
         self._engine.listeners.append(self._changed)
         for name, reason in self._snapshots.owed().items():
@@ -50,7 +52,7 @@ class TimeMachine:
                 self._want(name, reason)
 
     async def close(self, grace: float = GRACE_SECONDS) -> None:
-        """Ask for nothing more. Those that are being taken have a moment to end."""
+        """Request no more snapshots. Those in progress get a moment to finish."""
         with contextlib.suppress(ValueError):
             self._engine.listeners.remove(self._changed)
         with contextlib.suppress(TimeoutError):
@@ -61,12 +63,12 @@ class TimeMachine:
         await self.settle()
 
     async def settle(self) -> None:
-        """Wait until nothing is being taken."""
+        """Wait until no snapshot is in progress."""
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()))
 
     async def look_around(self, seconds: float = BETWEEN_SECONDS) -> None:
-        """Ask for one now and then while a turn runs, for ever: a long one may be cut with everything else."""
+        """Request one now and then while a turn runs, forever: a long turn may be cut off by a crash."""
         while True:
             await asyncio.sleep(seconds)
             for session in self._engine.at_hand():
@@ -74,7 +76,7 @@ class TimeMachine:
                     self._want(session.id, "a turn is running")
 
     async def let_go(self, seconds: float = THINNING_SECONDS, first: float = BETWEEN_SECONDS) -> None:
-        """Let go of old ones now and then, for ever, one session after the other."""
+        """Drop old ones now and then, forever, one session after another."""
         await asyncio.sleep(first)
         while True:
             for session in await self._engine.all_sessions():
@@ -85,8 +87,8 @@ class TimeMachine:
             await asyncio.sleep(seconds)
 
     def _changed(self, session: Session, _recorded: Sequence[Recorded]) -> None:
-        turns, attempts = _ends(session)
-        # A session that comes with a past has its snapshots already.
+        turns, attempts = ends(session)
+        # A session that was imported with its history has its snapshots already.
         turns_before, attempts_before = self._ends.get(session.id, (turns, attempts))
         self._ends[session.id] = (turns, attempts)
         if session.id not in self._begun and session.is_up:
@@ -94,9 +96,9 @@ class TimeMachine:
             if attempts == 0:
                 self._owe(session.id, "the session begins")
         if attempts > attempts_before:
-            self._owe(session.id, f"attempt {attempts} has ended")
+            self._owe(session.id, attempt_ended(attempts))
         elif turns > turns_before:
-            self._owe(session.id, f"turn {turns} has ended")
+            self._owe(session.id, turn_ended(turns))
 
     def _owe(self, session: str, reason: str) -> None:
         self._snapshots.owe(session, reason)
@@ -117,7 +119,9 @@ class TimeMachine:
     async def _one(self, session: str, reason: str) -> None:
         try:
             state = await self._engine.load(session)
-            await asyncio.to_thread(self._snapshots.take, state, reason, self._engine.clock())
+            made = await asyncio.to_thread(self._snapshots.take, state, reason, self._engine.clock())
+            if made is not None:
+                await self._tell_of_work(session, made.id)
         except (RekindleError, OSError, ValueError) as error:
             if self._closing:
                 return
@@ -127,15 +131,14 @@ class TimeMachine:
         if session not in self._wanted:
             self._snapshots.paid(session)
 
+    async def _tell_of_work(self, session: str, snapshot: str) -> None:
+        """Visible work refills the budget spent on an idle agent. Nobody else needs to know."""
+        changed = f.FilesChanged(at=self._engine.clock(), snapshot=snapshot)
+        await self._engine.record_if(session, lambda now: any(is_of_idling(name) for name in now.spent), changed)
+
     async def _tell_once(self, session: str, message: str) -> None:
         if (session, message) in self._told or message in (await self._engine.load(session)).notices:
             return
         self._told.add((session, message))
         with contextlib.suppress(RekindleError):
             await self._engine.record(session, f.Noticed(at=self._engine.clock(), message=message))
-
-
-def _ends(session: Session) -> tuple[int, int]:
-    """How many turns and how many attempts are over."""
-    turns = sum(prompt.state in ("done", "failed") for prompt in session.prompts)
-    return turns, sum(attempt.status == "gone" for attempt in session.attempts)

@@ -1,7 +1,7 @@
-"""One at a time for each name. A lock lives for as long as somebody holds it or waits for it, and not a moment less.
+"""One holder at a time for each name. A lock lives exactly as long as somebody holds it or waits for it.
 
-`asyncio.Lock.locked` cannot tell: a lock that was just released is free, although its next holder waits already.
-Whoever threw it away then would let two in at once.
+`asyncio.Lock.locked` cannot tell: a lock that was just released is free, although its next holder is already waiting.
+Dropping it then would let two in at once.
 """
 
 from __future__ import annotations

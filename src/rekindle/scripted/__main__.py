@@ -51,7 +51,7 @@ def main() -> None:
     except OSError as error:
         print(f"rekindle.scripted: {error}", file=sys.stderr)
     sys.stderr.flush()
-    os._exit(0)  # the reading thread may be held up in a read, which an orderly exit of the interpreter cannot stand
+    os._exit(0)  # the reading thread may be blocked in a read, which would hang a normal exit of the interpreter
 
 
 def _home(environment: os._Environ[str]) -> Path:

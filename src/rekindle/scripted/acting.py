@@ -43,14 +43,14 @@ _OPTIONS = [
     PermissionOption(option_id="reject_once", name="Reject", kind="reject_once"),
 ]
 REJECTED = "reject_once"
-#: What a client answers to a permission request when it gives up the whole turn.
+#: A client's answer to a permission request when it cancels the whole turn.
 WITHDRAWN = "withdrawn"
 _NOISE = b"noise " * 13 + b".\n"
 
 
 @dataclass(frozen=True, slots=True)
 class ActionOutcome:
-    """How a step ended, and what is to be said of it."""
+    """How a step ended, and what to say about it."""
 
     status: Status
     result: str

@@ -1,6 +1,6 @@
 """The ACP agent: sessions by name, and what each method of the protocol means for them.
 
-It has the SDK's `Agent` protocol as its shape and is no subclass of it: the methods that it would inherit answer
+It follows the SDK's `Agent` protocol but is not a subclass: the methods that it would inherit answer
 `null`, and a method that we do not have must be answered with "method not found".
 """
 
@@ -80,13 +80,13 @@ class ScriptedAgent:
         self._client: Client | None = None
 
     def on_connect(self, conn: Client) -> None:
-        """Learn whom to send updates to."""
+        """Set the client that gets updates."""
         self._client = conn
 
     async def initialize(
         self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_more: Any
     ) -> InitializeResponse:
-        """Say what this agent can; remember what the client can."""
+        """Say what this agent can do; remember what the client can do."""
         if client_capabilities is not None:
             files = client_capabilities.fs
             self._offers = Offers(
@@ -97,7 +97,7 @@ class ScriptedAgent:
         return InitializeResponse.model_validate(greeting.answer(load=self._load))
 
     async def new_session(self, cwd: str, **_more: Any) -> NewSessionResponse:
-        """Begin a conversation."""
+        """Start a conversation."""
         _check_cwd(cwd)
         session_id = self._new_id()
         path = transcript.path_of(self._home, session_id)

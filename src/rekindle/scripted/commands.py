@@ -24,7 +24,7 @@ class FinishedCommand:
 async def run(words: tuple[str, ...], cwd: str) -> FinishedCommand:
     """Run a command in a session of its own and wait for it. Cancelled, it ends the command's group first.
 
-    Raises OSError where it cannot be started. If the agent is killed the command goes on, as with real agents.
+    Raises OSError if it cannot be started. If the agent is killed, the command keeps running, as with real agents.
     """
     process = await _start(words, cwd)
     assert process.stdout is not None

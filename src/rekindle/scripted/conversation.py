@@ -1,7 +1,7 @@
 """What the records of a conversation add up to: the agent's memory of it. Pure.
 
 `evolve` is the only place where a record changes it, in the running agent and after a load alike, so what a killed
-agent knew and what its successor knows cannot differ but by the records that never reached the disk.
+agent knew and what its successor knows can differ only by the records that never reached the disk.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Stop = Literal["end_turn", "rejected", "cancelled", "failed", "compacted"]
 
 Record = dict[str, Any]
 
-#: A turn that stopped in one of these ways is done with its script; any other leaves its rest to the next prompt.
+#: A turn that stopped in one of these ways has finished its script; any other leaves the rest to the next prompt.
 _SETTLED = ("end_turn", "rejected")
 
 
@@ -43,7 +43,7 @@ class Conversation:
     always: set[str] = field(default_factory=set)
 
     def unknown(self) -> list[ScriptStep]:
-        """Steps of the last script that were started and whose outcome nobody recorded."""
+        """Steps of the last script that were started and whose outcome was not recorded."""
         if self.settled:
             return []
         return [step for step in self.script.steps if step.number in self.started - self.finished]
@@ -55,7 +55,7 @@ class Conversation:
         return [step for step in self.script.steps if step.number not in self.started]
 
     def evolve(self, record: Record) -> None:
-        """Take in one record; one that this version does not know changes nothing."""
+        """Apply one record; a record unknown to this version changes nothing."""
         match record:
             case {"kind": "session", "cwd": str(cwd), "created": str(created)}:
                 self.cwd, self.created = cwd, created

@@ -31,7 +31,7 @@ _MESSAGES = {
 
 
 def describe(failure: str, seconds: float | None, now: datetime) -> tuple[int, str, dict[str, Any]]:
-    """Code, message and data of the error for a class of failure that is over in `seconds`, if that is known."""
+    """Code, message and data of the error for a class of failure; it passes in `seconds`, if known."""
     data: dict[str, Any] = {"class": failure}
     if seconds is not None:
         data["retry_after_seconds"] = seconds

@@ -135,14 +135,14 @@ class ScriptStep:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a prompt asks for. With `mistakes` nothing of it is to be run."""
+    """What a prompt asks for. With `mistakes`, none of it may be run."""
 
     steps: tuple[ScriptStep, ...] = ()
     mistakes: tuple[str, ...] = ()
 
 
 class _Wrong(ValueError):
-    """A directive that cannot be one; the message says what it wants."""
+    """An invalid directive; the message says what is expected."""
 
 
 def parse(text: str) -> Script:

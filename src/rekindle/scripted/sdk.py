@@ -1,9 +1,9 @@
 """Loads the ACP SDK in half the time.
 
 Its schema is hundreds of pydantic models. Half of the import is spent on reading their docstrings out of the source,
-for JSON schemas that nobody asks for here, and on building validators of which an agent uses a dozen. Both can be put
-off: pydantic takes missing sources for an everyday thing, and builds a validator on its first use if told so. Nothing
-depends on either: without them the import is slower and all else the same.
+for JSON schemas that nobody needs here, and on building validators of which an agent uses a dozen. Both can be
+postponed: pydantic accepts missing sources, and builds a validator on first use if told to. Nothing depends on
+either: without them the import is slower and everything else is the same.
 """
 
 from __future__ import annotations

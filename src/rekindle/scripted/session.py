@@ -26,11 +26,11 @@ class ScriptedSession:
         self.turn: OngoingTurn | None = None
 
     def record(self, kind: str, **fields: Any) -> None:
-        """Put a fact on disk, then know it."""
+        """Write a fact to disk, then apply it."""
         record = {"kind": kind, **fields}
         self._transcript.append(record)
         self.conversation.evolve(record)
 
     def close(self) -> None:
-        """Let go of the transcript."""
+        """Close the transcript."""
         self._transcript.close()

@@ -35,7 +35,7 @@ def session_ids(home: Path) -> list[str]:
 
 
 def read(path: Path) -> Iterator[Record]:
-    """The records of a transcript; a line that is no record is skipped. Raises FileNotFoundError."""
+    """The records of a transcript; a line that is not a record is skipped. Raises FileNotFoundError."""
     for line in path.read_bytes().split(b"\n"):
         try:
             record = json.loads(line)
@@ -68,7 +68,7 @@ class Transcript:
         os.fsync(self._fd)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._fd)
 
 

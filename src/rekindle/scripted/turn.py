@@ -1,4 +1,4 @@
-"""One turn: which steps a prompt asks for, in their order, each recorded before it is begun and after it has ended."""
+"""One turn: which steps a prompt asks for, in order, each recorded before it starts and after it has ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rekindle.scripted.conversation import STEP_FINISHED, STEP_STARTED, Status, 
 from rekindle.scripted.script import AskAction, ScriptStep, WriteAction, parse
 from rekindle.scripted.session import ScriptedSession
 
-#: Asks the agent to shorten its conversation. It has no model that forgets, so all that it does is to say so.
+#: Asks the agent to compact its conversation. It has no model that forgets, so it only says that it did.
 COMPACT = "/compact"
 
 

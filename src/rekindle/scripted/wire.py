@@ -1,8 +1,8 @@
 """JSON lines on standard input and output, for the SDK's connection.
 
 The SDK's own streams accept only pipes, sockets and terminals; rekindle's keeper gives an agent a regular file as
-standard output. Here a thread reads and every line is written at once, whatever the descriptors are. The reader takes
-in all that comes, so a client that writes before it reads cannot be held up by us.
+standard output. Here a thread reads and every line is written at once, whatever the descriptors are. The reader
+accepts everything that comes, so a client that writes before it reads cannot be held up by us.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Message = dict[str, Any]
 
 
 def read_message(stream: BinaryIO) -> Message | None:
-    """The next message; None at the end of the stream. A line that is no message is said on stderr and skipped."""
+    """The next message; None at the end of the stream. Any other line is reported on stderr and skipped."""
     while line := stream.readline():
         if not line.strip():
             continue
@@ -65,7 +65,7 @@ class StdioTransport:
         return await self._inbox.get()
 
     async def send(self, message: Message) -> None:
-        """Write a message. If nobody can read it any more the agent comes to its end."""
+        """Write a message. If nobody can read it any more, the agent ends."""
         try:
             write_message(self._fd, message)
         except OSError as error:
@@ -74,4 +74,4 @@ class StdioTransport:
             raise ConnectionError(str(error)) from error
 
     async def close(self) -> None:
-        """Nothing to let go of: the descriptors are the process's own."""
+        """Nothing to close: the descriptors belong to the process."""

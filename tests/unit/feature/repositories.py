@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from rekindle.adapters.feature_git.cloned_feature import ClonedFeature
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.adapters.git import repository
 from rekindle.core.feature.evidence import GitEvidence
@@ -34,6 +35,12 @@ class Repo:
         found = repository.find(str(self.root))
         assert found is not None
         return GitFeature(found, FEATURE, Worktrees(shared=shared))
+
+    def cloned(self) -> ClonedFeature:
+        """The same, without worktrees. Each call is another process that opens it."""
+        found = repository.find(str(self.root))
+        assert found is not None
+        return ClonedFeature(found, FEATURE, Worktrees())
 
     def begun(self, *tasks: str) -> GitFeature:
         """A feature with these tasks prepared."""

@@ -91,7 +91,7 @@ def test_any_other_lock_is_named_with_age_and_owner_and_left_to_a_person(repo: R
         work(repo, feature)
     told = met.value.message
     assert str(lock) in told and "days old" in told and "no process has it open" in told
-    assert f"made by {os.environ.get('USER', '')}" in told
+    assert f"created by {os.environ.get('USER', '')}" in told
     assert met.value.hint.endswith("rekindle resume shop --remove-locks")
     repo.seen(feature, "a")
     [found] = feature.locks()
@@ -181,7 +181,7 @@ def test_a_git_that_is_killed_again_and_again_is_named(repo: Repo, monkeypatch: 
         return process
 
     monkeypatch.setattr(git_process, "start", start)
-    with pytest.raises(GitKilled, match=r"git for-each-ref in .* was killed \(signal 9\)"):
+    with pytest.raises(GitKilled, match=r"git status in .* was killed \(signal 9\)"):
         repo.seen(feature, "a")
 
 

@@ -63,8 +63,8 @@ def events() -> list[tuple[str, dict[str, Any]]]:
 def look(repo: Repo, told: list[tuple[str, dict[str, Any]]]) -> Outlook:
     lines = [line(type_, "aaaa0001", seq, **data) for seq, (type_, data) in enumerate(told)]
     analysis = analyse(fold(map(decode_line, lines)))
-    assert analysis.state.plan is not None
     plan = from_event(analysis.state.plan)
+    assert plan is not None
     known = progress(FEATURE, plan, [analysis.journal.sids[sid] for sid in analysis.lineage])
     git = repo.feature().observe(known)
     return outlook(analysis, plan, known, git)

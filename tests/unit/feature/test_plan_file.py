@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rekindle.core.feature.plan import BadPlan, skip
-from rekindle.core.feature.plan_event import from_event, to_event
+from rekindle.core.feature.plan_event import from_event, to_events
 from rekindle.core.feature.plan_file import parse
 from rekindle.core.journal import run
 
@@ -67,7 +67,7 @@ def test_a_check_that_only_a_shell_understands_is_refused_with_the_remedy(comman
     for head, task in (((f"lint = [{json.dumps(command)}]",), ""), ((), f"checks = [{json.dumps(command)}]")):
         with pytest.raises(BadPlan) as caught:
             parse(one_task(*head, task=task), "plan.toml")
-        assert "there is no shell" in caught.value.message and "plan.toml, line " in caught.value.message
+        assert "without a shell" in caught.value.message and "plan.toml, line " in caught.value.message
         assert json.dumps(["sh", "-c", command]) in caught.value.hint
 
 
@@ -117,7 +117,7 @@ def test_numbered_tasks_make_waves() -> None:
 
 def test_a_plan_survives_the_journal() -> None:
     plan = parse(PLAN, "plan.toml").plan
-    written = to_event(plan)
+    [written] = to_events(plan)
     read = run.RecordedPlan(written["tasks"], written["waves"], written["dependencies"])
     assert from_event(read) == plan
 
@@ -125,6 +125,7 @@ def test_a_plan_survives_the_journal() -> None:
 def test_a_plan_of_others_is_read_with_what_it_leaves_out() -> None:
     raw = run.RecordedPlan([{"id": 1, "summary": "Schema"}, {"id": "2"}, 7], [], [{"task_id": "2", "blocked_by": 1}])
     plan = from_event(raw)
+    assert plan is not None
     assert plan.waves == (("1",), ("2",))
     assert plan.needs == {"2": ("1",)}
 
@@ -132,7 +133,7 @@ def test_a_plan_of_others_is_read_with_what_it_leaves_out() -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("feature = ", "plan.toml: is not TOML"),
+        ("feature = ", "plan.toml: is not valid TOML"),
         ('feature="f"\ntask=[]', "no tasks"),
         (
             'feature="f"\n[[task]]\nid="a"\nprompt="x"\n\n[[task]]\nid="b"\nprompt="x"\nneeds=["c"]',
@@ -161,11 +162,11 @@ def test_a_plan_of_others_is_read_with_what_it_leaves_out() -> None:
         ('feature="f"\n[[task]]\nid="a/b"\nprompt="x"', "line 2: the task id 'a/b'"),
         ('feature="f"\n[[task]]\nid="a"', "neither prompt nor summary"),
         ('feature="f"\n[[task]]\nid="a"\nprompt="x"\nchecks=["\'"]', "cannot be read"),
-        ('feature="a/b"\n[[task]]\nid="a"\nprompt="x"', "has a slash"),
+        ('feature="a/b"\n[[task]]\nid="a"\nprompt="x"', "contains a slash"),
         ('feature="f"\nmode="slow"\n[[task]]\nid="a"\nprompt="x"', "mode"),
         ('feature="f"\nwaves=[["a"],["a"]]\n[[task]]\nid="a"\nprompt="x"', "two waves"),
         ('feature="f"\nwaves=[["b"]]\n[[task]]\nid="a"\nprompt="x"', "'b'"),
-        ('feature="f"\nwaves=[[]]\n[[task]]\nid="a"\nprompt="x"', "in no wave"),
+        ('feature="f"\nwaves=[[]]\n[[task]]\nid="a"\nprompt="x"', "not in any wave"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, named: str) -> None:
@@ -175,7 +176,7 @@ def test_what_is_wrong_is_named(text: str, named: str) -> None:
 def test_bytes_that_are_no_text_are_named_with_their_line() -> None:
     with pytest.raises(BadPlan) as caught:
         parse(b'feature = "f"\nagent = "\xff"\n', "plan.toml")
-    assert caught.value.message == "plan.toml, line 2: is not UTF-8"
+    assert caught.value.message == "plan.toml, line 2: is not valid UTF-8"
 
 
 def test_of_many_tasks_a_hint_names_some() -> None:

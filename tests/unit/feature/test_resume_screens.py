@@ -52,7 +52,7 @@ def test_the_question_after_a_checkpoint_has_issues_agents_and_options() -> None
         "  1. [error.encountered] src/api/service.ts:42: TypeError (resolved: false)",
         "  2. [task.failed] task 2: QA failed 3 rounds (attempts: 3)",
         "",
-        "Agents at work when it was cut:",
+        "Agents at work when it was interrupted:",
         "  - service-eng (task 2, branch work/auth-system/api-service)",
         "",
         "Options:",

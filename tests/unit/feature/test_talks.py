@@ -10,7 +10,7 @@ from rekindle.core.feature.talks import merge_prompt, review_prompt, round_promp
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.prompt_ids import why_not_id
-from rekindle.core.session.state import Session
+from rekindle.core.session.state import UNKNOWN, Session
 from tests.sessions import folded
 
 ASKED = round_prompt(1)
@@ -47,6 +47,11 @@ def test_nobody_can_give_a_prompt_the_id_of_one_of_the_run(number: int, told: st
 def test_what_somebody_else_has_stopped_is_not_brought_back(by: str) -> None:
     assert talk("s1", session(*stopped(by)), ASKED).phase == "stopped"
     assert talk("s1", session(*stopped(by), feature=None), ASKED).phase == "stopped"
+
+
+def test_what_nobody_knows_who_stopped_is_brought_back_by_whoever_resumes_the_feature() -> None:
+    """A store that was lost and rebuilt cannot tell."""
+    assert talk("s1", session(*stopped(UNKNOWN)), ASKED).phase != "stopped"
 
 
 def test_what_the_feature_has_stopped_itself_is_brought_back() -> None:

@@ -1,11 +1,11 @@
-"""Files of one folder, for somebody who may name any path: nothing outside of the folder is read or written.
+"""Files of one folder, for somebody who may name any path: nothing outside the folder is read or written.
 
-A path is resolved first; what it resolves to must lie in the resolved folder. Then the way there is walked again from
-the folder's own descriptor, one component at a time and following no link, so that a link that is put into the way in
-between is refused and not followed. Only regular files are opened: a pipe would wait for ever.
+A path is resolved first; what it resolves to must lie in the resolved folder. Then the path is walked again from the
+folder's own descriptor, one component at a time and without following links, so a link inserted in between is
+refused. Only regular files are opened: a pipe would block forever.
 
-What belongs to git is neither read nor written, wherever it lies: `.git/config` may hold passwords, and whoever writes
-it, or a hook, has commands run by the next git that somebody calls.
+Git's own files are neither read nor written, wherever they are: `.git/config` may hold passwords, and whatever is
+written to it, or to a hook, can run commands at the next git call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Outside(Exception):
-    """The path leads out of the folder, into git's own, or to no regular file; the message says which."""
+    """The path leads out of the folder, into git's own, or not to a regular file; the message says which."""
 
 
 class ConfinedFolder:
@@ -74,16 +74,16 @@ class ConfinedFolder:
             os.close(fd)
 
     def replace(self, path: str, data: bytes) -> None:
-        """Put `data` in the place of a file in one step; missing folders are made. Raises Outside or OSError.
+        """Replace a file's content with `data` in one step; missing folders are created. Raises Outside or OSError.
 
-        An existing file keeps its mode. A link inside of the folder stays a link; what it leads to is replaced.
+        An existing file keeps its mode. A link inside the folder stays a link; its target is replaced.
         """
         real = self._resolve_file(path)
         with self._parent(real, make=True) as (parent, name):
             mode = _mode_at(parent, name, path)
             temporary = _temporary(name)
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=parent)  # of a process with our pid that died
+                os.unlink(temporary, dir_fd=parent)  # left by a dead process that had our pid
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             fd = os.open(temporary, flags, 0o666, dir_fd=parent)
             try:
@@ -129,7 +129,7 @@ class ConfinedFolder:
 
 
 def _is_git_folder(folder: str) -> bool:
-    """Whether git would take a folder for one of its own."""
+    """Whether git would treat a folder as one of its own."""
 
     def has(name: str) -> bool:
         return os.path.lexists(os.path.join(folder, name))
@@ -167,7 +167,7 @@ def _is_link(name: str, parent: int) -> bool:
 
 
 def _mode_at(parent: int, name: str, path: str) -> int | None:
-    """The mode of the file that is to be replaced; None if there is none."""
+    """The mode of the file to be replaced; None if there is none."""
     try:
         found = os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:

@@ -2,7 +2,7 @@
 
 Every callback can be asked again, by the next daemon, without harm: reading changes nothing, a file is replaced by the
 same content, a terminal that exists is found again. Blocking, for a worker thread; only `terminal/wait_for_exit` is
-polled, because it may take hours. Who may ask for what is not decided here.
+polled, because it may take hours. Permissions are not decided here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rekindle.adapters.callbacks.text_files import TextFiles
 from rekindle.agents.base.dialect import CallbackRefused, CallbackResult
 from rekindle.agents.base.observation import RequestId
 
-#: What changes something: a session that may not change anything does not get it.
+#: Callbacks that change something: a read-only session does not get them.
 CHANGING: Final = frozenset({"fs/write_text_file", "terminal/create"})
 
 

@@ -2,13 +2,13 @@
 
     <session folder>/terminals/<id>/order.json   what was asked
                                     lock         held while it runs
-                                    keeper-<n>/  the incarnation that ran; n is 1 but for a start that was cut
+                                    keeper-<n>/  the incarnation that ran; n is 1 unless a start was cut off
                                     released     the agent gave it up; the output is kept
 
 The id is derived from the request, so that a request that is served again finds the terminal that it made. The
 environment is stamped with the session's stamp *and the id*: a keeper ends, at its start, all processes with its own
-stamp, and with the session's that would be the agent. So the start of the next attempt does not see terminals: whoever
-ends a session calls `end_all`.
+stamp, and with the session's that would be the agent. So the start of the next attempt does not see terminals: ending
+a session must call `end_all`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _START_SECONDS: Final = 30.0
 
 
 class TerminalOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent asked for, written down before anything is started."""
+    """What the agent asked for, recorded before anything is started."""
 
     command: str
     args: tuple[str, ...]
@@ -81,7 +81,7 @@ class CallbackTerminals:
         self._grace = grace_seconds
 
     def create(self, params: dict[str, Any], request_id: RequestId) -> CallbackResult:
-        """Start the command, once for a request, however often it is asked."""
+        """Start the command once per request, however often the request is repeated."""
         key = f"{self._generation} {fields.key(request_id)}"
         terminal = "term-" + hashlib.blake2b(key.encode(errors="replace"), digest_size=12).hexdigest()
         home = os.path.join(self._home, terminal)
@@ -101,7 +101,7 @@ class CallbackTerminals:
         return refusal or {"terminalId": terminal}
 
     def output(self, params: dict[str, Any]) -> CallbackResult:
-        """What the command wrote, the last bytes of it if it is more than the limit."""
+        """The command's output; only the last bytes if it exceeds the limit."""
         home = self._home_of(params)
         if isinstance(home, CallbackRefused):
             return home
@@ -122,7 +122,7 @@ class CallbackTerminals:
         return home if isinstance(home, CallbackRefused) else _exit_status(home)
 
     def kill(self, params: dict[str, Any]) -> CallbackResult:
-        """End the command and all that it started; the terminal can still be read."""
+        """End the command and everything that it started; the terminal can still be read."""
         home = self._home_of(params)
         return home if isinstance(home, CallbackRefused) else self._end(home, "terminal/kill") or {}
 
@@ -145,7 +145,7 @@ class CallbackTerminals:
         return [name for name in names if is_alive(os.path.join(self._home, name, "lock"))]
 
     def end_all(self, reason: str, *, timeout: float = 10.0) -> list[str]:
-        """End every terminal of the session; returns the ids of those that still run after all."""
+        """End every terminal of the session; returns the ids of those that are still running."""
         running = self.alive()
         for name in running:
             self._end(os.path.join(self._home, name), reason)
@@ -168,7 +168,7 @@ class CallbackTerminals:
         )
 
     def _start(self, terminal: str, home: str, order: TerminalOrder) -> CallbackRefused | None:
-        """None when it runs or ran. A start that was cut before its guard had the lock is made again, in a new folder.
+        """None when it runs or ran. A start that was cut off before its guard had the lock is repeated in a new folder.
 
         If that guard should still come to life, the lock lets one of the two run, so the command runs once.
         """
@@ -272,7 +272,7 @@ def _has_run(home: str) -> bool:
 
 
 def _exit_status(home: str) -> dict[str, Any] | None:
-    """None while it runs. A command whose keeper was killed with it has a status in which nothing is known."""
+    """None while it runs. If the keeper was killed with the command, nothing in the status is known."""
     alive = is_alive(os.path.join(home, "lock"))  # asked first: the record is written with the lock held
     folder = _last_run(home)
     record = read_exit(folder) if folder else None
@@ -293,12 +293,12 @@ def _tail(home: str, limit: int, *, ended: bool) -> tuple[str, bool]:
         data = out.read(size - start)
     if start:
         data = _from_boundary(data)
-    # While it runs, the last character may be half written: it is shown when it is whole.
+    # While it runs, the last character may be half written: it is shown once complete.
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, ended)
     encoded = text.encode()
     if len(encoded) <= limit:
         return text, start > 0
-    # Bytes that are no text take more room as "�" than as themselves.
+    # Bytes that are not text take more room as "�" than as themselves.
     return _from_boundary(encoded[len(encoded) - limit :]).decode(), True
 
 

@@ -1,4 +1,4 @@
-"""The file callbacks of an agent: `fs/read_text_file` and `fs/write_text_file`, inside of the working folder."""
+"""The file callbacks of an agent: `fs/read_text_file` and `fs/write_text_file`, inside the working folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class TextFiles:
         try:
             content = data.decode()
         except UnicodeDecodeError as error:
-            return invalid(f"{path} is no UTF-8 text: byte {error.start} of what was asked for is {error.reason}.")
+            return invalid(
+                f"{path} is not valid UTF-8 text: byte {error.start} of what was asked for is {error.reason}."
+            )
         if len(msgspec.json.encode(content)) > _MOST_ENCODED:
             return invalid(f"{path} is too large for one answer. Ask for fewer lines with line and limit.")
         return {"content": content}
@@ -58,7 +60,7 @@ class TextFiles:
 
 
 def _select(file: BinaryIO, line: int, limit: int | None) -> bytes | None:
-    """The asked lines; None if they are more than MOST_BYTES."""
+    """The requested lines; None if they exceed MOST_BYTES."""
     skip = line - 1
     while skip > 0:
         piece = file.readline(_PIECE)

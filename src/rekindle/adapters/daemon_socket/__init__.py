@@ -1,1 +1,1 @@
-"""The daemon as a client reaches it: through its socket, started if there is none."""
+"""How a client reaches the daemon: through its socket, starting it if there is none."""

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _START_SECONDS = 30.0
-#: How often it is checked, while an answer is awaited, whether the daemon can answer at all.
+#: How often to check, while waiting for an answer, whether the daemon can answer at all.
 _LOOK_SECONDS = 1.0
-LONGEST_REQUEST = 4 << 20
-#: Asking these again, after the daemon died over the question, changes nothing: what they make has an id from us.
+LONGEST_REQUEST = 16 << 20
+#: Safe to ask again after the daemon died in the middle: what they create has an id chosen by us.
 _SAFE_TO_REPEAT = (
     *("ping", "list", "show", "wait", "feed", "questions"),
     *("run", "fork", "send", "answer", "cancel", "stop", "stop_all"),
@@ -37,7 +37,7 @@ class DaemonClient:
         self._buffer = b""
 
     def ask(self, op: str, *, start: bool = True, **values: Any) -> dict[str, Any]:
-        """Ask the daemon, and wait for its answer as long as that takes. `start`: begin one if there is none."""
+        """Ask the daemon, and wait for its answer as long as it takes. `start`: start one if there is none."""
         request = json.dumps({"op": op, **values}).encode() + b"\n"
         if len(request) > LONGEST_REQUEST:
             raise UsageError(
@@ -64,7 +64,7 @@ class DaemonClient:
         return int(files.read(self._places.daemon_lock)) if self.is_served() else None  # it holds the lock: it lives
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -138,7 +138,7 @@ class DaemonClient:
         return answer
 
     def _refuse_to_wait(self) -> None:
-        """An answer may take its time, but one that cannot come is not waited for."""
+        """An answer may take its time, but we do not wait for one that cannot come."""
         if (pid := stopped_daemon(self._places)) is not None:
             self.close()
             raise DaemonSilent(pid, asked=True)
@@ -194,7 +194,7 @@ def start_daemon(places: Places) -> None:
     if word:
         return
     deadline = time.monotonic() + _START_SECONDS
-    while time.monotonic() < deadline:  # somebody else may have been quicker: wait for theirs
+    while time.monotonic() < deadline:  # somebody else may have been faster: wait for theirs
         if _answers(places.socket):
             return
         if process.poll() not in (None, OwnedError.exit_status):
@@ -209,7 +209,7 @@ def start_daemon(places: Places) -> None:
 
 
 def _last_word(log: str, before: int) -> str:
-    """What a daemon that was started since then said as it gave up; empty: nothing."""
+    """What a daemon that was started since then logged when it gave up; empty: nothing."""
     try:
         lines = files.read(log)[before:].decode(errors="replace").splitlines()
     except OSError:
@@ -228,7 +228,7 @@ def _answers(path: str) -> bool:
 
 
 def _is_ours(connection: socket.socket) -> bool:
-    """Whether the one who listens is this user: we are about to tell our environment."""
+    """Whether the listener is this user: we are about to send our environment."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     return int.from_bytes(credentials[4:8], sys.byteorder) == os.getuid()
 

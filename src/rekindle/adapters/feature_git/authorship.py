@@ -1,7 +1,7 @@
-"""In whose name work is committed: that of whoever runs the feature, as git would say it in their environment.
+"""The author of commits: the person who runs the feature, as git would name them in their environment.
 
-The daemon was started by somebody, sometime, and has another one: what a folder's own settings (direnv, say) export
-is known only to whoever asks. Nothing else of that environment gets to the git that commits.
+The daemon's environment differs: somebody started it at some time, and only the caller knows what a folder's own
+settings (such as direnv) export. Nothing else of that environment reaches the git that commits.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from rekindle.adapters.git.git import Git
 
-#: What git takes a name from, besides the repository's own configuration.
+#: Where git takes a name from, besides the repository's own configuration.
 _NAMED_BY = (
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"),
     *("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
@@ -22,7 +22,7 @@ _MOST_SETTINGS = 100
 
 
 def authorship(folder: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that make git commit in the name of this environment; empty where it has none."""
+    """The variables that make git commit in this environment's name; empty if it has none."""
     git = Git(folder, variables={name: environment[name] for name in _NAMED_BY if name in environment})
     found: dict[str, str] = {}
     for who in ("AUTHOR", "COMMITTER"):
@@ -34,7 +34,7 @@ def authorship(folder: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _settings(environment: Mapping[str, str]) -> Iterator[str]:
-    """A name that is given as a setting in variables."""
+    """A name set as git configuration in variables."""
     count = environment.get("GIT_CONFIG_COUNT", "")
     for number in range(min(int(count), _MOST_SETTINGS) if count.isdecimal() else 0):
         key, value = (environment.get(f"GIT_CONFIG_{part}_{number}") for part in ("KEY", "VALUE"))

@@ -1,4 +1,4 @@
-"""Looks at a repository that features are worked on in. See `rekindle.ports.repository_care.RepositoryCare`."""
+"""Inspects a repository that has features. See `rekindle.ports.repository_care.RepositoryCare`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class CheckoutCare:
         return exclude.is_tracked(self._root, relative)
 
     def withheld(self) -> str | None:
-        """What a person should know of filters that are not run here."""
+        """What a person should know about filters that are not run here."""
         return withheld.notice(Git(self._root))
 
     def orphans(self, branches: Collection[str], features: Collection[str]) -> list[Orphan]:
-        """What looks like a feature's and no journal knows of."""
+        """What looks like a feature's but no journal mentions."""
         return list(orphans(self._root, self._top, branches, features))

@@ -1,4 +1,4 @@
-"""Whether one commit has what another one changed: by its files, and where a file went on, by its lines."""
+"""Whether one commit has what another one changed: by file, or by line if the file changed further."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 from rekindle.adapters.git.git import Git
 from rekindle.core.feature.strays import Found, holds
 
-#: A change of more files than this is not compared: somebody is asked instead.
+#: A change of more files than this is not compared: a person is asked instead.
 _MOST_FILES = 300
 _FILES = ("100644", "100755")
 _ABSENT = "000000"
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What became of one path: mode and content before and after. Mode 000000: it is not there."""
+    """How one path changed: mode and content before and after. Mode 000000: it does not exist."""
 
     old_mode: str
     mode: str
@@ -40,7 +40,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def has_stash(folder: str, stash: str, parents: tuple[str, ...], rival: str) -> bool:
-    """Whether a commit has all that an entry of the stash has: its changes, and its untracked files."""
+    """Whether a commit has everything that a stash entry has: its changes, and its untracked files."""
     git = Git(folder)
     pairs: list[tuple[str | None, str]] = [(parents[0], stash), *((None, one) for one in parents[2:3])]
     return all(_has(git, changes(git, old, new), new, rival) for old, new in pairs)
@@ -62,7 +62,7 @@ def compare(folder: str, commit: str, rival: str) -> Found:
 
 
 def changes(git: Git, old: str | None, new: str) -> dict[bytes, Change]:
-    """What became of each path between two commits; without an old one, all that the new one has."""
+    """How each path changed between two commits; without an old one, everything in the new one."""
     which = (old, new) if old is not None else ("--root", "--no-commit-id", new)
     told = git.output("diff-tree", "-r", "-z", "--no-renames", "--raw", "--full-index", *which).split(b"\0")
     pairs = zip(told[0::2], told[1::2], strict=False)
@@ -84,7 +84,7 @@ def _has(git: Git, wanted: dict[bytes, Change], commit: str, rival: str) -> bool
 
 
 def _may_have(change: Change, there: Change) -> bool:
-    """Only files go on line by line; links, submodules and what was deleted are the same, or not."""
+    """Only files are compared by line; links, submodules and deletions either match or not."""
     is_mode_kept = change.old_mode in (change.mode, _ABSENT) or there.mode == change.mode
     return change.mode in _FILES and there.mode in _FILES and is_mode_kept
 

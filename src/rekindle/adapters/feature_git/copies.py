@@ -1,4 +1,4 @@
-"""The copy of a commit that a reviewer works in: a worktree of its own, whose changes get into nobody's work."""
+"""The copy of a commit that a reviewer works in: a worktree of its own, whose changes never get into the work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def path_of(place: FeaturePlace, task: str) -> str:
 
 
 def make(place: FeaturePlace, task: str, tip: str) -> str | None:
-    """Have a copy of this commit; returns where changes are kept that were found in an older copy."""
+    """Provide a copy of this commit; returns where changes found in an older copy are kept."""
     path = path_of(place, task)
     listed = cleared_of_unfinished(place, path)
     known = registered_at(path, listed)
@@ -32,7 +32,7 @@ def make(place: FeaturePlace, task: str, tip: str) -> str | None:
 
 
 def drop(place: FeaturePlace, task: str) -> str | None:
-    """Put the copy away; returns where changes are kept that its reviewer has made."""
+    """Remove the copy; returns where its reviewer's changes are kept."""
     path = path_of(place, task)
     if not os.path.isdir(path) or not place.is_sound(path):
         return None
@@ -42,7 +42,7 @@ def drop(place: FeaturePlace, task: str) -> str | None:
 
 
 def _keep(place: FeaturePlace, task: str, path: str) -> str | None:
-    """Whatever is in a copy beyond the commit that it was made of goes under a ref."""
+    """Keep under a ref whatever is in a copy beyond its commit."""
     git = place.at(path)
     found = saved(place, path, f"What the reviewer of task {task} changed in its copy", whole=True)
     head = git.line("rev-parse", "HEAD")

@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ParamSpec, TypeVar
 
@@ -18,6 +18,7 @@ from rekindle.adapters.feature_git import (
     merging,
     observing,
     presence,
+    snapshotted,
     starting_over,
     strays,
     taking,
@@ -27,9 +28,9 @@ from rekindle.adapters.feature_git.authorship import authorship
 from rekindle.adapters.feature_git.homes import find_homes
 from rekindle.adapters.feature_git.observing import existing
 from rekindle.adapters.feature_git.place import FeaturePlace
+from rekindle.adapters.feature_git.seen_trees import SeenTrees
 from rekindle.adapters.git import linked_worktrees
 from rekindle.adapters.git import locks as git_locks
-from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.linked_worktrees import registered
 from rekindle.adapters.git.repository import Repository
 from rekindle.core.feature import naming
@@ -58,12 +59,12 @@ _TRIES = 4
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
-#: One at a time makes or removes worktrees in a repository: git stumbles over another one's half-made worktree.
+#: Only one at a time may make or remove worktrees in a repository: git fails on another's half-made worktree.
 _TURNS: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 
 
 def _again(step: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
-    """Do a step again whose git was killed: everything may be asked for twice."""
+    """Repeat a step whose git was killed: every step may be repeated safely."""
 
     @functools.wraps(step)
     def tried(*args: _Given.args, **named: _Given.kwargs) -> _Found:
@@ -81,16 +82,17 @@ class GitFeature:
     def __init__(self, repo: Repository, feature: str, settings: Worktrees, named: Sequence[str] = ()) -> None:
         """`named` are the branches that a journal calls the feature's, newest first."""
         path = os.path.join(settings.top(repo), naming.branch_word(feature))
-        here = existing(Git(repo.root), named) if named else {}
-        branch = choose_branch(feature, named, here, repo.branch)
-        self.place = FeaturePlace(repo.root, repo.common, feature, path, settings.shared, branch)
+        place = FeaturePlace(repo.root, repo.common, feature, path, settings.shared)
+        branch = choose_branch(feature, named, existing(place, named), repo.branch)
+        self.place = replace(place, target_name=branch)
         self._tasks: dict[str, str] = {}
         self._recorded: dict[str, str] = {}
+        self._seen_trees = SeenTrees()
         self._repository = repo
         self._turn = _TURNS[os.path.realpath(repo.common)]
 
     def commit_as(self, environment: Mapping[str, str]) -> None:
-        """Commit in the name of whoever has this environment from now on."""
+        """From now on, commit in the name of this environment's user."""
         self.place = replace(self.place, author=authorship(self.place.root, environment))
 
     def keep_untracked(self) -> None:
@@ -99,7 +101,7 @@ class GitFeature:
 
     @property
     def shared_tree(self) -> bool:
-        """Whether all tasks work in one worktree, one after the other."""
+        """Whether all tasks work in one worktree, one after another."""
         return self.place.shared_tree
 
     @property
@@ -108,20 +110,26 @@ class GitFeature:
         return self.place.branch
 
     @_again
-    def observe(self, tasks: Mapping[str, TaskProgress], recorded: Mapping[str, str] | None = None) -> GitEvidence:
+    def observe(
+        self,
+        tasks: Mapping[str, TaskProgress],
+        recorded: Mapping[str, str] | None = None,
+        anew: Collection[str] | None = None,
+    ) -> GitEvidence:
         self._tasks = {name: one.branch for name, one in tasks.items()}
         self._recorded = dict(recorded or {})
-        return observing.observe(self.place, tasks, self._recorded)
+        look = self._seen_trees.look(self._tasks if anew is None else anew)
+        return observing.observe(self.place, tasks, self._recorded, look)
 
     @_again
     def check_base(self, base: str) -> None:
-        """Raise FeatureBlocked where a feature that is begun anew could not begin; changes nothing."""
+        """Raise FeatureBlocked if a new feature could not start; changes nothing."""
         if self.place.tip(self.place.branch) is None:
             task_worktrees.find_base(self.place, base)
 
     @_again
     def choose_base(self, base: str) -> None:
-        """Settle where a feature that is begun anew begins. A branch that is there already is built upon."""
+        """Decide where a new feature starts. An existing branch is built on."""
         if self.place.tip(self.place.branch) is None:
             task_worktrees.choose_base(self.place, base)
 
@@ -138,9 +146,13 @@ class GitFeature:
     def restore(self, task: str, branch: str, tip: str) -> None:
         presence.restore(self.place, task, branch, tip)
 
-    def has_snapshot(self, session: str, branch: str) -> bool:
-        """Whether a snapshot has the files of a session's worktree on top of what its branch has."""
-        return task_worktrees.newest_snapshot(self.place.root, branch, session, self.place.tip(branch)) is not None
+    @_again
+    def with_snapshots(self, branches: Mapping[str, str]) -> frozenset[str]:
+        return snapshotted.sessions(self.place, branches)
+
+    @_again
+    def snapshot_reasons(self, sessions: Collection[str]) -> dict[str, frozenset[str]]:
+        return snapshotted.reasons(self.place, sessions)
 
     @_again
     def commit(self, task: str, branch: str, message: str) -> tuple[str, ...]:
@@ -185,7 +197,7 @@ class GitFeature:
 
     def tree_of(self, task: str, branch: str) -> str:
         tasks = {**self._tasks, task: branch}
-        there = existing(self.place.git, tasks.values())
+        there = existing(self.place, tasks.values())
         return find_homes(self.place, tasks, self._recorded, registered(self.place.git), there)[task]
 
     @_again
@@ -202,11 +214,11 @@ class GitFeature:
             integration.keep_left(self.place, wave)
 
     def locks(self) -> list[Lock]:
-        """Locks in the way of the feature and its tasks that are not ours, after they were watched."""
+        """Locks of others that block the feature and its tasks, after watching them."""
         return self.place.locks.left([self.place.branch, *self._tasks.values()])
 
     def remove_lock(self, lock: Lock) -> bool:
-        """Remove a lock that was watched, unless it is gone or another one by now."""
+        """Remove a watched lock, unless it is gone or replaced by now."""
         return git_locks.remove(lock)
 
     def notices(self) -> tuple[str, ...]:
@@ -236,7 +248,7 @@ class GitFeature:
         return unanswered(self.observe(tasks, self._recorded).strays.get(task, ()), tasks[task].answered)
 
     def _commit_elsewhere(self, task: str, tasks: Mapping[str, TaskProgress], *, on_its_branch: bool) -> str:
-        """Commit what a worktree with something else checked out has; returns where that worktree is."""
+        """Commit the contents of a worktree that has something else checked out; returns where it is."""
         path = self.tree_of(task, tasks[task].branch)
         if any(one.kind == "uncommitted" for one in self._strays(task, tasks)):
             taking.commit_there(self.place, task, path, on_its_branch=on_its_branch)

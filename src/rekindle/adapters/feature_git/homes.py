@@ -1,4 +1,4 @@
-"""Where git has the worktrees of tasks, where they would be made, and what stands in the way of that."""
+"""Where git has the worktrees of tasks, where they would be made, and what prevents that."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.git import pointers
-from rekindle.adapters.git.linked_worktrees import UNFINISHED, Registered
+from rekindle.adapters.git.linked_worktrees import UNFINISHED
+from rekindle.adapters.git.worktree_files import Registered
 from rekindle.core.feature import naming
 from rekindle.core.git_names import is_git_name
 from rekindle.core.reconcile import homes
@@ -33,12 +34,13 @@ def find_homes(
         return _shared(place, tasks, linked)
     meant = set(tasks.values())
     records = {branch: _record(place, path, known) for branch, path in recorded.items() if branch in meant}
-    folder = homes.Folder(lambda branch: _plain(place, branch), lambda branch: _unique(place, branch))
+    top = _top(place)
+    folder = homes.Folder(lambda branch: _plain(place, top, branch), lambda branch: _unique(place, top, branch))
     return homes.homes(tasks, linked, records, existing, folder)
 
 
 def _is_there(place: FeaturePlace, path: str) -> bool:
-    """Whether a worktree is there that is not another repository's: a copy knows those of its original too."""
+    """Whether a worktree exists and is not another repository's: a copy also lists those of its original."""
     if not os.path.isdir(path):
         return False
     try:
@@ -55,18 +57,19 @@ def _top(place: FeaturePlace) -> str:
     return os.path.realpath(os.path.dirname(place.trees))
 
 
-def _plain(place: FeaturePlace, branch: str) -> str:
-    return os.path.join(_top(place), os.path.relpath(place.tree(branch), os.path.dirname(place.trees)))
+def _plain(place: FeaturePlace, top: str, branch: str) -> str:
+    return os.path.join(top, os.path.basename(place.trees), os.path.basename(place.tree(branch)))
 
 
-def _unique(place: FeaturePlace, branch: str) -> str:
-    return os.path.join(os.path.dirname(_plain(place, branch)), naming.branch_word(branch))
+def _unique(place: FeaturePlace, top: str, branch: str) -> str:
+    return os.path.join(os.path.dirname(_plain(place, top, branch)), naming.branch_word(branch))
 
 
 def _shared(place: FeaturePlace, tasks: Mapping[str, str], linked: Sequence[homes.Linked]) -> dict[str, str]:
-    """All tasks in one worktree, except those that somebody has given another one already."""
+    """All tasks in one worktree, except those that already have another one."""
     held = {one.branch: one.path for one in linked if one.exists and one.inside}
-    return {task: held.get(branch, _plain(place, branch)) for task, branch in tasks.items()}
+    top = _top(place)
+    return {task: held.get(branch, _plain(place, top, branch)) for task, branch in tasks.items()}
 
 
 def _record(place: FeaturePlace, path: str, known: Sequence[Registered]) -> homes.RecordedHome:
@@ -108,10 +111,27 @@ def obstacle(place: FeaturePlace, path: str, branch: str, known: Sequence[Regist
 
 
 def in_the_way(path: str) -> FeatureBlocked | None:
-    """What is at a path that a worktree is to be made at; None if there is nothing."""
+    """What is at the path of a new worktree; None if there is nothing."""
     if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
         return None
     return FeatureBlocked(f"{path} is in the way: it is no worktree of this repository", "move it away, then resume")
+
+
+def is_emptied(place: FeaturePlace, tree: Registered) -> bool:
+    """Whether a folder that is no longer a worktree has lost every file of its commit."""
+    if tree.head is None:
+        return False
+    names = place.git.output("ls-tree", "--name-only", "-z", tree.head).split(b"\0")[:-1]
+    folder = os.fsencode(tree.path)
+    return bool(names) and not any(os.path.lexists(os.path.join(folder, name)) for name in names)
+
+
+def is_removed(place: FeaturePlace, path: str, known: Sequence[Registered]) -> bool:
+    """Whether a worktree is missing, or has lost its `.git` and every file: its contents are then unknown."""
+    if not os.path.isdir(path):
+        return True
+    here = registered_at(path, known)
+    return here is not None and not place.is_sound(path) and is_emptied(place, here)
 
 
 def registered_at(path: str, known: Sequence[Registered]) -> Registered | None:

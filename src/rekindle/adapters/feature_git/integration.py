@@ -1,6 +1,6 @@
 """The integration worktree: merges are made in it, and the checks of a wave run in it. Nothing of it is thrown away.
 
-Everything in it that is not the merge which is due now is kept under a private ref, told of, and then undone.
+Everything in it that is not part of the current merge is kept under a private ref, reported, and then undone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def checked_out(place: FeaturePlace, where: str) -> FeatureBlocked:
 
 
 def open_integration(place: FeaturePlace, target: str, tip: str = "") -> str:
-    """The integration worktree, made if it is missing. It is clean and at `target`, or has the merge of `tip` in it."""
+    """The integration worktree, created if missing. It is clean and at `target`, or has the merge of `tip` in it."""
     path = place.integration
     listed = cleared_of_unfinished(place, path)
     known = registered_at(path, listed)
@@ -43,11 +43,10 @@ def open_integration(place: FeaturePlace, target: str, tip: str = "") -> str:
 
 
 def put_back(place: FeaturePlace, target: str) -> None:
-    """Have the integration worktree clean and at `target`. What was in it is kept by a ref."""
+    """Make the integration worktree clean and at `target`. A ref keeps what was in it."""
     path = place.integration
     git = place.at(path)
-    other = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
-    head = git.line("rev-parse", "HEAD")
+    other, head = place.merge_head(path), place.head(path)
     if other is None and head == target and not is_dirty(git):
         return
     keep(place, path, target, naming.INTEGRATION_WORD, _why(place, head, other, target))
@@ -68,14 +67,14 @@ def _why(place: FeaturePlace, head: str | None, other: str | None, target: str) 
 
 
 def _quit(git: Git) -> None:
-    """Forget a rebase that somebody began there; its commits are kept with the rest."""
+    """Drop a rebase that somebody started there; its commits are kept with the rest."""
     folder = os.fsdecode(git.output("rev-parse", "--absolute-git-dir").removesuffix(b"\n"))
     if any(os.path.isdir(os.path.join(folder, name)) for name in ("rebase-merge", "rebase-apply")):
         git.run("rebase", "--quit")
 
 
 def keep_left(place: FeaturePlace, wave: int) -> None:
-    """Keep what the checks of a wave have left behind. It stays until the worktree is needed again."""
+    """Keep what the checks of a wave left behind. It stays until the worktree is needed again."""
     target = place.tip(place.branch)
     path = place.integration
     if target is not None and os.path.isdir(path) and place.is_sound(path) and is_dirty(place.at(path)):
@@ -83,7 +82,7 @@ def keep_left(place: FeaturePlace, wave: int) -> None:
 
 
 def clear_integration(place: FeaturePlace) -> None:
-    """Remove the integration worktree, and the one that tasks have shared. What cannot go is told of."""
+    """Remove the integration worktree, and the one that tasks shared. What cannot be removed is reported."""
     target = place.tip(place.branch)
     try:
         if target is not None and os.path.isdir(place.integration) and place.is_sound(place.integration):
@@ -92,7 +91,7 @@ def clear_integration(place: FeaturePlace) -> None:
                 place.tell(f"{place.integration} has a repository inside: it is kept")
         if target is not None and place.shared_tree:
             _clear_shared(place, target)
-    except RekindleError as error:  # everything is merged: what is left lying about ends no run
+    except RekindleError as error:  # everything is merged: leftovers do not end a run
         place.tell(f"{error.message} ({error.hint})")
     with contextlib.suppress(OSError):
         os.rmdir(place.trees)
@@ -100,12 +99,12 @@ def clear_integration(place: FeaturePlace) -> None:
 
 
 def _clear_shared(place: FeaturePlace, target: str) -> None:
-    """The shared worktree goes if the feature has all of it; a task that was left out may have work in it."""
+    """The shared worktree is removed if the feature has all of it; a task that was left out may have work in it."""
     path = os.path.join(place.trees, naming.SHARED)
     if not os.path.isdir(path) or not place.is_sound(path):
         return
     git = place.at(path)
-    head = git.line("rev-parse", "HEAD")
+    head = place.head(path)
     if head is None or not place.is_ancestor(head, target) or is_dirty(git):
         place.tell(f"{path} has work that {place.branch} lacks: it is kept")
     elif not remove_clean(place, path):

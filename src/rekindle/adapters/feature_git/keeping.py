@@ -1,4 +1,4 @@
-"""The state of a worktree of ours as a commit under a private ref: whatever is undone or cleaned was kept before."""
+"""Saves the state of our worktrees as commits under private refs, before anything is undone or cleaned."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _STAYS = "a repository without a commit"
 
 
 def keep(place: FeaturePlace, path: str, target: str, label: str, why: str) -> str | None:
-    """Keep what a worktree has and the commit `target` lacks, conflict markers and all; tell of it once.
+    """Keep what a worktree has and the commit `target` lacks, including conflict markers; report it once.
 
-    Returns the ref, None if there is nothing to keep. Ignored files do not count. Raises FeatureBlocked for a file that
-    git cannot take in: nobody may clean it away.
+    Returns the ref, None if there is nothing to keep. Ignored files do not count. Raises FeatureBlocked for a file
+    that git cannot add: it must not be cleaned away.
     """
     git = place.at(path)
     head = git.line("rev-parse", "HEAD") or target
@@ -70,7 +70,7 @@ def _make_durable(place: FeaturePlace, git: Git, head: str, tree: str, commit: s
 
 
 def _word_of(place: FeaturePlace, tree: str, parents: tuple[str, ...]) -> str:
-    """The same state has the same name, so that it is kept and told of once: its tree, and what it stands on."""
+    """The same state gets the same name, so it is kept and reported once: its tree and its parent."""
     trees = [place.git.line("rev-parse", f"{one}^{{tree}}") or one for one in parents[2:]]
     return hashlib.sha256("\0".join((tree, *parents[:2], *trees)).encode()).hexdigest()[:12]
 
@@ -99,7 +99,7 @@ def _is_unchanged(git: Git, path: bytes) -> bool:
 
 
 def _staged(place: FeaturePlace, git: Git, head: str, tree: str) -> str | None:
-    """A commit of the index, where it has something else than the files and the last commit."""
+    """A commit of the index, if it differs from both the files and the last commit."""
     staged = git.line("write-tree")
     if staged is None or staged in (tree, git.line("rev-parse", f"{head}^{{tree}}")):
         return None

@@ -1,7 +1,7 @@
 """What checks leave behind in a task's worktree, told apart from its agent's work.
 
-When checks begin, all that can be committed is committed. What is there when they end and is not in that commit is
-theirs; a ref keeps it. A path that is still as they left it is not work, whoever looks later.
+Before checks start, everything that can be committed is committed. What is there when they end and is not in that
+commit is theirs; a ref keeps it. A path that is still as they left it never counts as work.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from rekindle.core.feature import naming
 
 
 def begin(place: FeaturePlace, task: str, tree: str, tip: str) -> None:
-    """Checks of this commit begin, on it alone: what earlier ones left is put away. What they change is theirs."""
+    """Checks of this commit start, on it alone: what earlier ones left is removed. What they change is theirs."""
     put_away(place, task, tree)
     place.put_ref(naming.left_ref(place.feature, task), tip)
 
 
 def put_back(place: FeaturePlace, task: str, tree: str) -> tuple[str, ...]:
-    """Put back the files of the commit that a check has changed: the next one is to judge the commit, too.
+    """Restore the commit's files that a check changed: the next check must judge the commit too.
 
-    What the check made of them is kept. What is new in the worktree stays there.
+    The check's versions are kept. New files in the worktree stay there.
     """
     left = _saved(place, task, tree)
     if left is None:
@@ -40,7 +40,7 @@ def put_back(place: FeaturePlace, task: str, tree: str) -> tuple[str, ...]:
 
 
 def end(place: FeaturePlace, task: str, tree: str) -> tuple[str, ...]:
-    """Checks have ended: remember the worktree as they left it. Returns the files that they left or changed."""
+    """Checks have ended: record the worktree as they left it. Returns the files that they left or changed."""
     left = _saved(place, task, tree)
     ref = naming.left_ref(place.feature, task)
     if left is None:
@@ -52,15 +52,15 @@ def end(place: FeaturePlace, task: str, tree: str) -> tuple[str, ...]:
 
 def of(place: FeaturePlace, task: str, tree: str) -> frozenset[bytes]:
     """The paths in a task's worktree that are just as its checks left them."""
-    left = place.git.line("rev-parse", "--quiet", "--verify", naming.left_ref(place.feature, task))
-    head = place.at(tree).line("rev-parse", "HEAD")
+    left = place.ref(naming.left_ref(place.feature, task))
+    head = place.head(tree)
     return untouched(place, tree, left) if left is not None and left != head else frozenset()
 
 
 def untouched(place: FeaturePlace, tree: str, left: str) -> frozenset[bytes]:
     """The paths of a worktree that checks changed and that are just as they left them.
 
-    A ref that leads to no commit of ours has come along with the repository: no check has left anything.
+    A ref that does not lead to a commit of ours came with the repository: no check left anything.
     """
     if place.git.line("rev-parse", "--quiet", "--verify", f"{left}^1^{{commit}}") is None:
         return frozenset()
@@ -76,7 +76,7 @@ def untouched(place: FeaturePlace, tree: str, left: str) -> frozenset[bytes]:
 def put_away(place: FeaturePlace, task: str, tree: str) -> str | None:
     """Take what checks left out of a worktree that has no other work; returns the ref that keeps it.
 
-    Taken out is only what the ref has: a file that no commit can have stays where it is.
+    Only what the ref has is removed: a file that cannot be committed stays where it is.
     """
     left = _saved(place, task, tree)
     if left is None:
@@ -97,7 +97,7 @@ def _keep(place: FeaturePlace, task: str, commit: str) -> str:
 
 
 def _take_out(place: FeaturePlace, tree: str, paths: Collection[bytes]) -> None:
-    """Have these paths of a worktree as its commit has them; what that has not goes."""
+    """Reset these paths of a worktree to its commit; paths that the commit lacks are removed."""
     git = place.at(tree).with_variables(GIT_LITERAL_PATHSPECS="1")
     top = os.fsencode(tree)
     git.output("reset", "--quiet", "--mixed")
@@ -114,7 +114,7 @@ def _take_out(place: FeaturePlace, tree: str, paths: Collection[bytes]) -> None:
 
 
 def _quoted(path: bytes) -> bytes:
-    """A path as a line for git, which takes what begins with a quotation mark for a quoted one."""
+    """A path as a line for git, which treats a leading quotation mark as quoting."""
     escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"' + escaped + b'"\n'
 

@@ -1,7 +1,7 @@
-"""Lock files in a feature's way: those of the dead are removed where only we write, all others are named.
+"""Lock files that block a feature: stale ones are removed where only we write, all others are reported.
 
 A worktree in the feature's folder is ours and its agents'. The branches, `packed-refs` and the configuration are the
-user's too: before we touch them we leave a note, so that a lock which a killed git of ours has left is known as such.
+user's too: before we touch them we leave a note, so that a lock left by a killed git of ours is recognised.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rekindle.core.git_locks import Lock, remedy
 from rekindle.files import is_below
 from rekindle.ports.errors import GitKilled, GitLocked
 
-#: Below these refs only rekindle writes.
+#: Only rekindle writes below these refs.
 _PRIVATE = "refs/rekindle/"
 _SHARED_FILES = ("packed-refs", "config")
 
@@ -35,7 +35,7 @@ class Locks:
     tell: Callable[[str], None]
 
     def unlock(self, path: str) -> bool:
-        """Wait for a lock file that git has stumbled over; True if it is gone. Raises GitLocked."""
+        """Wait for a lock file that made git fail; True if it is gone. Raises GitLocked."""
         return self._free(path, ours=self._is_private(path))
 
     @contextlib.contextmanager
@@ -49,14 +49,14 @@ class Locks:
         try:
             yield
         except GitKilled:
-            raise  # a lock that it has left is ours: the notes stay
+            raise  # a lock that it left is ours: the notes stay
         except BaseException:
             _forget(left)
             raise
         _forget(left)
 
     def left(self, branches: Collection[str]) -> list[Lock]:
-        """Locks of others in the way of some branches, after they were watched."""
+        """Locks of others that block some branches, after watching them."""
         names = (*_SHARED_FILES, *(f"refs/heads/{branch}" for branch in branches))
         paths = [os.path.join(self.common, f"{name}.lock") for name in names if not os.path.exists(self._note(name))]
         return git_locks.watch(paths, self._workplaces())
@@ -98,7 +98,7 @@ class Locks:
 
 
 def _leave(note: str) -> bool:
-    """Leave an empty note; False if that is not possible. Nothing is opened or made through a link."""
+    """Leave an empty note; False if that is not possible. Never opens or creates anything through a link."""
     folder = os.path.dirname(note)
     try:
         files.make_own(os.path.dirname(folder))

@@ -20,8 +20,8 @@ from rekindle.ports.feature import Merged
 def merge(place: FeaturePlace, task: str, branch: str, tip: str, epoch: str, message: str, *, tries: int = 3) -> Merged:
     """Merge a commit of a task's branch into the feature's branch, or finish a merge whose conflicts are resolved.
 
-    A commit that somebody else has brought into the feature gets a merge commit of ours too, which changes no file. It
-    does not stand for work that their merge has left out.
+    A commit that somebody else already merged into the feature gets a merge commit of ours too, which changes no
+    file. It does not vouch for work that their merge left out.
     """
     target = _free_target(place)
     text = f"{message}\n\n{TASK}: {place.feature}/{task}\n{EPOCH}: {epoch}\n"
@@ -29,7 +29,7 @@ def merge(place: FeaturePlace, task: str, branch: str, tip: str, epoch: str, mes
         return Merged(ours)
     found = _Made()
     if place.is_ancestor(tip, target):
-        base = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature, task))
+        base = place.ref(naming.base_ref(place.feature, task))
         _refuse_nothing(place, branch, tip, base)
         if base is not None and (left_out := _left_out(place.git, base, tip, target)):
             return Merged(None, left_out=left_out)
@@ -51,23 +51,23 @@ def merge(place: FeaturePlace, task: str, branch: str, tip: str, epoch: str, mes
 
 
 def _merged_before(place: FeaturePlace, task: str, tip: str, epoch: str, target: str) -> str | None:
-    """Our merge of this commit, where the feature has it: who made it may have been killed before saying so."""
-    done = place.git.line("rev-parse", "--quiet", "--verify", naming.done_ref(place.feature, task))
+    """Our merge of this commit, if the feature has it: its process may have been killed before recording it."""
+    done = place.ref(naming.done_ref(place.feature, task))
     if done is None or not place.is_ancestor(done, target) or not place.is_ancestor(tip, done):
         return None
     if place.git.line("log", "--max-count=1", f"--format=%(trailers:key={EPOCH},valueonly,separator=)", done) != epoch:
         return None
-    last = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
+    last = place.ref(naming.merged_ref(place.feature))
     if last is None or place.is_ancestor(last, done):
         place.put_ref(naming.merged_ref(place.feature), done)
     return done
 
 
 def _publish(place: FeaturePlace, task: str, made: str, target: str) -> None:
-    """Move the feature's branch with what we remember of it.
+    """Move the feature's branch together with our records of it.
 
-    Whoever is killed in the middle of a transaction leaves a part of its refs moved, the branch first: so the merge is
-    remembered before that, too.
+    A process killed in the middle of a transaction leaves some of its refs moved, the branch first: so the merge is
+    also recorded before that.
     """
     done = naming.done_ref(place.feature, task)
     place.put_ref(done, made)
@@ -86,7 +86,7 @@ def _refuse_nothing(place: FeaturePlace, branch: str, tip: str, base: str | None
 def _left_out(git: Git, base: str, tip: str, target: str) -> tuple[str, ...]:
     """The files that work changed, and that the merge which brought it in has as they were before, and so has the tip.
 
-    What a later commit has taken out again is that commit's business: it says so in the history.
+    What a later commit removed again does not count: the history shows it.
     """
     since = git.output("rev-list", "--ancestry-path", f"{tip}..{target}").split()
     line = git.output("rev-list", "--first-parent", f"{tip}..{target}").split()
@@ -104,7 +104,7 @@ def _left_out(git: Git, base: str, tip: str, target: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Made:
-    """A merge commit, or which files conflict. `by_git`: nobody had to resolve anything, so it can be made again."""
+    """A merge commit, or which files conflict. `by_git`: nobody had to resolve anything, so it can be redone."""
 
     commit: str | None = None
     conflicts: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ def _made(place: FeaturePlace, branch: str, tip: str, target: str, text: str) ->
     else:
         done = place.commit(git.folder, "merge", "--no-ff", "--no-verify-signatures", "--no-stat", "-m", text, tip)
     if done.returncode == 0:
-        return _Made(git.output("rev-parse", "HEAD").decode().strip(), by_git=under_way is None)
+        return _Made(place.head(git.folder), by_git=under_way is None)
     under_way = merging(place, target)
     if under_way is None or not under_way.conflicts:
         raise _refused(branch, git, done.stderr)
@@ -133,13 +133,13 @@ def _made(place: FeaturePlace, branch: str, tip: str, target: str, text: str) ->
 
 
 def _adopted(place: FeaturePlace, git: Git, commit: str, parents: tuple[str, str], text: str) -> str:
-    """A merge that somebody has committed, as ours: with our message; commits that they made behind it stay."""
+    """A merge that somebody committed, turned into ours: with our message; their later commits stay."""
     if (git.line("rev-list", "--parents", "--max-count=1", commit) or "").split()[1:] != list(parents):
         return place.commit_tree(f"{commit}^{{tree}}", (parents[0], commit), text)
     done = place.commit(git.folder, "commit", "--amend", "--only", "--allow-empty", "-m", text)
     if done.returncode != 0:
         raise _refused(commit[:12], git, done.stderr)
-    return git.output("rev-parse", "HEAD").decode().strip()
+    return place.head(git.folder) or commit
 
 
 def _refused(what: str, git: Git, stderr: bytes) -> GitFailed:

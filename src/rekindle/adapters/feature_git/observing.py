@@ -4,47 +4,54 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from rekindle.adapters.feature_git import leftovers, presence, strays
-from rekindle.adapters.feature_git.homes import find_homes, obstacle
+from rekindle.adapters.feature_git.homes import find_homes, is_removed, obstacle
 from rekindle.adapters.feature_git.place import FeaturePlace
+from rekindle.adapters.feature_git.seen_trees import Changes, TreeLook
 from rekindle.adapters.feature_git.under_way import merging
 from rekindle.adapters.git import withheld
 from rekindle.adapters.git.git import Git
-from rekindle.adapters.git.linked_worktrees import UNFINISHED, Registered, registered
+from rekindle.adapters.git.linked_worktrees import UNFINISHED, registered
+from rekindle.adapters.git.ref_files import Unsure
+from rekindle.adapters.git.worktree_files import Registered, refs_of
 from rekindle.core.feature import naming
 from rekindle.core.feature.evidence import GitEvidence, WorkBranch, WorkTree
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.ports.errors import FeatureBlocked
 
-#: So many commits of a branch an agent that takes it over is told of.
+#: The most commits of a branch to tell an agent that takes it over.
 _SUBJECTS = 12
 _MOST_COMMITS = 2000
 
 
 def is_unfinished(tree: Registered) -> bool:
-    """Whether git was killed while it made this worktree: its files are no statement about anything."""
+    """Whether git was killed while making this worktree: its files then mean nothing."""
     return tree.locked == UNFINISHED
 
 
-def existing(git: Git, branches: Collection[str]) -> dict[str, str]:
-    """The commits of those of these branches that git has."""
-    listed = _refs(git, *dict.fromkeys(f"refs/heads/{name}" for name in branches)) if branches else {}
+def existing(place: FeaturePlace, branches: Collection[str]) -> dict[str, str]:
+    """The commits of these branches, as far as git has them."""
+    wanted = set(branches)
+    names = [f"refs/heads/{name}" for name in dict.fromkeys(branches)]
+    listed = place.refs((), names) if names else {}
     found = {ref.removeprefix("refs/heads/"): commit for ref, commit in listed.items()}
-    return {name: commit for name, commit in found.items() if name in set(branches)}
+    return {name: commit for name, commit in found.items() if name in wanted}
 
 
-def observe(place: FeaturePlace, tasks: Mapping[str, TaskProgress], recorded: Mapping[str, str]) -> GitEvidence:
-    """Git's word on the feature and on its tasks, as the journal knows them; `recorded` are worktrees by branch."""
+def observe(
+    place: FeaturePlace, tasks: Mapping[str, TaskProgress], recorded: Mapping[str, str], look: TreeLook
+) -> GitEvidence:
+    """What git says about the feature and its tasks, as the journal knows them; `recorded` are worktrees by branch."""
     git = place.git
     word = naming.branch_word(place.feature)
     branches = {name: one.branch for name, one in tasks.items()}
     patterns = (f"refs/heads/{place.branch}", *(f"refs/heads/{branch}" for branch in branches.values()))
-    _refuse_other_names(git, patterns)
-    heads = _refs(git, f"refs/heads/work/{word}", *patterns)
+    heads = _heads(place, f"refs/heads/work/{word}", patterns)
     folders = (f"refs/rekindle/{kind}/{word}" for kind in ("base", "done", "left"))
-    private = _refs(git, *folders, naming.merged_ref(place.feature))
+    private = place.refs(folders, (naming.merged_ref(place.feature),))
     trees = registered(git)
     tip = heads.pop(f"refs/heads/{place.branch}", None)
     last = private.get(naming.merged_ref(place.feature))
@@ -55,12 +62,10 @@ def observe(place: FeaturePlace, tasks: Mapping[str, TaskProgress], recorded: Ma
     ours = [tree for tree in trees[1:] if _is_inside(tree.path, place.trees) or os.path.realpath(tree.path) in at_home]
     elsewhere = {tree.branch: tree.path for tree in trees if tree.branch and tree not in ours}
     left = {branches[task]: commit for task in tasks if (commit := private.get(naming.left_ref(place.feature, task)))}
-    seen = dict(_trees(place, ours, left))
-    blocked = {
-        task: why.message
-        for task, branch in branches.items()
-        if homes[task] not in seen and (why := obstacle(place, homes[task], branch, trees)) is not None
-    }
+    shared = Counter(homes.values())  # what is shared is gone through each time: it is about several tasks
+    owners = {home: task for task, home in homes.items() if shared[home] == 1}
+    seen = dict(_trees(place, ours, left, look, owners))
+    blocked = dict(_blocked(place, {task: home for task, home in homes.items() if home not in seen}, branches, trees))
     merges = presence.merges(place, tip, private.get(naming.base_ref(place.feature))) if tip is not None else {}
     known = filter(None, (tip, last, private.get(naming.base_ref(place.feature)), *base_of.values()))
     found = strays.observe(place, branches, homes, trees, seen, known)
@@ -87,14 +92,33 @@ def observe(place: FeaturePlace, tasks: Mapping[str, TaskProgress], recorded: Ma
         strays=found.strays,
         away=found.away,
         fallen={**_passed(place, tasks, there), **found.fallen},
+        remembered=frozenset(look.remembered),
+        removed=frozenset(task for task, path in homes.items() if path not in seen and is_removed(place, path, trees)),
     )
 
 
-def _refs(git: Git, *patterns: str) -> dict[str, str]:
-    """The commits of refs. One that is only another name of a ref is none: it says nothing, and moves by itself."""
-    listed = git.output("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *patterns)
-    lines = (line.split(" ") for line in listed.decode("utf-8", "surrogateescape").splitlines())
-    return {name: commit for commit, name, other in lines if not other}
+def _blocked(
+    place: FeaturePlace, homes: Mapping[str, str], branches: Mapping[str, str], trees: Sequence[Registered]
+) -> Iterator[tuple[str, str]]:
+    """Why worktrees cannot be made in their places. For most tasks nothing is there yet, which is quick to see."""
+    held = {tree.branch for tree in trees}
+    at = {os.path.realpath(tree.path) for tree in trees}
+    folder = os.path.realpath(place.trees) if not place.is_linked_away(place.trees) else None
+    for task, home in homes.items():
+        is_free = branches[task] not in held and home not in at and os.path.dirname(home) == folder
+        if is_free and not os.path.lexists(home):
+            continue
+        if (why := obstacle(place, home, branches[task], trees)) is not None:
+            yield task, why.message
+
+
+def _heads(place: FeaturePlace, folder: str, names: Sequence[str]) -> dict[str, str]:
+    """The feature's branch and those of its tasks. Raises FeatureBlocked for one that is only an alias."""
+    try:
+        return refs_of(place.common).below((folder,), names)  # where it is sure, none of them is
+    except Unsure:
+        _refuse_other_names(place.git, frozenset(names))
+        return place.refs((folder,), names)
 
 
 def _refuse_other_names(git: Git, refs: Collection[str]) -> None:
@@ -111,29 +135,36 @@ def _refuse_other_names(git: Git, refs: Collection[str]) -> None:
 def _branch(
     place: FeaturePlace, name: str, commit: str, tip: str | None, base: str | None, elsewhere: str | None
 ) -> WorkBranch:
-    """A branch, with how much work is on it. One that never left where it began has none, merged or not."""
+    """A branch, with how much work is on it. One that never moved from its start has none, merged or not."""
     if tip is None:
-        return WorkBranch(name, commit, *_work(place.git, base, commit), elsewhere=elsewhere)
-    merged = place.is_ancestor(commit, tip)
-    if base is not None and place.is_ancestor(base, commit):
-        return WorkBranch(name, commit, *_work(place.git, base, commit), merged, elsewhere)
+        return WorkBranch(name, commit, *_work(place, base, commit), elsewhere=elsewhere)
+    goes_on = base is not None and place.is_ancestor(base, commit)
+    merged = commit == tip if goes_on and base == tip else place.is_ancestor(commit, tip)
+    if goes_on:
+        return WorkBranch(name, commit, *_work(place, base, commit), merged, elsewhere)
     if not merged:
-        return WorkBranch(name, commit, *_work(place.git, tip, commit), elsewhere=elsewhere)
-    first_parents = place.git.output("rev-list", "--first-parent", f"--max-count={_MOST_COMMITS}", tip).split()
+        shared = ("merge-base", tip, commit)
+        unrelated = place.answers.once(shared, lambda: place.git.line(*shared) is None)
+        return WorkBranch(name, commit, *_work(place, tip, commit), elsewhere=elsewhere, unrelated=unrelated)
+    words = ("rev-list", "--first-parent", f"--max-count={_MOST_COMMITS}", tip)
+    first_parents = place.answers.once(words, lambda: frozenset(place.git.output(*words).split()))
     is_work = commit.encode() not in first_parents
     return WorkBranch(name, commit, int(is_work), (), merged, elsewhere)
 
 
-def _work(git: Git, start: str | None, end: str) -> tuple[int, tuple[str, ...]]:
+def _work(place: FeaturePlace, start: str | None, end: str) -> tuple[int, tuple[str, ...]]:
     """How many commits there are, and what the newest of them are about."""
+    if start == end:
+        return 0, ()
     since = [f"^{start}"] if start is not None else []
-    told = git.output("log", f"--max-count={_MOST_COMMITS}", "--format=%h %s", end, *since).decode("utf-8", "replace")
+    words = ("log", f"--max-count={_MOST_COMMITS}", "--format=%h %s", end, *since)
+    told = place.answers.once(words, lambda: place.git.output(*words).decode("utf-8", "replace"))
     lines = told.splitlines()
     return len(lines), tuple(lines[:_SUBJECTS])
 
 
 def _passed(place: FeaturePlace, tasks: Mapping[str, TaskProgress], there: Collection[str]) -> dict[str, str]:
-    """The commits that had passed of tasks whose branches are gone, as far as git has them."""
+    """The passed commits of tasks whose branches are gone, as far as git has them."""
     wanted = {
         task: one.qa.commit
         for task, one in tasks.items()
@@ -148,7 +179,7 @@ def _passed(place: FeaturePlace, tasks: Mapping[str, TaskProgress], there: Colle
 
 
 def _copies(ours: list[Registered], tasks: Mapping[str, TaskProgress]) -> Iterator[tuple[str, str]]:
-    """The commits that reviewers have before them."""
+    """The commits under review."""
     heads = {os.path.basename(tree.path): tree.head for tree in ours if not is_unfinished(tree)}
     for task in tasks:
         head = heads.get(naming.copy_folder(task))
@@ -156,26 +187,38 @@ def _copies(ours: list[Registered], tasks: Mapping[str, TaskProgress]) -> Iterat
             yield task, head
 
 
-def _trees(place: FeaturePlace, ours: list[Registered], left: Mapping[str, str]) -> Iterator[tuple[str, WorkTree]]:
+def _trees(
+    place: FeaturePlace,
+    ours: list[Registered],
+    left: Mapping[str, str],
+    look: TreeLook,
+    owners: Mapping[str, str],
+) -> Iterator[tuple[str, WorkTree]]:
     for tree in ours:
         name = os.path.basename(tree.path)
         if is_unfinished(tree) or name == naming.INTEGRATION or name.startswith(naming.COPY):
             continue
         if os.path.isdir(tree.path) and place.is_sound(tree.path):
             behind = left.get(tree.branch or "")
-            theirs = leftovers.untouched(place, tree.path, behind) if behind and behind != tree.head else frozenset()
-            changes, conflicts, withheld_ = _changes(place.at(tree.path), theirs)
+
+            def ask(tree: Registered = tree, behind: str | None = behind) -> Changes:
+                is_behind = behind is not None and behind != tree.head
+                theirs = leftovers.untouched(place, tree.path, behind or "") if is_behind else frozenset()
+                return _changes(place.at(tree.path), theirs)
+
+            task = owners.get(os.path.realpath(tree.path))
+            changes, conflicts, withheld_ = look.changes(task, (tree, behind), ask)
             yield tree.path, WorkTree(tree.path, tree.branch, changes, tree.locked is not None, conflicts, withheld_)
 
 
 _UNMERGED = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
 
 
-def _changes(tree: Git, left: frozenset[bytes]) -> tuple[bool, tuple[str, ...], bool]:
+def _changes(tree: Git, left: frozenset[bytes]) -> Changes:
     """Whether there is something to commit, the files of a merge that are not resolved, and what cannot be committed.
 
     What was changed inside a submodule cannot be committed here, nor a file without the filter that it needs. What
-    checks have `left` is nobody's work.
+    checks have `left` does not count as work.
     """
     each = bool(tree.policy().filters) or bool(left)
     words = ("status", "--porcelain", "-z", "--no-renames", f"--untracked-files={'all' if each else 'normal'}")

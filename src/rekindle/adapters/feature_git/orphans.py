@@ -1,4 +1,4 @@
-"""Branches and worktrees that look like a feature's and that no journal knows of. Only looked for, never touched."""
+"""Finds branches and worktrees that look like a feature's but that no journal mentions. Never touches them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from rekindle.adapters.feature_git.observing import is_dirty
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.linked_worktrees import registered
+from rekindle.adapters.git.repository import own_clones
 from rekindle.core.feature import naming
 from rekindle.ports.errors import GitFailed
 from rekindle.ports.repository_care import Orphan
@@ -28,12 +29,26 @@ def orphans(root: str, top: str, branches: Collection[str], features: Collection
         if os.path.dirname(inside) in words and is_ours:
             continue
         yield Orphan(f"worktree {tree.path} ({_state(tree.path)})", f"git worktree remove {shlex.quote(tree.path)}")
+    yield from _clones(git, top, words)
     held = {tree.branch for tree in trees}
     listed = git.output("for-each-ref", "--format=%(refname:short)", "refs/heads/work/").decode("utf-8", "replace")
     for name in listed.splitlines():
         if name not in branches:
             where = ", checked out" if name in held else ""
             yield Orphan(f"branch {name} ({_ahead(git, name)}{where})", f"git branch -D {shlex.quote(name)}")
+
+
+def _clones(git: Git, top: str, words: Collection[str]) -> Iterator[Orphan]:
+    """Clones of features that no journal knows, with what their folders of work have."""
+    common = git.line("rev-parse", "--path-format=absolute", "--git-common-dir")
+    for path in own_clones(common) if common is not None else []:
+        word = os.path.basename(path).removesuffix(".git")
+        if word in words:
+            continue
+        tree = os.path.join(top, word, naming.SHARED)
+        state = _state(tree) if os.path.isdir(tree) else "its folder of work is gone"
+        both = " ".join(shlex.quote(one) for one in (path, os.path.join(top, word)))
+        yield Orphan(f"clone {path} ({tree}: {state})", f"rm -r {both}")
 
 
 def _state(path: str) -> str:

@@ -1,15 +1,19 @@
-"""Where a feature lives in a repository, and how its refs are changed: compare-and-swap, past locks of the dead."""
+"""Where a feature lives in a repository, and how its refs are changed: compare-and-swap, past stale locks."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rekindle import files
+from rekindle.adapters.feature_git.ancestry import CommitAnswers
 from rekindle.adapters.feature_git.locking import Locks
 from rekindle.adapters.git import repository
 from rekindle.adapters.git.git import Git
+from rekindle.adapters.git.ref_files import Unsure, read_ref
+from rekindle.adapters.git.worktree_files import head_of, refs_of
 from rekindle.core.feature import naming
 from rekindle.core.git_complaints import reason
 from rekindle.files import is_below
@@ -28,7 +32,7 @@ _OURS = {
 
 @dataclass(frozen=True)
 class Move:
-    """A ref that is to be at `new`. `old` is where it must be now: None nowhere, "" wherever it is."""
+    """A ref to move to `new`. `old` is where it must be now: None means nowhere, "" anywhere."""
 
     ref: str
     new: str
@@ -44,7 +48,7 @@ class Move:
 class FeaturePlace:
     """A repository (`root`, its common git folder) and one feature of it. `trees` is the folder of its worktrees.
 
-    `target_name` is the feature's branch where somebody has given it another name than we would. `author` are the
+    `target_name` is the feature's branch if somebody gave it a name other than ours. `author` are the
     variables that make git commit in somebody's name.
     """
 
@@ -56,22 +60,28 @@ class FeaturePlace:
     target_name: str = ""
     author: Mapping[str, str] = field(default_factory=dict, compare=False)
     _notices: list[str] = field(default_factory=list, compare=False)
+    _answers: CommitAnswers = field(default_factory=CommitAnswers, compare=False)
 
     def tell(self, sentence: str) -> None:
-        """Say something that a person should know."""
+        """Report something that a person should know."""
         self._notices.append(sentence)
 
     def told(self) -> tuple[str, ...]:
-        """What was said since the last time that somebody asked."""
-        count = len(self._notices)  # others may go on saying something meanwhile
+        """What was reported since the last call."""
+        count = len(self._notices)  # others may report more meanwhile
         said = tuple(self._notices[:count])
         del self._notices[:count]
         return said
 
     @property
     def locks(self) -> Locks:
-        """The lock files that may be in our way."""
+        """The lock files that may block us."""
         return Locks(self.root, self.common, self.trees, self.feature, self.tell)
+
+    @property
+    def answers(self) -> CommitAnswers:
+        """What git has said about commits. In a shallow repository it may say something else tomorrow."""
+        return CommitAnswers() if os.path.lexists(os.path.join(self.common, "shallow")) else self._answers
 
     @property
     def git(self) -> Git:
@@ -89,7 +99,7 @@ class FeaturePlace:
         return os.path.join(self.trees, naming.INTEGRATION)
 
     def tree(self, branch: str) -> str:
-        """Where the worktree of a task's branch is made, unless somebody has made it elsewhere."""
+        """Where the worktree of a task's branch is made, unless it exists elsewhere."""
         word = naming.SHARED if self.shared_tree else naming.branch_word(branch.rpartition("/")[2])
         return os.path.join(self.trees, word)
 
@@ -101,7 +111,7 @@ class FeaturePlace:
         return inside is not None and os.path.realpath(path) != os.path.normpath(os.path.join(real, inside))
 
     def is_sound(self, tree: str) -> bool:
-        """Whether a folder is a worktree of this repository still: an agent may have taken its `.git` away."""
+        """Whether a folder is still a worktree of this repository: an agent may have removed its `.git`."""
         if self.is_linked_away(tree):
             return False
         found = repository.find(tree)
@@ -120,17 +130,54 @@ class FeaturePlace:
         )
 
     def refuse_link(self, path: str) -> None:
-        """Raise FeatureBlocked where a link would lead us out of the folder of the worktrees."""
+        """Raise FeatureBlocked if a link would lead us out of the worktrees' folder."""
         if self.is_linked_away(path):
             raise FeatureBlocked(f"there is a symbolic link on the way to {path}", "take the link away, then resume")
 
     def tip(self, branch: str) -> str | None:
         """The commit that a branch is at."""
-        return self.git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}^{{commit}}")
+        return self.ref(f"refs/heads/{branch}")
+
+    def ref(self, name: str) -> str | None:
+        """What a ref points to, by its full name."""
+        try:
+            return refs_of(self.common).commit(name)
+        except Unsure:
+            return self.git.line("rev-parse", "--quiet", "--verify", name)
+
+    def refs(self, folders: Iterable[str], names: Iterable[str] = ()) -> dict[str, str]:
+        """The refs in folders, and others by name. One that is only a name of another is left out."""
+        wanted = [*folders], [*names]
+        try:
+            return refs_of(self.common).below(*wanted)
+        except Unsure:
+            form = "--format=%(objectname) %(refname) %(symref)"
+            told = self.git.output("for-each-ref", form, *wanted[0], *wanted[1]).decode("utf-8", "surrogateescape")
+            lines = (line.split(" ") for line in told.splitlines())
+            return {name: commit for commit, name, other in lines if not other}
+
+    def head(self, tree: str) -> str | None:
+        """The commit that a worktree of ours has checked out."""
+        git = self.at(tree)
+        found = repository.find(tree)
+        try:
+            return head_of(self.common, found.git_dir)[0] if found is not None else None
+        except Unsure:
+            return git.line("rev-parse", "--quiet", "--verify", "HEAD")
+
+    def merge_head(self, tree: str) -> str | None:
+        """The commit that is being merged in a worktree of ours."""
+        git = self.at(tree)
+        found = repository.find(tree)
+        try:
+            told = read_ref(os.path.join(found.git_dir, "MERGE_HEAD")) if found is not None else None
+            return told.decode() if told is not None else None
+        except Unsure:
+            return git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
 
     def is_ancestor(self, commit: str, of: str) -> bool:
         """Whether git says that one commit is contained in another."""
-        return self.git.run("merge-base", "--is-ancestor", commit, of).returncode == 0
+        return commit == of or self.answers.contains(self.git, commit, of)
 
     def set_ref(self, ref: str, new: str, old: str | None) -> None:
         """Move a ref from `old` (None: it must not exist) to `new`, or fail without changing anything."""
@@ -140,12 +187,12 @@ class FeaturePlace:
         if done.returncode == 0:
             return
         said = reason(done.stderr)
-        if old is None and "; cannot create" in said:  # `feature` is a branch, say, and so cannot be a folder of some
+        if old is None and "; cannot create" in said:  # `feature` may be a branch, and so cannot be a folder of some
             raise FeatureBlocked(f"a branch is in the way: {said}", "rename it: git branch -m OLD NEW")
         raise GitFailed(f"{ref} cannot be moved: {said}", "look at it with `git log`, then resume the feature")
 
     def move(self, *moves: Move) -> None:
-        """Move several refs in one transaction: all of them, or none where one is not where it must be."""
+        """Move several refs in one transaction: all of them, or none if one is not where it must be."""
         orders = "".join(f"{one.order()}\n" for one in moves)
         with self.locks.moving(*(one.ref for one in moves)):
             done = self.git.run("update-ref", "--no-deref", "-m", "rekindle", "--stdin", stdin=orders.encode())
@@ -159,17 +206,25 @@ class FeaturePlace:
         self.git.output("update-ref", "--no-deref", ref, new)
 
     def drop_ref(self, ref: str, old: str | None = None) -> None:
-        """Delete a ref, only at `old` where that is given."""
+        """Delete a ref if it is there, only at `old` where that is given."""
+        if old is None and self.ref(ref) is None:
+            return
         with self.locks.moving(ref, "packed-refs"):
             self.git.output("update-ref", "--no-deref", "-d", ref, *([old] if old is not None else []))
 
     def forget_settings(self, branch: str) -> None:
-        """Drop what git's configuration says of a branch that is gone, if it says anything."""
+        """Remove the configuration of a deleted branch, if there is any."""
+        try:
+            told = files.read(os.path.join(self.common, "config"))
+        except OSError:
+            told = os.fsencode(branch)
+        if '"' not in branch and os.fsencode(branch) not in told:
+            return
         with self.locks.moving("config"):
             self.git.run("config", "--remove-section", f"branch.{branch}")
 
     def commit(self, tree: str, *words: str) -> subprocess.CompletedProcess[bytes]:
-        """A call that makes a commit: by whoever runs the feature, or by ourselves where git does not know a name.
+        """A call that makes a commit: as the person who runs the feature, or as rekindle if git knows no name.
 
         Nobody is there to be asked for a passphrase, so nothing is signed.
         """
@@ -177,14 +232,14 @@ class FeaturePlace:
         return git.run(*DURABLE, words[0], "--no-verify", "--no-gpg-sign", "--quiet", *words[1:])
 
     def named(self, git: Git) -> Git:
-        """Git with a name to commit by: ours where it does not know the user's."""
+        """Git with a name to commit as: ours if it does not know the user's."""
         if self.author:
             return git.with_variables(**self.author)
         known = all(self.git.line("var", name) for name in ("GIT_COMMITTER_IDENT", "GIT_AUTHOR_IDENT"))
         return git if known else git.with_variables(**_OURS)
 
     def commit_tree(self, tree: str, parents: Sequence[str], message: str) -> str:
-        """A commit of a tree that git has already; no worktree is touched. Parents that are the same count once."""
+        """A commit of a tree that git already has; touches no worktree. Duplicate parents count once."""
         words = [word for one in dict.fromkeys(parents) for word in ("-p", one)]
         made = self.named(self.git).output(
             *DURABLE, "commit-tree", "--no-gpg-sign", *words, tree, stdin=message.encode()

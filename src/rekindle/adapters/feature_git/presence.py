@@ -1,4 +1,4 @@
-"""Whether our merges are in the feature's branch still: under their own names, or rebased or squashed under others."""
+"""Whether our merges are still in the feature's branch: under their own names, or rebased or squashed under others."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _FORM = f"--format=%H%x00%(trailers:key={TASK},valueonly)%x00%(trailers:key={EPO
 def merges(place: FeaturePlace, tip: str, base: str | None) -> dict[str, tuple[str, str]]:
     """The commits with our trailers in the feature's branch: the task and the epoch of each. Anybody may write such."""
     since = [f"^{base}"] if base is not None and place.is_ancestor(base, tip) else []
-    told = place.git.output("log", f"--max-count={_MOST_COMMITS}", f"--grep=^{TASK}: ", _FORM, tip, *since)
-    return dict(_parsed(place, told))
+    words = ("log", f"--max-count={_MOST_COMMITS}", f"--grep=^{TASK}: ", _FORM, tip, *since)
+    return dict(_parsed(place, place.answers.once(words, lambda: place.git.output(*words))))
 
 
 def _parsed(place: FeaturePlace, told: bytes) -> list[tuple[str, tuple[str, str]]]:
@@ -43,7 +43,7 @@ def done(
     tip: str | None,
     last: str | None,
 ) -> dict[str, Done]:
-    """What became of each merge that we know of, by its ref or by the journal. `there` are those in the branch.
+    """What happened to each merge that we know, by its ref or by the journal. `there` are those in the branch.
 
     A commit with our trailers that neither of them knows is somebody else's, whatever it says. So is one without them
     that only a ref names: refs come along with a repository.
@@ -64,7 +64,7 @@ def done(
 
 @functools.lru_cache(maxsize=4096)
 def _look_for(place: FeaturePlace, task: str, epoch: str, commit: str, tip: str | None, last: str | None) -> Done:
-    """A merge that is not among those in the branch. One that git has not any more proves nothing either way."""
+    """A merge that is not among those in the branch. One that git no longer has proves nothing either way."""
     told = place.git.run("log", "--no-walk", _FORM, commit, "--")
     if told.returncode != 0:
         return Done(commit, epoch, None, present=False)
@@ -89,7 +89,7 @@ def _is_present(place: FeaturePlace, commit: str, work: str, tip: str | None, la
 
 
 def _begun(place: FeaturePlace, last: str, tip: str) -> str | None:
-    began = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature))
+    began = place.ref(naming.base_ref(place.feature))
     return began or place.git.line("merge-base", last, tip)
 
 
@@ -105,7 +105,7 @@ def restore(place: FeaturePlace, task: str, branch: str, tip: str) -> None:
     """Make a task's branch again at the commit that was merged."""
     ref = naming.base_ref(place.feature, task)
     target = place.tip(place.branch)
-    if place.git.line("rev-parse", "--quiet", "--verify", ref) is None and target is not None:
+    if place.ref(ref) is None and target is not None:
         began = place.git.line("merge-base", tip, target)
         if began == tip:  # it is in the feature already: it began before our merge, or where the feature did
             before = f"{naming.done_ref(place.feature, task)}^1"

@@ -17,9 +17,9 @@ _LINE = re.compile(
 
 
 def of_tree(place: FeaturePlace, tree: str, branch: str) -> list[ReflogEntry]:
-    """All that happened in a worktree, oldest first.
+    """Everything that happened in a worktree, oldest first.
 
-    A worktree that was made again has forgotten what the branch still knows: that comes first.
+    A recreated worktree has lost history that the branch still has: that comes first.
     """
     found = repository.find(tree) if place.is_sound(tree) else None
     here = _read(os.path.join(found.git_dir, "logs", "HEAD")) if found is not None else []
@@ -31,7 +31,7 @@ def of_tree(place: FeaturePlace, tree: str, branch: str) -> list[ReflogEntry]:
 
 
 def of_branch(place: FeaturePlace, branch: str) -> list[ReflogEntry]:
-    """All that happened to a branch, oldest first."""
+    """Everything that happened to a branch, oldest first."""
     return _read(os.path.join(place.common, "logs", "refs", "heads", branch))
 
 

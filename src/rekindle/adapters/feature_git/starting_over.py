@@ -1,4 +1,4 @@
-"""Tasks that begin anew: their old tips stay under private refs, their branches and worktrees go."""
+"""Tasks that start over: their old tips stay under private refs, their branches and worktrees are removed."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def start_over(
 def _feature_start_over(place: FeaturePlace, epoch: str) -> dict[str, str]:
     """Put the feature's branch back to where it began, unless somebody else has commits on it."""
     tip = place.tip(place.branch)
-    base = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature))
-    last = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
+    base = place.ref(naming.base_ref(place.feature))
+    last = place.ref(naming.merged_ref(place.feature))
     if tip is None or base is None or tip == base or tip != last:
         return {}
     holder = next((one for one in registered(place.git) if one.branch == place.branch), None)

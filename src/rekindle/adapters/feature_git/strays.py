@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from rekindle.adapters.feature_git import reflog
 from rekindle.adapters.feature_git.containing import compare, has_stash
-from rekindle.adapters.feature_git.homes import registered_at
 from rekindle.adapters.feature_git.place import FeaturePlace
-from rekindle.adapters.git.linked_worktrees import Registered
+from rekindle.adapters.git.worktree_files import Registered
 from rekindle.core.feature import naming
 from rekindle.core.feature import strays as core
 from rekindle.core.feature.evidence import WorkTree
@@ -50,9 +50,14 @@ class _Repository:
     homes: Mapping[str, str]
     put_aside: tuple[str, ...]
 
+    @cached_property
+    def by_path(self) -> dict[str, Registered]:
+        """The worktrees by where they really are."""
+        return {os.path.realpath(tree.path): tree for tree in reversed(self.registered)}
+
     def tree_of(self, task: str) -> Registered | None:
         """The worktree of a task, if it is there."""
-        found = registered_at(self.homes[task], self.registered)
+        found = self.by_path.get(self.homes[task])
         return found if found is not None and os.path.isdir(found.path) and self.place.is_sound(found.path) else None
 
     def others(self, task: str) -> set[str]:
@@ -87,7 +92,10 @@ def _private(place: FeaturePlace) -> dict[str, tuple[str, str]]:
     """The refs of what was put aside, with commit and subject, and the newest stash."""
     word = naming.branch_word(place.feature)
     form = "--format=%(objectname)%00%(refname)%00%(contents:subject)"
-    listed = place.git.output("for-each-ref", form, f"refs/rekindle/kept/{word}", _STASH)
+    kept = f"refs/rekindle/kept/{word}"
+    if not place.refs((kept,), (_STASH,)):
+        return {}
+    listed = place.git.output("for-each-ref", form, kept, _STASH)
     lines = (line.split("\0") for line in listed.decode("utf-8", "replace").splitlines())
     return {ref: (commit, subject) for commit, ref, subject in lines}
 
@@ -180,7 +188,7 @@ def _commits(all_: _Repository, task: str, tip: str, tree: Registered | None, pa
 
 
 class _Refs:
-    """Which branch, tag or remote has a commit."""
+    """Says which branch, tag or remote has a commit."""
 
     def __init__(self, place: FeaturePlace) -> None:
         self._place = place
@@ -208,17 +216,14 @@ class _Refs:
 
 def _outside(place: FeaturePlace, commits: Iterable[str], known: Iterable[str]) -> dict[str, Made]:
     """Those of the commits, and of what came before them, that are not in what is known. Missing ones are left out."""
-    words = "".join(f"{commit}\n" for commit in (*commits, *(f"^{one}" for one in known)))
+    sure = frozenset(known)
+    wanted = [commit for commit in commits if commit not in sure]
+    if not wanted:
+        return {}
+    given = "".join(f"{commit}\n" for commit in (*wanted, *(f"^{one}" for one in sorted(sure)))).encode()
     form = "--format=%H%x00%P%x00%s%x1e"
-    told = place.git.output(
-        "log",
-        "--ignore-missing",
-        "--no-show-signature",
-        f"--max-count={_MOST_COMMITS}",
-        form,
-        "--stdin",
-        stdin=words.encode(),
-    )
+    words = ("log", "--ignore-missing", "--no-show-signature", f"--max-count={_MOST_COMMITS}", form, "--stdin")
+    told = place.answers.once((*words, given), lambda: place.git.output(*words, stdin=given))
     entries = (entry.strip("\n").split("\0") for entry in told.decode("utf-8", "replace").split("\x1e"))
     return {one[0]: Made(one[0], tuple(one[1].split()), one[2]) for one in entries if len(one) == 3}
 
@@ -249,14 +254,14 @@ def keep(place: FeaturePlace, task: str, strays: Iterable[Stray], path: str) -> 
     """Keep each commit by a ref. Changes that nobody has committed are safe in their worktree: a ref notes that."""
     lines = []
     for one in strays:
-        commit = one.commit or place.at(path).line("rev-parse", "HEAD")
+        commit = one.commit or place.head(path)
         if commit is not None:
             lines.append(f"update {naming.stray_ref(place.feature, task, one.kind, commit)} {commit}\n")
     place.git.output("update-ref", "--no-deref", "--stdin", stdin="".join(lines).encode())
 
 
 def forget(place: FeaturePlace, task: str, taken: Collection[str], tip: str) -> None:
-    """Drop the refs of strays that were taken, and of what the branch has by now."""
+    """Drop the refs of strays that were taken, or that the branch has by now."""
     for one in _kept(place, {task: ""}, _private(place)).get(task, ()):
         if one.commit in taken or one.kind == "uncommitted" or (tip and place.is_ancestor(one.commit, tip)):
             place.drop_ref(naming.stray_ref(place.feature, task, one.kind, one.commit), one.commit)

@@ -1,4 +1,4 @@
-"""Takes strays over to their task's branch, or leaves them where they are, as a person has decided."""
+"""Moves strays to their task's branch, or leaves them where they are, as a person decided."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def commit_there(place: FeaturePlace, task: str, path: str, *, on_its_branch: bo
 
 
 def refuse_unfinished(path: str) -> None:
-    """Half a rebase, a merge or the like is neither taken nor left: whoever began it has to end it."""
+    """An unfinished rebase or merge is neither taken nor left: the person who started it has to finish it."""
     found = repository.find(path)
     folder = found.git_dir if found is not None else path
     for name, what in _UNFINISHED.items():
@@ -88,7 +88,7 @@ def _heads(place: FeaturePlace, found: Sequence[Stray]) -> list[Stray]:
 def _conflict(
     place: FeaturePlace, task: str, path: str, branch: str, stray: Stray, start: str, said: str
 ) -> FeatureBlocked:
-    """Undo what was begun. The worktree was clean: all that is in it now came with the stray, which is kept."""
+    """Undo what was started. The worktree was clean: all that is in it now came with the stray, which is kept."""
     git = place.at(path)
     files = ", ".join(name for name, _ in unmerged(git)) or said
     git.run("reset", "--quiet", "--hard", start)

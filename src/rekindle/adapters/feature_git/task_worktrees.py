@@ -1,4 +1,4 @@
-"""Branches and worktrees of tasks: made when missing, committed to, cleared away when git says that they may go."""
+"""Branches and worktrees of tasks: made when missing, committed to, and removed when git shows that is safe."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import shlex
 import time
 
 from rekindle.adapters.feature_git import leftovers, strays
-from rekindle.adapters.feature_git.homes import in_the_way, obstacle, registered_at
+from rekindle.adapters.feature_git.homes import in_the_way, is_emptied, obstacle, registered_at
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, FeaturePlace
 from rekindle.adapters.git import withheld, written_tree
 from rekindle.adapters.git.git import Git
-from rekindle.adapters.git.linked_worktrees import Registered, add_worktree, link_again, registered
+from rekindle.adapters.git.linked_worktrees import add_worktree, link_again, registered
+from rekindle.adapters.git.worktree_files import Registered
 from rekindle.adapters.snapshots import restoring, taking
 from rekindle.core.feature import naming
 from rekindle.core.feature.strays import Stray
@@ -24,19 +25,19 @@ from rekindle.ports.feature import Cleared, Prepared
 
 
 def make_feature(place: FeaturePlace, base: str) -> str:
-    """Make the feature's branch. One that was lost after merges of ours comes back where the last of them left it."""
+    """Make the feature's branch. One that was lost after our merges comes back at the last of them."""
     existing = place.tip(place.branch)
     if existing is not None:
         return existing
     kept = (naming.merged_ref(place.feature), *(() if base else (naming.base_ref(place.feature),)))
-    found = (place.git.line("rev-parse", "--quiet", "--verify", ref) for ref in kept)
+    found = (place.ref(ref) for ref in kept)
     start = next(filter(None, found), None) or choose_base(place, base)
     place.set_ref(f"refs/heads/{place.branch}", start, None)
     return start
 
 
 def find_base(place: FeaturePlace, base: str) -> str:
-    """The commit that a feature's branch can begin at. Raises FeatureBlocked where there is none."""
+    """The commit that a feature's branch can start at. Raises FeatureBlocked if there is none."""
     start = place.git.line("rev-parse", "--quiet", "--verify", f"{base or 'HEAD'}^{{commit}}")
     if start is None:
         what = f"there is no commit {base!r}" if base else "the repository has no commit yet"
@@ -47,12 +48,12 @@ def find_base(place: FeaturePlace, base: str) -> str:
 
 
 def choose_base(place: FeaturePlace, base: str) -> str:
-    """Settle at which commit the feature begins, for whoever comes to make its branch.
+    """Record the commit at which the feature starts, for when its branch is made.
 
-    An earlier feature of this name, whose branch somebody has deleted, is not gone on with; its last merge is kept.
+    An earlier feature of this name whose branch was deleted is not continued; its last merge is kept.
     """
     start = find_base(place, base)
-    earlier = place.git.line("rev-parse", "--quiet", "--verify", naming.merged_ref(place.feature))
+    earlier = place.ref(naming.merged_ref(place.feature))
     if earlier is not None:
         place.put_ref(naming.kept_ref(place.feature, "earlier", earlier[:12]), earlier)
         place.drop_ref(naming.merged_ref(place.feature), earlier)
@@ -87,7 +88,7 @@ def _is_outdated(place: FeaturePlace, task: str, branch: str, path: str, session
     Work on it would bring that commit back. A worktree, or a snapshot of one, may have work that no commit has.
     """
     tip = place.tip(branch)
-    began = place.git.line("rev-parse", "--quiet", "--verify", naming.base_ref(place.feature, task))
+    began = place.ref(naming.base_ref(place.feature, task))
     if tip is None or began != tip or place.is_ancestor(tip, start):
         return False
     known = registered_at(path, registered(place.git))
@@ -99,11 +100,11 @@ def _is_outdated(place: FeaturePlace, task: str, branch: str, path: str, session
 def _wave_base(place: FeaturePlace, wave: str, tip: str) -> str:
     """Where the branches of a wave begin: where the feature's branch was when the first of them was made.
 
-    So the work of a task does not depend on who else was faster. A base that is not in the feature's branch any more,
-    because somebody has rewritten that, is none.
+    So the work of a task does not depend on which other task was faster. A base that is no longer in the feature's
+    branch, because somebody rewrote it, does not count.
     """
     ref = naming.wave_ref(place.feature, wave)
-    known = place.git.line("rev-parse", "--quiet", "--verify", ref)
+    known = place.ref(ref)
     if known is not None and place.is_ancestor(known, tip):
         return known
     place.put_ref(ref, tip)
@@ -124,7 +125,7 @@ def _make_branch(place: FeaturePlace, task: str, branch: str, path: str, start: 
 
 
 def _add_tree(place: FeaturePlace, task: str, path: str, branch: str) -> bool:
-    """Have the branch checked out at the path; whether the worktree is new."""
+    """Check the branch out at the path; returns whether the worktree is new."""
     known = cleared_of_unfinished(place, path)
     here = registered_at(path, known)
     if here is not None and os.path.isdir(path):
@@ -161,16 +162,14 @@ def add_detached(place: FeaturePlace, path: str, commit: str, known: Registered 
 
 
 def mend(place: FeaturePlace, path: str) -> None:
-    """Give a worktree that has lost its `.git` a new one; whatever else is there instead is left to a person.
+    """Give a worktree that has lost its `.git` a new one; anything else in its place is left to a person.
 
     So is a folder that has lost everything: to git it would be a worktree whose agent has removed every file.
     """
     if place.is_sound(path):
         return
     known = registered_at(path, registered(place.git))
-    head = known.head if known is not None else None
-    names = place.git.output("ls-tree", "--name-only", "-z", head).split(b"\0")[:-1] if head is not None else []
-    if names and not any(os.path.lexists(os.path.join(os.fsencode(path), name)) for name in names):
+    if known is not None and is_emptied(place, known):
         raise FeatureBlocked(f"somebody has removed the files of {path}", "move it away, then resume the feature")
     place.refuse_link(path)
     link_again(place.common, path)
@@ -189,7 +188,7 @@ def _switch(place: FeaturePlace, task: str, tree: Registered, branch: str) -> No
             f"{tree.path} has {has} checked out instead of {branch}, and uncommitted changes",
             by_hand if place.shared_tree else own,
         )
-    head = git.line("rev-parse", "HEAD")
+    head = place.head(tree.path)
     if tree.branch is None and head is not None and not place.is_ancestor(head, f"refs/heads/{branch}"):
         strays.keep(place, task, [Stray(head, "", "", "detached")], tree.path)
     git.output("switch", "--quiet", branch)
@@ -208,7 +207,7 @@ def newest_snapshot(cwd: str, branch: str, session: str, tip: str | None) -> str
 
 def _restore(place: FeaturePlace, path: str, branch: str, session: str) -> str | None:
     """Put back what only a snapshot has: the worktree is gone, and with it whatever was not committed."""
-    newest = newest_snapshot(path, branch, session, place.at(path).line("rev-parse", "HEAD"))
+    newest = newest_snapshot(path, branch, session, place.head(path))
     if newest is None:
         return None
     with contextlib.suppress(RekindleError, OSError):
@@ -254,7 +253,7 @@ def has_ignored(tree: Git) -> bool:
 
 
 def clear(place: FeaturePlace, task: str, branch: str, path: str, *, unchanged: bool = False) -> Cleared:
-    """Take away the worktree and the branch of a merged task, by the tables. `path` is where its worktree is.
+    """Remove the worktree and the branch of a merged task, by the tables. `path` is where its worktree is.
 
     If it is `unchanged`, files that git ignores are all that it may have made: they are not thrown away.
     """
@@ -309,7 +308,7 @@ def clear(place: FeaturePlace, task: str, branch: str, path: str, *, unchanged: 
 
 
 def is_shared(place: FeaturePlace, path: str) -> bool:
-    """Whether a worktree is the one that all tasks use in turn, and so is never anybody's to remove."""
+    """Whether a worktree is the one that all tasks use in turn, and so must never be removed for one task."""
     return place.shared_tree and os.path.basename(path) == naming.SHARED
 
 

@@ -1,4 +1,4 @@
-"""The merge that is under way in the integration worktree, or that somebody has committed there. Changes nothing."""
+"""The merge in progress in the integration worktree, or one that somebody committed there. Changes nothing."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def merging(place: FeaturePlace, target: str | None) -> Merging | None:
     if target is None or not os.path.isdir(place.integration) or not place.is_sound(place.integration):
         return None
     git = place.at(place.integration)
-    head = git.line("rev-parse", "HEAD")
-    other = git.line("rev-parse", "--quiet", "--verify", "MERGE_HEAD")
+    head, other = place.head(place.integration), place.merge_head(place.integration)
     if head is None or (other is None and head == target):
         return None
     if other is None:
@@ -39,9 +38,9 @@ def is_ours(place: FeaturePlace, commit: str) -> bool:
 
 
 def _is_only_begun(git: Git) -> bool:
-    """Whether a merge came to nothing: git stopped before its index had anything of it, because of a lock, say.
+    """Whether a merge failed early: git stopped before its index had anything of it, for example because of a lock.
 
-    To commit that would call a merge done that has none of the work.
+    Committing that would record a merge that has none of the work.
     """
     if git.output("ls-files", "--unmerged", "-z") or git.output("ls-files", "--resolve-undo", "-z"):
         return False
@@ -49,7 +48,7 @@ def _is_only_begun(git: Git) -> bool:
 
 
 def _committed(git: Git, head: str, target: str, path: str) -> Merging | None:
-    """A merge that was committed, perhaps with more commits behind it. Conflict markers in it are no resolution."""
+    """A merge that was committed, perhaps with more commits behind it. Conflict markers in it are not a resolution."""
     told = git.output("rev-list", "--first-parent", "--parents", head, f"^{target}").decode().splitlines()
     chain = [line.split() for line in reversed(told)]
     if not chain or chain[0][1:2] != [target]:
@@ -76,7 +75,7 @@ def _with_markers(git: Git, commit: str, names: list[str]) -> set[str]:
 def unmerged(git: Git) -> list[tuple[str, bool]]:
     """The files that a merge left to somebody, and whether that was done although nobody told git.
 
-    Done is a file that both sides have, that has no conflict marker in it, and that is not simply our side's.
+    A file is done if both sides have it, it has no conflict marker, and it is not simply our side's.
     """
     stages: dict[str, dict[str, str]] = {}
     for entry in git.output("ls-files", "--unmerged", "-z").decode("utf-8", "surrogateescape").split("\0"):

@@ -1,6 +1,6 @@
-"""The filters and merge drivers of repositories that this user has said yes to.
+"""The filters and merge drivers of repositories that this user has approved.
 
-One file per repository, in the user's state folder. A yes is for one definition in one repository: another definition,
+One file per repository, in the user's state folder. A yes covers one definition in one repository: another definition,
 or another repository in the same place, is asked about again.
 """
 
@@ -31,7 +31,7 @@ def approved(common: str) -> frozenset[str]:
 
 
 def approve(common: str, defined: list[Definition]) -> None:
-    """Remember a yes to exactly these definitions. Raises OSError."""
+    """Remember the approval of exactly these definitions. Raises OSError."""
     path = _path(common)
     files.make_private(os.path.dirname(path))
     kept = _Approved(_name(common), _inode(common), sorted(one.fingerprint for one in defined))
@@ -39,7 +39,7 @@ def approve(common: str, defined: list[Definition]) -> None:
 
 
 def forget(common: str) -> bool:
-    """Take a yes back; False if there was none. Raises OSError."""
+    """Withdraw an approval; False if there was none. Raises OSError."""
     try:
         os.unlink(_path(common))
     except FileNotFoundError:

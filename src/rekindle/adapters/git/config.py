@@ -25,7 +25,7 @@ _TELLING = re.compile(
     rb"\[\s*(filter|merge|diff|hook|include|credential|lfs|gpg)|uploadpack|receivepack|sshcommand|gitproxy|askpass"
 )
 _INCLUDES = b"include"
-#: So long a list is used again while the files are the same: the user's own configuration may have changed.
+#: How long a list is reused while the files are the same: the user's own configuration may have changed.
 _FRESH_SECONDS = 5.0
 _LIST_SECONDS = 30.0
 
@@ -57,7 +57,7 @@ _LOCK = threading.Lock()
 
 
 def policy(folder: str) -> Policy:
-    """How git is to be called in a folder. Raises GitFailed where the configuration cannot be read."""
+    """How to call git in a folder. Raises GitFailed if the configuration cannot be read."""
     paths = list(dict.fromkeys(_configurations(folder)))
     told = b"\n".join(filter(None, map(_read, paths))).lower()
     if _TELLING.search(told) is None:
@@ -87,7 +87,7 @@ def _listed(folder: str, stamps: tuple[tuple[int, ...], ...], *, is_kept: bool) 
 
 
 def _configurations(folder: str) -> Iterator[str]:
-    """The configuration files of every repository that git might take a folder for a part of."""
+    """The configuration files of every repository that git might consider a folder part of."""
     folder = os.path.realpath(folder)
     while True:
         dot_git = os.path.join(folder, ".git")
@@ -119,7 +119,7 @@ def _pointed(read: Callable[[str], str | None], path: str) -> str | None:
 
 
 def _read(path: str) -> bytes | None:
-    """A small file; None if there is none. A pipe in its place would keep git waiting for ever."""
+    """A small file; None if there is none. A pipe in its place would block git forever."""
     try:
         return files.read(path)
     except (FileNotFoundError, NotADirectoryError):

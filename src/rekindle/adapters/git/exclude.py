@@ -32,6 +32,6 @@ def keep_untracked(repository: Repository, folder: str) -> None:
 
 
 def is_tracked(root: str, relative: str) -> bool | None:
-    """Whether git tracks anything below this folder. None where git cannot say: that is not a no."""
+    """Whether git tracks anything below this folder. None if git cannot say: that is not a no."""
     found = process.output(root, "ls-files", "-z", "--", relative, seconds=30)
     return bool(found) if found is not None else None

@@ -14,16 +14,16 @@ class RepositoryFilters:
         self._folder = folder
 
     def look(self) -> DefinedFilters:
-        """What is defined now, and what of it is approved."""
+        """What is defined now, and which of it is approved."""
         found = Git(self._folder).policy()
         return DefinedFilters(found.common, found.defined, found.withheld)
 
     def approve(self, found: DefinedFilters) -> None:
-        """Remember a yes to exactly these definitions."""
+        """Remember the approval of exactly these definitions."""
         if found.common is not None:
             approvals.approve(found.common, list(found.defined))
 
     def forget(self, found: DefinedFilters) -> None:
-        """Take a yes back."""
+        """Withdraw an approval."""
         if found.common is not None:
             approvals.forget(found.common)

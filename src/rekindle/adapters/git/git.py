@@ -19,11 +19,11 @@ from rekindle.core.git_complaints import reason
 from rekindle.core.git_locks import lock_in_the_way
 from rekindle.ports.errors import GitFailed, GitKilled
 
-#: Longer than any honest work on a tree; whoever waits for git waits in a thread.
+#: Longer than any real work on a tree; waiting for git happens in a thread.
 SECONDS = 600.0
 
 Done = subprocess.CompletedProcess[bytes]
-#: Is told of a lock file that a call has failed for; True if the call may be tried again. May take seconds.
+#: Called with the lock file that made a call fail; True if the call may be retried. May take seconds.
 Unlock = Callable[[str], bool]
 _TRIES = 4
 #: Commands that change nothing.
@@ -36,7 +36,7 @@ _READS = frozenset(
 
 
 class Children:
-    """git processes that are ended together when nobody can wait for them any more. Safe between threads."""
+    """git processes that are ended together when nobody can wait for them any longer. Safe between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,7 +46,7 @@ class Children:
     def start(
         self, folder: str, words: Sequence[str], settings: Sequence[Setting], variables: Mapping[str, str]
     ) -> Process:
-        """Start one more. Raises GitFailed after `end`."""
+        """Start another one. Raises GitFailed after `end`."""
         with self._lock:
             if self._ended:
                 raise GitFailed("git was not started: rekindle is stopping", "it is done at the next start")
@@ -55,7 +55,7 @@ class Children:
             return process
 
     def forget(self, process: Process) -> None:
-        """One less; it is killed if it still runs."""
+        """Remove one; it is killed if it is still running."""
         with self._lock:
             self._running.discard(process)
             _kill(process)
@@ -65,7 +65,7 @@ class Children:
                 pipe.close()
 
     def end(self) -> None:
-        """Kill those that run, and start no more."""
+        """Kill the running ones, and start no more."""
         with self._lock:
             self._ended = True
             for process in self._running:
@@ -132,14 +132,14 @@ class Git:
         return [self._checked(words, done) for words, done in zip(calls, ended, strict=True)]
 
     def line(self, *words: str) -> str | None:
-        """One line of output, None where the call fails."""
+        """One line of output; None if the call fails."""
         done = self.run(*words)
         return os.fsdecode(done.stdout.removesuffix(b"\n")) if done.returncode == 0 else None
 
     def run(self, *words: str, stdin: bytes = b"", upon: str | None = None) -> Done:
         """One call, however it ends. `upon` is another worktree that git looks into by itself.
 
-        What fails for a lock file is tried again if whoever knows about that says so. Raises GitKilled for a git that
+        A call that fails on a lock file is retried if the lock callback says so. Raises GitKilled for a git that
         died of a signal, which says nothing about what was asked; what only reads is asked again first.
         """
         for _ in range(_TRIES):

@@ -1,4 +1,4 @@
-"""The id of a repository, in its git folder, and what has to be put right where a repository was moved or copied."""
+"""The id of a repository, in its git folder, and what has to be fixed when a repository was moved or copied."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 
 from rekindle import files
 from rekindle.adapters.git import pointers
+from rekindle.adapters.git.repository import own_clones
 from rekindle.adapters.journal_file import ledger
 from rekindle.core.identity import RepositoryIdentity, SeenFolder, carried, judge
 from rekindle.ports.errors import ForeignRepository
@@ -21,7 +22,7 @@ _FILE = os.path.join("rekindle", "identity.json")
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """In a file any byte of a path has to have a place, so it is quoted as in a URL."""
+    """A file must be able to hold any byte of a path, so it is quoted as in a URL."""
 
     id: str
     path: str
@@ -30,7 +31,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 def find(repo: Checkout) -> KnownRepository | None:
-    """What a repository says of itself; None if nobody has given it an id yet. Changes nothing."""
+    """A repository's own record; None if it has no id yet. Changes nothing."""
     kept = _read(repo.common)
     if kept is None:
         return None
@@ -57,12 +58,12 @@ def ensure(repo: Checkout, remembered: str | None = None) -> str:
 
 
 def by_path(repo: Checkout) -> str:
-    """The id of a repository that has none: it follows from the path, and can be written down later."""
+    """The id of a repository that has none: it is derived from the path, and can be stored later."""
     return hashlib.sha256(b"path\0" + os.fsencode(repo.root)).hexdigest()[:32]
 
 
 def holds(repo: Checkout, worktree: str) -> bool:
-    """Whether a folder is a linked worktree of this repository, by the word of both."""
+    """Whether a folder is a linked worktree of this repository, according to both."""
     try:
         target = pointers.git_file(os.path.join(worktree, ".git"))
     except (OSError, ForeignRepository):
@@ -72,9 +73,9 @@ def holds(repo: Checkout, worktree: str) -> bool:
 
 
 def put_right(repo: Checkout, found: KnownRepository, state_dir: str, progress: str) -> None:
-    """Make a moved repository whole: its worktrees know it again, its journals (in `progress`) are the user's own.
+    """Repair a moved repository: its worktrees know it again, its journals (in `progress`) are the user's own.
 
-    May be done twice: where it was is forgotten with `settle`, when its sessions know where they are.
+    Safe to repeat: `settle` drops the old place once its sessions know the new one.
     """
     if found.verdict != "moved" or found.before is None:
         return
@@ -86,25 +87,30 @@ def put_right(repo: Checkout, found: KnownRepository, state_dir: str, progress: 
 
 
 def settle(repo: Checkout, found: KnownRepository) -> None:
-    """Write down where the repository is now."""
+    """Record where the repository is now."""
     if found.verdict == "moved":
         _write(repo.common, found.id)
 
 
 def relink(repo: Checkout, before: str, *, is_copy: bool = False) -> None:
-    """Have the linked worktrees and the repository find each other again. Only what points to the old place is changed.
+    """Make the linked worktrees and the repository find each other again. Changes only what points to the old place.
 
-    git's own repair would let a copy take the worktrees of the repository that it was copied from. Those outside of
-    the checkout were not copied.
+    git's own repair would let a copy take the worktrees of the repository that it was copied from. Those outside the
+    checkout were not copied.
     """
-    old_common = carried(repo.common, repo.root, before)
-    folder = os.path.join(repo.common, "worktrees")
+    for common in (repo.common, *own_clones(repo.common)):
+        _relink(common, repo.root, before, is_copy=is_copy)
+
+
+def _relink(common: str, root: str, before: str, *, is_copy: bool) -> None:
+    old_common = carried(common, root, before)
+    folder = os.path.join(common, "worktrees")
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         entry = os.path.join(folder, name)
         told = _line(os.path.join(entry, "gitdir"))
         if told is None or not os.path.isabs(told):
             continue
-        dot_git = carried(told, before, repo.root)
+        dot_git = carried(told, before, root)
         if dot_git == told and (is_copy or os.path.lexists(old_common)):
             continue  # a worktree outside, of which another repository may know
         try:
@@ -131,7 +137,7 @@ def _line(path: str) -> str | None:
 
 
 def _root(common: str, repo: Checkout) -> str:
-    """The main checkout that a git folder had: it lies in it as it does now."""
+    """The main checkout that a git folder had: in the same relative place as now."""
     below = os.path.relpath(repo.common, repo.root)
     return common if below == os.curdir else common.removesuffix(os.sep + below)
 

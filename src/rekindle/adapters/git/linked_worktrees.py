@@ -5,34 +5,32 @@ from __future__ import annotations
 import os
 import threading
 
-import msgspec
-
 from rekindle import files
-from rekindle.adapters.git import pointers, repository, withheld
+from rekindle.adapters.git import pointers, repository, withheld, worktree_files
 from rekindle.adapters.git.git import Git
+from rekindle.adapters.git.ref_files import Unsure
+from rekindle.adapters.git.worktree_files import Registered
 from rekindle.core.names import why_not
 from rekindle.core.session_worktree import branch_of, folder_of
 from rekindle.ports.errors import BadName, GitFailed, NoRepository, NoWorktree
 from rekindle.ports.worktrees import SessionWorktree
 
 FOLDER = ".worktrees"
-#: The reason for the lock of a worktree that git has only begun to make.
+#: The lock reason of a worktree that git has not finished making.
 UNFINISHED = "initializing"
 _ONE_AT_A_TIME = threading.Lock()
 
 
-class Registered(msgspec.Struct, frozen=True):
-    """A worktree as git knows it. `locked` is the reason, which may be empty; None: it is not."""
-
-    path: str
-    head: str | None = None
-    branch: str | None = None
-    locked: str | None = None
-    bare: bool = False
-
-
 def registered(git: Git) -> list[Registered]:
     """All worktrees of a repository, the main one first."""
+    try:
+        return worktree_files.listed(git.folder)
+    except Unsure:
+        return registered_by_git(git)
+
+
+def registered_by_git(git: Git) -> list[Registered]:
+    """The same, as git lists them."""
     found = []
     for block in os.fsdecode(git.output("worktree", "list", "--porcelain", "-z")).split("\0\0"):
         fields = dict(line.partition(" ")[::2] for line in block.split("\0") if line)
@@ -44,7 +42,7 @@ def registered(git: Git) -> list[Registered]:
 
 
 def add_worktree(git: Git, path: str, *words: str) -> None:
-    """Make a worktree with its files. `words` are what git is told of it, the path among them. Raises GitFailed.
+    """Make a worktree with its files. `words` are git's arguments, including the path. Raises GitFailed.
 
     git would lay out the files under the configuration as it is read here. It may be another one there (`includeIf`),
     so that this is done from there. Until then git's own mark says that the worktree is not finished.
@@ -76,7 +74,7 @@ def link_again(common: str, path: str) -> None:
 
 
 def make(cwd: str, name: str, folder: str | None = None) -> SessionWorktree:
-    """Make a worktree for a session that was begun in `cwd`, or use the one of that name. Raises UsageError."""
+    """Make a worktree for a session that was started in `cwd`, or use the one of that name. Raises UsageError."""
     repo = repository.find(cwd)
     if repo is None:
         raise NoRepository(
@@ -105,7 +103,7 @@ def make(cwd: str, name: str, folder: str | None = None) -> SessionWorktree:
 
 
 def around(cwd: str) -> SessionWorktree:
-    """Where a session works that gets no worktree of its own."""
+    """Where a session without its own worktree works."""
     found = repository.find(cwd)
     if found is None:
         return SessionWorktree(cwd)
@@ -124,7 +122,7 @@ def _branch(git: Git, name: str) -> str:
 
 
 def _look(git: Git, path: str, branch: str) -> bool:
-    """Whether the worktree is there already, with its branch. Raises NoWorktree if it cannot be made."""
+    """Whether the worktree already exists, with its branch. Raises NoWorktree if it cannot be made."""
     known = registered(git)
     here = next((one for one in known if os.path.realpath(one.path) == os.path.realpath(path)), None)
     other = next((one for one in known if one.branch == branch and one is not here), None)
@@ -147,7 +145,7 @@ def _look(git: Git, path: str, branch: str) -> bool:
         raise NoWorktree(
             f"{path} is there and is no worktree of this repository", "choose another name, or move it away"
         )
-    if here is not None and here.locked == UNFINISHED:  # whoever began to make it was killed: nobody has worked in it
+    if here is not None and here.locked == UNFINISHED:  # its maker was killed: nobody has worked in it
         _lay_out(git, path)
     return here is not None
 

@@ -1,4 +1,4 @@
-"""Watches lock files of git: who could have made one is looked up in /proc, and whether they live on.
+"""Watches lock files of git: looks up in /proc who could have made one, and whether they are still alive.
 
 No clock is trusted: a lock counts as left behind if it was the same file for as long as we watched it, and none of the
 processes that could have made it is there any more. One that was started after we first saw it cannot have made it.
@@ -17,7 +17,7 @@ from rekindle.core.git_locks import Lock, PossibleHolder
 from rekindle.files import is_below
 from rekindle.keeper.processes import ProcessId, all_pids, is_running, look
 
-#: So long a lock is watched before it counts as left behind, and so long one is waited for whose maker may live.
+#: How long a lock is watched before it counts as left behind, and how long to wait for one whose creator may be alive.
 WATCHED = 2.0
 PATIENCE = 5.0
 _PAUSE = 0.05
@@ -25,7 +25,7 @@ _REMOVING = threading.Lock()
 
 
 def watch(paths: Sequence[str], folders: Collection[str]) -> list[Lock]:
-    """Those of some lock files that do not go away by themselves. `folders`: where the repository and its trees are."""
+    """The lock files that do not go away by themselves. `folders`: where the repository and its trees are."""
     first = {path: seen for path in paths if (seen := _identity(path)) is not None}
     began = time.monotonic()
     suspects = {path: tuple(_suspects(path, folders)) for path in first}
@@ -83,7 +83,7 @@ def _lock(path: str, identity: tuple[int, ...], holders: tuple[PossibleHolder, .
 def _suspects(path: str, folders: Collection[str]) -> Iterator[PossibleHolder]:
     """Every process that may have made a lock: those that have it open, and every git that works in the repository.
 
-    So does one of another user, as far as anybody can tell.
+    A git of another user counts too: we cannot tell where it works.
     """
     if not os.path.isdir("/proc/self"):
         return

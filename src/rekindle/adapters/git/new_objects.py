@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from rekindle.adapters.git.git import Git
 
-#: git's clean-up knows such folders by their names, and takes them away if we do not live to do it.
+#: git's clean-up knows such folders by their names, and removes them if we die first.
 _PREFIX = "tmp_objdir-rekindle-"
 #: Threads that wait for the disk share its journal's commits; more of them than this are in each other's way.
 _THREADS = 8
@@ -27,7 +27,7 @@ def thrown_away(git: Git, objects: str) -> Iterator[Git]:
 
 
 def make_durable(objects: str, names: Iterable[str]) -> None:
-    """Have objects on the disk. Those that are in packs are there already."""
+    """Flush objects to disk. Those in packs are there already."""
     files = [path for path in (os.path.join(objects, name[:2], name[2:]) for name in names) if os.path.exists(path)]
     if len(files) > _MANY:
         os.sync()
@@ -39,7 +39,7 @@ def make_durable(objects: str, names: Iterable[str]) -> None:
 def named_since(git: Git, since: str | None, tree: str) -> list[str]:
     """The names of a tree, and of the files and folders in it that another has not.
 
-    Whoever wrote them: a file that the user has staged is in git's hands, but perhaps not on the disk.
+    No matter who wrote them: git has a file that the user staged, but perhaps not on disk.
     """
     if since is None:
         listed = git.output("ls-tree", "-r", "-t", "-z", "--full-tree", tree).split(b"\0")

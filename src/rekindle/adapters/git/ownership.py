@@ -1,6 +1,6 @@
-"""Whose a repository is, judged as git judges it: what another user owns is not worked with unless you named it.
+"""Who owns a repository, by git's rules: another user's repository is not used unless you named it.
 
-Whoever owns a repository decides what its settings, journals and hooks say. git refuses one of another user's
+The owner of a repository decides what its settings, journals and hooks say. git refuses one of another user's
 ("dubious ownership") unless `safe.directory` in the user's or the system's configuration names it. git does not ask
 when GIT_DIR is set; this does. Light standard library only (the hook client imports this).
 """
@@ -25,7 +25,7 @@ def is_ours(uid: int) -> bool:
 def check(top: str, paths: Iterable[str]) -> None:
     """Refuse what another user owns, unless the user's configuration names the repository at `top`.
 
-    A path that is not there is nobody's. Raises ForeignRepository.
+    A path that does not exist has no owner. Raises ForeignRepository.
     """
     foreign = _foreign(paths)
     if foreign is None or is_named_safe(os.path.realpath(top)):

@@ -1,7 +1,7 @@
 """The one path that a `.git` file or a `commondir` file holds, as git reads it. Light standard library only.
 
-To git a line break in the middle belongs to the path, and a zero byte ends it. Whoever took the first line would look
-at the configuration of one repository while git works in another, so that such a file is refused.
+To git a line break in the middle belongs to the path, and a zero byte ends it. Reading only the first line would
+check the configuration of one repository while git works in another, so such a file is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from rekindle import files
 from rekindle.ports.errors import ForeignRepository
 
 _PREFIX = b"gitdir: "
-#: git takes no longer one.
+#: The longest that git accepts.
 _LONGEST = 1 << 20
 
 

@@ -53,7 +53,7 @@ class PrivateIndex:
         self._begun = time.time()
 
     def recall(self, tree: str) -> bool:
-        """Take the index of the last snapshot, if there is one and it stands for `tree`."""
+        """Use the index of the last snapshot, if there is one and it matches `tree`."""
         try:
             with open(self._note, "rb") as file:
                 noted = msgspec.json.decode(file.read(), type=_Noted)
@@ -67,18 +67,18 @@ class PrivateIndex:
         return True
 
     def begin_with_the_users(self) -> bool:
-        """Take the user's index as it is. False if there is none."""
+        """Use the user's index as it is. False if there is none."""
         self.discard()
         return _copy(self._users, self.path)
 
     def discard(self) -> None:
-        """Begin with nothing."""
+        """Start with nothing."""
         self._stands_for, self.dropped = None, []
         if os.path.lexists(self.path):
             os.unlink(self.path)
 
     def keep(self, tree: str) -> None:
-        """Remember the index as it is now. It only saves time, so that a failure is none."""
+        """Remember the index as it is now. It only saves time, so a failure does not matter."""
         if self._stands_for == tree:
             # All of it was compared with the files after `_begun`; from then on its entries are not in doubt any more.
             if self._begun - os.stat(self.path).st_mtime < _GRAIN_SECONDS:

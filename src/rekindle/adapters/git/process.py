@@ -51,7 +51,7 @@ SETTINGS: tuple[Setting, ...] = (
     ("commit.cleanup", "whitespace"),  # what is taken for a comment may be a trailer of ours
     ("core.commentChar", "#"),
     ("trailer.separators", ":"),
-    ("core.logAllRefUpdates", "true"),  # git goes on with a log that is there, whatever it is told later
+    ("core.logAllRefUpdates", "true"),  # git keeps using an existing log, whatever it is told later
 )
 _ENVIRONMENT = {
     "LC_ALL": "C",
@@ -92,7 +92,7 @@ def start(
 
 
 def line(folder: str, *words: str, variables: Mapping[str, str] | None = None, seconds: float = 20.0) -> str | None:
-    """What a call that runs nothing of a repository's says, without the last line end; None if it fails."""
+    """The output of a call that runs nothing of a repository's, without the last newline; None if it fails."""
     found = output(folder, *words, variables=variables, seconds=seconds)
     return os.fsdecode(found).removesuffix("\n") if found is not None else None
 

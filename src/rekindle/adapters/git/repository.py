@@ -18,6 +18,8 @@ from rekindle.ports.errors import ForeignRepository
 _OVERRIDES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
 PROGRESS = os.path.join(".claude", "progress")
 _LONGEST_EXCLUDE = 1 << 20
+#: Where in git's common folder clones of our own are, for features without worktrees.
+CLONES = ("rekindle", "clones")
 _LONGEST_CONFIG = 1 << 20
 
 
@@ -59,7 +61,7 @@ class Repository:
         return feature_of_branch(branch) if branch else None
 
     def exclude(self, folder: str) -> None:
-        """List a folder of the main checkout in git's `info/exclude`, once. A read-only git folder is no error."""
+        """List a folder of the main checkout in git's `info/exclude`, once. A read-only git folder is not an error."""
         relative = os.path.relpath(folder, self.root)
         if self.top is None or relative.startswith(os.pardir) or not relative.isprintable():
             return
@@ -103,6 +105,13 @@ class Repository:
         return folder
 
 
+def own_clones(common: str) -> list[str]:
+    """The clones of our own in git's common folder."""
+    folder = os.path.join(common, *CLONES)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names if name.endswith(".git")]
+
+
 def is_overridden() -> bool:
     """Whether variables of the caller's tell git where its repository is."""
     return any(os.environ.get(name) for name in _OVERRIDES)
@@ -131,7 +140,7 @@ def find(start: str) -> Repository | None:
 
 
 def _refuse_pipes(found: Repository) -> None:
-    """git would wait for ever for somebody to write to a pipe in the place of one of its files."""
+    """git would block forever on a pipe in place of one of its files."""
     for folder in dict.fromkeys((found.git_dir, found.common)):
         for name in ("HEAD", "config", "index", "packed-refs", os.path.join("info", "exclude")):
             path = os.path.join(folder, name)
@@ -172,10 +181,21 @@ def _linked(folder: str, dot_git: str) -> Repository | None:
     if shared is None:
         return None
     common = os.path.realpath(os.path.join(git_dir, shared))
+    around = _around(common)
+    if around is not None:
+        return Repository(common=common, git_dir=git_dir, root=os.path.dirname(around), top=folder)
     if _has_worktree_setting(common):
         return None
     root = os.path.dirname(common) if os.path.basename(common) == ".git" else common
     return Repository(common=common, git_dir=git_dir, root=root, top=folder)
+
+
+def _around(common: str) -> str | None:
+    """The git folder that our own clone is in: work in the clone belongs to that repository."""
+    rest, name = os.path.split(common)
+    around = os.path.dirname(os.path.dirname(rest))
+    is_clone = name.endswith(".git") and rest == os.path.join(around, *CLONES)
+    return around if is_clone and os.path.basename(around) == ".git" else None
 
 
 def _has_worktree_setting(git_dir: str) -> bool:

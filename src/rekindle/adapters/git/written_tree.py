@@ -21,7 +21,7 @@ from rekindle.ports.errors import GitFailed
 
 #: What HEAD says where refs are kept in tables.
 _NOT_IN_A_FILE = ".invalid"
-#: So many paths git takes in faster by looking for them itself than one by one.
+#: From this many paths on, git adds them faster by searching itself than one by one.
 _MANY = 2000
 
 
@@ -95,7 +95,7 @@ def _is_inside(folder: str | None, top: str) -> bool:
 
 @contextmanager
 def scratch_index() -> Iterator[str]:
-    """The path of an index file that nobody else knows, and that is gone afterwards."""
+    """The path of a private index file, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="rekindle-index-") as folder:
         yield os.path.join(folder, "index")
 
@@ -154,7 +154,7 @@ class _Listed(msgspec.Struct, frozen=True):
 
 
 def _listed(git: Git) -> _Listed:
-    """Both at once: each has to look at every file or folder."""
+    """Run both at once: each has to check every file or folder."""
     changed, others = git.outputs(
         ("diff-files", "-z", "--name-only", "--ignore-submodules=dirty"),
         ("ls-files", "-z", "--others", "--exclude-standard"),

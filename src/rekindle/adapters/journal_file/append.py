@@ -35,7 +35,7 @@ _HEAD_STEP = 8 << 20
 
 
 class AppendCalls:
-    """The calls that durability hangs on, in one place, so that a test can watch their order and make them fail."""
+    """The calls that durability depends on, in one place, so that a test can watch their order and make them fail."""
 
     write: Callable[[int, bytes], int] = staticmethod(os.write)
     sync: Callable[[int], None] = staticmethod(os.fdatasync)
@@ -68,7 +68,7 @@ class Appender:
         self._own: tuple[str, int, int] | None = None  # sid, seq and end of the last event of ours
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -119,9 +119,9 @@ class Appender:
             self._write(data, size)
             self._own = (sid, seq, size + len(data)) if sid is not None and seq is not None else None
             if sid is not None and seq is not None and self._head.offset == size:
-                self._head.wrote(sid, seq, event, len(data))  # nobody has to read what we know
+                self._head.wrote(sid, seq, event, len(data))  # no need to read what we know
             if size == 0:
-                files.sync_folder(os.path.dirname(self.path))  # whoever made the file may not have lived to do it
+                files.sync_folder(os.path.dirname(self.path))  # the file's creator may have died before doing it
             return sid, seq
         except OSError as error:
             raise AppendError(
@@ -143,7 +143,7 @@ class Appender:
             ) from error
 
     def sync(self) -> None:
-        """Put everything that was appended so far on disk. Whoever acknowledges an event calls this first."""
+        """Put everything that was appended so far on disk. Call this before acknowledging an event."""
         if self._fd < 0:
             return
         try:

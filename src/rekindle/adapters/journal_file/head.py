@@ -23,14 +23,14 @@ _SEQ = [b",", b"seq"]
 _TYPE = [b"type", b":"]
 _CHECKED = 512
 _BLOCK = 1 << 20
-#: More than any head that we store.
+#: Larger than any head that we store.
 _LONGEST = 8 << 20
 #: How many sids the file beside the log remembers, besides the open runs. A hook parses it on every call.
 _REMEMBERED = 100
 
 
 class Sid:
-    """What matters of one sid to a writer."""
+    """What a writer needs to know about one sid."""
 
     __slots__ = ("continued", "driven", "ended", "is_run", "last_seq", "last_type", "session")
 
@@ -88,9 +88,9 @@ class Head:
         return newest
 
     def only_claims(self, sid: str | None) -> bool:
-        """Whether what an agent has to say of this run is only a claim, because rekindle drives it.
+        """Whether what an agent says about this run is only a claim, because rekindle drives it.
 
-        One that is no run yet may not be begun by an agent, either, as long as rekindle drives one here.
+        Nor may an agent start a new run as long as rekindle drives one here.
         """
         known = self.sids.get(sid) if sid is not None else None
         if known is not None and known.is_run:

@@ -140,7 +140,7 @@ class FileJournal:
                 raise JournalError(f"the yes cannot be kept ({error.strerror})", "check your state folder") from error
 
     def close(self) -> None:
-        """Put batched events on disk and let go of the file."""
+        """Put batched events on disk and close the file."""
         try:
             if self._waiting:
                 self.flush()

@@ -53,7 +53,7 @@ class Ledger:
         self._add(_APPROVED, fingerprint)
 
     def written(self) -> Callable[[bytes], bool]:
-        """Tells of a line whether we wrote it, by what is on record now."""
+        """A check whether we wrote a line, based on the current record."""
         known = self._known()
         return lambda line: f"{_WRITTEN} {_digest(line)}" in known
 
@@ -121,7 +121,7 @@ class Ledger:
 
 
 def fingerprint_of_run(lines: Iterable[bytes]) -> str:
-    """What a yes to a run of these lines is remembered by. It is no yes to what the run orders."""
+    """The key of the user's approval of a run with these lines. It does not approve the run's instructions."""
     return _digest("\n".join(["run", *map(_digest, lines)]).encode())
 
 

@@ -50,7 +50,7 @@ def open_locked(path: str, fd: int, seconds: float, root: str | None = None) -> 
 
 
 def take(path: str, fd: int, seconds: float) -> None:
-    """Wait for the lock, but not for ever: a stopped process may hold it."""
+    """Wait for the lock, but not forever: a stopped process may hold it."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
@@ -78,7 +78,7 @@ class _TimeIsUp(Exception):
 def _wait_in_line(fd: int, seconds: float) -> bool | None:
     """Let the kernel hand the lock over, and an alarm end the wait; False if the time is up.
 
-    None: it cannot be had outside of the main thread, nor where somebody else has set an alarm.
+    None: not possible outside the main thread, or if somebody else has set an alarm.
     """
     import signal
 
@@ -103,5 +103,5 @@ def _wait_in_line(fd: int, seconds: float) -> bool | None:
 
 
 def release(fd: int) -> None:
-    """Let the next one in."""
+    """Release the lock."""
     fcntl.flock(fd, fcntl.LOCK_UN)

@@ -32,7 +32,7 @@ class Owner:
 
 
 class Held:
-    """A feature's lock in our hands. It goes with the process, however that ends."""
+    """A feature's lock that we hold. It ends with the process, however that ends."""
 
     def __init__(self, fd: int, folder: str, sid: str) -> None:
         self._fd = fd
@@ -40,11 +40,11 @@ class Held:
         self._sid = sid
 
     def claim(self) -> None:
-        """Write down that this process drives the run: from now on its journal may speak of it."""
+        """Record that this process drives the run: from now on its journal may mention it."""
         record(self._folder, self._sid, os.getpid())
 
     def release(self) -> None:
-        """Let go of the feature: the process lives on, so the record has to go as well."""
+        """Release the feature: the process lives on, so the record has to be removed as well."""
         forget(self._folder, self._sid)
         os.close(self._fd)
 
@@ -64,7 +64,7 @@ def hold(folder: str, sid: str) -> Held | None:
 
 
 def record(folder: str, sid: str, pid: int) -> None:
-    """Write down that the process `pid` drives the run `sid`."""
+    """Record that the process `pid` drives the run `sid`."""
     who = process_identity.identity(pid)
     if who is None:
         return
@@ -85,7 +85,7 @@ def forget(folder: str, sid: str) -> None:
 def owner(folder: str, *, lock_is_ours: bool = False) -> Owner | None:
     """The live (or unknown) owner of a feature's run; None if there is none any more.
 
-    Whoever holds the lock says so: then it is not taken for the lock of another.
+    Set `lock_is_ours` if you hold the lock, so that it is not mistaken for another's.
     """
     try:
         kept = json.loads(files.read_short(os.path.join(folder, RECORD_NAME), _LONGEST))

@@ -1,7 +1,7 @@
 """Folded states kept outside the repository, so that a long journal is not read twice.
 
 A snapshot is trusted only for the same inode, a log that is at least as long, and the same bytes at its beginning and
-before the snapshot's end. Anything else, or a damaged snapshot, is as good as none.
+before the snapshot's end. Anything else, or a damaged snapshot, counts as none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from rekindle import files
 from rekindle.core.journal.fold import JournalState
 
-_FORMAT = 7
+_FORMAT = 8
 _HEAD = 4096
 _TAIL = 1 << 16
 _DIGEST = 16
@@ -39,7 +39,7 @@ class SnapshotCache:
         self._folder = folder
 
     def load(self, path: Path, fd: int, size: int) -> tuple[int, JournalState] | None:
-        """The offset and state to go on from, if there is a snapshot that fits this log."""
+        """The offset and state to continue from, if a snapshot fits this log."""
         try:
             raw = files.read(self._file(path))
         except OSError:
@@ -58,7 +58,7 @@ class SnapshotCache:
         return kept.offset, kept.state
 
     def store(self, path: Path, fd: int, offset: int, state: JournalState) -> None:
-        """Keep a state; a failure is no error, the next reader only reads more."""
+        """Keep a state; a failure is not an error, the next reader only reads more."""
         try:
             for run in state.sids.values():
                 run.pack()

@@ -1,9 +1,10 @@
-"""The daemon's line to one keeper: requests and answers over its socket, without blocking the loop."""
+"""The daemon's connection to one keeper: requests and answers over its socket, without blocking the loop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from rekindle.adapters.machine.process_identity import is_stopped
@@ -15,21 +16,31 @@ _LOOK_SECONDS = 0.5
 
 
 class KeeperConnection:
-    """One connection. Raises KeeperGone when nobody answers, and the keeper's own Refused when it says no."""
+    """One connection. Raises KeeperGone when nobody answers, and the keeper's own Refused when it says no.
+
+    `ended` is called when it is over, whichever side ended it: a keeper closes it after its agent's exit record.
+    """
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, generation: int, keeper: int
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        generation: int,
+        keeper: int,
+        ended: Callable[[], None],
     ) -> None:
         self._generation = generation
         self._keeper = keeper
         self._reader = reader
         self._writer = writer
-        self._decoder = frames.Decoder()
+        self._ended = ended
+        self._answers: asyncio.Queue[dict[str, Any] | OSError | EOFError | FrameError] = asyncio.Queue()
         self._lock = asyncio.Lock()
         self.closed = False
+        self._listening = asyncio.ensure_future(self._listen())
 
     @classmethod
-    async def open(cls, path: str, generation: int, keeper: int) -> KeeperConnection:
+    async def open(cls, path: str, generation: int, keeper: int, ended: Callable[[], None]) -> KeeperConnection:
         """Connect and say who speaks; a protocol that one side does not know is refused with a sentence.
 
         `keeper` is the pid of the one who should answer.
@@ -38,7 +49,7 @@ class KeeperConnection:
             reader, writer = await asyncio.wait_for(asyncio.open_unix_connection(path), _SECONDS)
         except (OSError, TimeoutError) as error:
             raise KeeperGone(f"{path}: {error}") from error
-        connection = cls(reader, writer, generation, keeper)
+        connection = cls(reader, writer, generation, keeper, ended)
         try:
             await connection.hello(generation)
         except BaseException:
@@ -47,7 +58,7 @@ class KeeperConnection:
         return connection
 
     async def hello(self, generation: int) -> None:
-        """Say who speaks from now on. If that is refused, whoever spoke before speaks on."""
+        """Say who speaks from now on. If that is refused, the previous speaker stays."""
         versions = {"proto_min": frames.PROTO_MIN, "proto_max": frames.PROTO_MAX}
         await self.request({"op": "hello", "generation": generation, **versions})
         self._generation = generation
@@ -67,31 +78,37 @@ class KeeperConnection:
         return answer
 
     async def close(self) -> None:
-        """Hang up. The keeper and its agent do not mind."""
+        """Close the connection. This does not affect the keeper and its agent."""
         self.closed = True
+        self._listening.cancel()
         self._writer.close()
         with contextlib.suppress(OSError, asyncio.CancelledError):
             await self._writer.wait_closed()
 
     async def _awaited(self) -> dict[str, Any]:
-        """The answer. One that cannot come, because the keeper is stopped, is not waited for."""
-        work = asyncio.ensure_future(self._answer())
-        try:
-            for _ in range(int(_SECONDS / _LOOK_SECONDS)):
-                if (await asyncio.wait([work], timeout=_LOOK_SECONDS))[0]:
-                    return work.result()
-                if is_stopped(self._keeper):
-                    raise TimeoutError(f"its process {self._keeper} is stopped")
-            raise TimeoutError(f"nothing within {_SECONDS:g} s")
-        finally:
-            work.cancel()
+        """The answer. If the keeper is stopped, so that none can come, this does not wait."""
+        for _ in range(int(_SECONDS / _LOOK_SECONDS)):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    answer = await self._answers.get()
+                if isinstance(answer, Exception):
+                    raise answer
+                return answer
+            if is_stopped(self._keeper):
+                raise TimeoutError(f"its process {self._keeper} is stopped")
+        raise TimeoutError(f"nothing within {_SECONDS:g} s")
 
-    async def _answer(self) -> dict[str, Any]:
-        while True:
-            frame = self._decoder.next_frame()
-            if frame is not None:
-                return frame.header
-            data = await self._reader.read(1 << 16)
-            if not data:
-                raise EOFError("the connection was closed")
-            self._decoder.feed(data)
+    async def _listen(self) -> None:
+        """Take in answers, and notice the end also while nothing is asked."""
+        decoder = frames.Decoder()
+        try:
+            while data := await self._reader.read(1 << 16):
+                decoder.feed(data)
+                while (frame := decoder.next_frame()) is not None:
+                    self._answers.put_nowait(frame.header)
+            self._answers.put_nowait(EOFError("the connection was closed"))
+        except (OSError, FrameError) as error:
+            self._answers.put_nowait(error)
+        finally:
+            self.closed = True
+            self._ended()

@@ -11,13 +11,15 @@ import contextlib
 import hashlib
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Literal
 
 from rekindle.adapters.keepers import tmux
 from rekindle.adapters.keepers.connection import KeeperConnection
+from rekindle.adapters.keepers.local_runtime import LocalRuntime
 from rekindle.adapters.keepers.start import obstacle, start
 from rekindle.adapters.keepers.tmux import Terminals
+from rekindle.adapters.machine.file_growth import GrowthInLoop
 from rekindle.adapters.machine.process_identity import is_stopped
 from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.adapters.session_folder.spool_files import read_messages
@@ -32,22 +34,28 @@ from rekindle.ports.keepers import AttemptOrder, Ended, KeeperLost, Lost, NoRoom
 from rekindle.ports.store import StaleGeneration as StaleWriter
 
 _BLOCK = 1 << 18
-_BUSY, _IDLE = 0.02, 0.2
+#: How long output is gathered before the next look: a streaming agent must not wake the daemon for each word.
+_GATHER_SECONDS = 0.01
+#: How often one looks who is told when there is more, and how often who is told nothing (the pause grows up to this).
+_TOLD_SECONDS, _UNTOLD_SECONDS = 1.0, 0.2
+_FIRST_SECONDS = 0.002
 _GRACE = 10.0
 
 
-class KeeperProcesses:
+class KeeperProcesses(LocalRuntime):
     """See `rekindle.ports.keepers.Keepers`. `sessions` is the folder of all sessions, `sockets` a short 0700 folder."""
 
     def __init__(
         self, sessions: str, sockets: str, *, terminals: Terminals | None = None, grace: float = _GRACE
     ) -> None:
+        super().__init__(sessions)
         self._terminals = terminals or Terminals(os.path.join(sockets, "tmux"))
-        self._sessions = sessions
         self._sockets = sockets
         self._grace = grace
         self._connections: dict[tuple[str, int], KeeperConnection] = {}
         self._generations: dict[tuple[str, int], int] = {}
+        self._growth = GrowthInLoop()
+        self._followers: dict[tuple[str, int], asyncio.Event] = {}
         self._sweeping: set[str] = set()  # sessions whose lock we hold ourselves, to clean up behind a dead keeper
 
     def folder(self, session: str, attempt: int) -> str:
@@ -113,7 +121,7 @@ class KeeperProcesses:
         except ReplacedGeneration as error:
             raise _overtaken(session) from error
         except Refused:
-            return  # it is ending already
+            return  # it is already ending
 
     def sent(self, session: str, attempt: int) -> Iterator[Sent]:
         """What the input spool holds."""
@@ -140,33 +148,11 @@ class KeeperProcesses:
 
     async def follow(self, session: str, attempt: int, offset: int) -> AsyncIterator[Output | Lost | Ended]:
         """What the agent writes, and how it ends."""
-        folder = self.folder(session, attempt)
-        path, lock = Layout(folder).out, self.lock(session)
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.path.exists(path) else -1
-        pause = _BUSY
-        lost = 0
-        try:
-            while True:
-                gone = not lockfile.is_held(lock)
-                size = os.fstat(fd).st_size if fd >= 0 else 0
-                if size < offset:
-                    lost += offset - size
-                    yield Lost(offset - size)
-                    offset = size
-                block = os.pread(fd, _BLOCK, offset) if fd >= 0 else b""
-                if block:
-                    offset += len(block)
-                    pause = _BUSY
-                    yield Output(block, offset)
-                    await asyncio.sleep(0)
-                elif gone:
-                    break
-                else:
-                    await asyncio.sleep(pause)
-                    pause = min(pause * 1.3, _IDLE)
-        finally:
-            if fd >= 0:
-                os.close(fd)
+        folder, lost = self.folder(session, attempt), 0
+        async with contextlib.aclosing(self._said(session, attempt, offset)) as said:
+            async for item in said:
+                lost += item.bytes if isinstance(item, Lost) else 0
+                yield item
         connection = self._connections.pop((session, attempt), None)
         if connection is not None:
             await connection.close()
@@ -176,6 +162,38 @@ class KeeperProcesses:
         finally:
             self._sweeping.discard(session)
         yield _ended(launch.read_exit(folder), launch.read_progress(folder), swept, lost, _last_words(folder))
+
+    async def _said(self, session: str, attempt: int, offset: int) -> AsyncGenerator[Output | Lost, None]:
+        """What the agent writes, until nobody holds the session's lock and all of it is read."""
+        key, path, lock = (session, attempt), Layout(self.folder(session, attempt)).out, self.lock(session)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.path.exists(path) else -1
+        more = self._followers[key] = asyncio.Event()
+        pause = _FIRST_SECONDS
+        try:
+            with self._growth.watched(path, more.set) as is_told:
+                while True:
+                    more.clear()
+                    gone = not lockfile.is_held(lock)
+                    size = os.fstat(fd).st_size if fd >= 0 else 0
+                    if size < offset:
+                        yield Lost(offset - size)
+                        offset = size
+                    block = os.pread(fd, _BLOCK, offset) if fd >= 0 else b""
+                    if block:
+                        offset += len(block)
+                        pause = _FIRST_SECONDS
+                        yield Output(block, offset)
+                        await asyncio.sleep(_GATHER_SECONDS if len(block) < _BLOCK else 0)
+                    elif gone:
+                        return
+                    else:
+                        await _woken(more, _TOLD_SECONDS if is_told and self._is_connected(key) else pause)
+                        pause = min(pause * 1.3, _UNTOLD_SECONDS)
+        finally:
+            if fd >= 0:
+                os.close(fd)
+            if self._followers.get(key) is more:
+                del self._followers[key]
 
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
         """A quick look at an attempt."""
@@ -231,9 +249,18 @@ class KeeperProcesses:
         if not lockfile.is_held(self.lock(session)):
             raise KeeperGone("it is gone")  # in a copy of a store it may live all the same, for the original
         given = self._generations.get(key, 0) if generation is None else generation
-        connection = await KeeperConnection.open(identity.socket, given, identity.keeper.pid)
+
+        def ended() -> None:
+            if key in self._followers:
+                self._followers[key].set()
+
+        connection = await KeeperConnection.open(identity.socket, given, identity.keeper.pid, ended)
         self._connections[key] = connection
         return connection
+
+    def _is_connected(self, key: tuple[str, int]) -> bool:
+        connection = self._connections.get(key)
+        return connection is not None and not connection.closed
 
     def _sweep(self, session: str, attempt: int) -> tuple[str, ...]:
         """End what guard and keeper left because both were killed, and give their room back; the lock is ours then."""
@@ -248,6 +275,13 @@ class KeeperProcesses:
             return tuple(process.comm for process in ended)
         finally:
             os.close(fd)
+
+
+async def _woken(event: asyncio.Event, seconds: float) -> None:
+    """Wait until it is set, or the time runs out."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 def _overtaken(session: str) -> StaleWriter:

@@ -30,5 +30,5 @@ class SessionTerminals:
         return self._terminals.screen(session, history=history)
 
     def attach(self, session: str) -> tuple[str, ...]:
-        """The line that brings a person into the terminal."""
+        """The command that takes a person into the terminal."""
         return self._terminals.attach(session)

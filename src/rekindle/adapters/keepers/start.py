@@ -1,7 +1,7 @@
-"""Starts an attempt under a keeper, or sees the start through that a daemon began who did not live to see its end.
+"""Starts an attempt under a keeper, or finishes a start that an earlier daemon began before it died.
 
 Such a start is in one of four states: its agent runs or has run, it is on record that it never ran, a guard is at work
-on it, or nobody is. Only in the last one it is begun again, and that is decided with the session's lock in hand.
+on it, or nobody is. Only in the last one is it started again, and that is decided while holding the session's lock.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
             kind = ProgramMissing if missing else RekindleError
             raise kind(f"the agent could not be started: {error}", "see `rekindle agent list`") from error
         except NoRoom as error:
-            raise NoRoomToStart(f"the agent could not be started: {error}", "make room on the disk") from error
+            raise NoRoomToStart(f"the agent could not be started: {error}", "free some disk space") from error
         except (KeeperError, OSError) as error:
             raise RekindleError(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
         await asyncio.sleep(_PAUSE)
@@ -48,7 +48,7 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
 
 
 def obstacle(spec: launch.Spec) -> str | None:
-    """What a start of this attempt would fail for, as far as a look can tell."""
+    """Why a start of this attempt would fail, as far as can be seen."""
     program = spec.argv[0]
     found = shutil.which(program, path=spec.env.get("PATH", os.defpath))
     if found is None:
@@ -73,7 +73,7 @@ def _found(folder: str) -> StartedAttempt | None:
 
 
 def _is_clear(spec: launch.Spec) -> bool:
-    """Whether nobody is at work on the attempt; what a start left that came to nothing is removed.
+    """Whether nobody is working on the attempt; what a failed start left is removed.
 
     A guard of that start may still come, if it was slow. It finds the lock held, or it holds it and is the one that
     starts the attempt: ours is then refused, and we look again.

@@ -1,4 +1,4 @@
-"""Terminals for agents that are used as interactive programs: a tmux server of our own, one session for each.
+"""Terminals for agents that run as interactive programs: a tmux server of our own, one session for each.
 
 The first process of a pane is the guard of an attempt (see `rekindle.keeper.pane`), so a pane is known by the guard's
 pid and start time, and a session of tmux's that was killed takes its agent with it. The server reads no configuration
@@ -34,7 +34,7 @@ def require() -> None:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """An agent's environment inside of a terminal of ours: it must not take the user's tmux for its own."""
+    """An agent's environment inside our terminal: it must not mistake the user's tmux for its own."""
     return {**{key: value for key, value in given.items() if key not in ("TMUX", "TMUX_PANE")}, "TERM": _TERM}
 
 
@@ -72,7 +72,7 @@ class Terminals:
         return "\n".join(found).rstrip()
 
     def attach(self, session: str) -> tuple[str, ...]:
-        """The line that brings a person into the terminal."""
+        """The command that takes a person into the terminal."""
         return ("tmux", "-S", self._socket, "attach-session", "-t", _target(session))
 
     def _ask(self, *words: str) -> list[str] | None:
@@ -91,7 +91,7 @@ class Terminals:
 
     def _server(self) -> Server:
         require()
-        from libtmux import Server  # only those who have terminals pay for it
+        from libtmux import Server  # imported only when there are terminals
 
         return Server(socket_path=self._socket, config_file=os.devnull)
 

@@ -87,8 +87,6 @@ def check(kind: AgentKind, environment: Mapping[str, str], *, seconds: float = _
     """Start the agent in an empty folder and ask it for a conversation, without a prompt. Leaves no process behind."""
     if kind.program and path_of(kind, environment) is None:
         return DryStart(state="not installed", problem=kind.missing)
-    if kind.obstacle:
-        return DryStart(state="not driven", problem=kind.obstacle)
     stamp = f"rekindle-check-{secrets.token_hex(8)}"
     token = kind.mint(stamp, 1) if kind.mint is not None else None
     start = AgentStart(how="new", token=token, model=kind.model(dict(environment)))
@@ -127,6 +125,8 @@ class _Dry:
                     verdict = self._take(seen)
                     if verdict is not None:
                         return verdict
+        if self._wire.silence(self._seconds, None, None) == "ready":
+            return self._told("ready")
         return self._told("silent", f"it had not opened a conversation after {self._seconds:g} s")
 
     def _take(self, seen: o.Observation) -> DryStart | None:
@@ -167,7 +167,7 @@ class _Dry:
                 return  # its end is read from its output
 
     def _read(self) -> bytes | None:
-        """Some bytes; none at all when it has ended; None when the time is over."""
+        """Some bytes; none at all when it has ended; None when the time runs out."""
         assert self._process.stdout is not None
         left = self._deadline - time.monotonic()
         if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:

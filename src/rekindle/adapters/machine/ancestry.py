@@ -31,7 +31,7 @@ def line(pid: int, started: int | None = None) -> list[Ancestor] | None:
             if now is not None and now == before:
                 return now if started in (None, now[0].started) else None
             before = now
-    except OSError:  # no file can be opened just now, say
+    except OSError:  # for example, no file can be opened right now
         return None
     return None
 
@@ -42,7 +42,7 @@ def standing_of(pid: int, started: int | None = None, *, daemon: int | None = No
 
 
 def is_inside() -> bool:
-    """Whether this process lives inside an agent. Where nobody can tell it counts as inside."""
+    """Whether this process runs inside an agent. If unknown, it counts as inside."""
     return standing_of(os.getpid()) != "outside"
 
 
@@ -59,10 +59,10 @@ def _walk(pid: int) -> list[Ancestor] | None:
         if seen is None:
             return found if found and _is_hidden(pid, found[-1]) else None
         if len(found) == _LONGEST:
-            return None  # whoever stands behind so long a line means to be out of sight
+            return None  # such a long chain is meant to hide something
         ancestor, parent = seen
         if found and ancestor.started > found[-1].started:
-            return None  # nobody is younger than his child: the number was used again
+            return None  # a parent is never younger than its child: the pid was reused
         found.append(ancestor)
         pid = parent
     return found

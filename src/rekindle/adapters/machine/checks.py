@@ -1,4 +1,4 @@
-"""Looks at this machine. See `rekindle.ports.machine.Machine`."""
+"""Inspects this machine. See `rekindle.ports.machine.Machine`."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def order(parent: int, words: list[str], env: dict[str, str]) -> bytes:
 
 
 def main(report: int) -> None:
-    """Become the command, or say why not."""
+    """Become the command, or report why not."""
     parent, words, env = json.load(sys.stdin.buffer)
     os.set_inheritable(report, False)
     try:
@@ -37,7 +37,7 @@ def main(report: int) -> None:
     except OSError:
         pass  # not every kernel has it; the command runs all the same
     if os.getppid() != parent:
-        os._exit(1)  # who wanted the command is gone already
+        os._exit(1)  # the caller is already gone
     for one in _DEFAULTED:
         signal.signal(one, signal.SIG_DFL)
     try:

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from rekindle.adapters.machine import command_launcher
 from rekindle.ports.feature import CommandDone
 
-#: So much of a command's output is looked at, from its end.
+#: How much of the end of a command's output is read.
 _MOST = 1 << 16
-#: So long the last words of a command are waited for when it has left a process behind that holds its output open.
+#: How long to wait for a command's last output if it left a process behind that holds its output open.
 _LAST_WORDS_SECONDS = 1.0
 _LAUNCHER = os.path.abspath(command_launcher.__file__)
 #: What the interpreter of the launcher may need to load itself. The command gets an environment of its own.
@@ -79,7 +79,7 @@ async def _start(cwd: str) -> tuple[Process, int, int]:
 
 
 async def _read(pipe: int, tail: bytearray) -> None:
-    """Read to the end, and keep the end. A pipe of our own: a process left behind may keep asyncio's open for ever."""
+    """Read to the end, and keep the end. A pipe of our own: a process left behind may keep asyncio's open forever."""
     reader = asyncio.StreamReader(_MOST)
     made = asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb", 0)

@@ -34,7 +34,7 @@ class BoundedLog(RotatingFileHandler):
         os.chmod(path, 0o600)
 
     def doRollover(self) -> None:
-        """Begin a new file."""
+        """Start a new file."""
         super().doRollover()
         with contextlib.suppress(OSError):
             os.chmod(self.baseFilename, 0o600)
@@ -43,7 +43,7 @@ class BoundedLog(RotatingFileHandler):
                     os.dup2(self.stream.fileno(), standard)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """What cannot be logged (a full disk, no file descriptor left) is passed over: to say so would fail too."""
+        """What cannot be logged (a full disk, no file descriptor left) is skipped: reporting it would fail too."""
 
 
 class Repeated(logging.Filter):

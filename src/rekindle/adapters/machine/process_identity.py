@@ -1,4 +1,4 @@
-"""Who a process is: a pid alone proves nothing, because it is used again. Light standard library only."""
+"""Who a process is: a pid alone proves nothing, because pids are reused. Light standard library only."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def start_time(pid: int) -> int | None:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether somebody has stopped the process (SIGSTOP, a debugger), so that it answers nobody until it goes on."""
+    """Whether somebody has stopped the process (SIGSTOP, a debugger), so that it answers nobody until resumed."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t")

@@ -27,14 +27,14 @@ class UserFile:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise UsageError(f"{self.path}: cannot be read ({error.strerror})", "mend it or move it away") from error
+            raise UsageError(f"{self.path}: cannot be read ({error.strerror})", "fix it or move it away") from error
         if len(raw) > _LONGEST:
             raise UsageError(f"{self.path}: has more than {_LONGEST} bytes", "shorten it or move it away")
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError as error:
             line = raw.count(b"\n", 0, error.start) + 1
-            raise UsageError(f"{self.path}, line {line}: is not UTF-8", "mend it or move it away") from error
+            raise UsageError(f"{self.path}, line {line}: is not valid UTF-8", "fix it or move it away") from error
 
     def write(self, text: str) -> None:
         """Put a text in its place in one step; a link stays a link, and its mode stays."""

@@ -1,7 +1,7 @@
 """The team of a feature's agents, as Claude Code keeps teams and tasks below `~/.claude`.
 
 `teams/<team>/config.json` has the members, `tasks/<team>/<n>.json` the tasks: who starts Claude Code with
-`CLAUDE_CODE_TASK_LIST_ID=<team>` sees them. A team is reused if it fits, and written anew if not.
+`CLAUDE_CODE_TASK_LIST_ID=<team>` sees them. A team is reused if it fits, and rewritten if not.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def look(home: str, team: str, needed: Sequence[str]) -> TeamVerdict:
 
 
 def ensure(home: str, team: str, agents: Mapping[str, str], tasks: Sequence[dict[str, Any]]) -> TeamVerdict:
-    """Reuse the team, or write it anew with its tasks, their states and their dependencies; an old file is kept."""
+    """Reuse the team, or rewrite it with its tasks, their states and their dependencies; an old file is kept."""
     found = look(home, team, list(agents))
     if found == "reused":
         return found

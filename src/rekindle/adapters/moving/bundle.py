@@ -1,7 +1,7 @@
 """Snapshots of a session as a git bundle, and back. The user's repository is only read, until a bundle is fetched.
 
 Work is done in a bare repository of our own that borrows the objects of the user's. What is committed travels with the
-repository anyway and is left alone; files that no commit has are masked, and their snapshots are made anew.
+repository anyway and is left alone; files that no commit has are masked, and their snapshots are remade.
 """
 
 from __future__ import annotations

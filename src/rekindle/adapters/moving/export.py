@@ -1,4 +1,4 @@
-"""Writes a session into an archive, as it is now: a live one goes on undisturbed."""
+"""Writes a session into an archive, as it is now, without disturbing a live one."""
 
 from __future__ import annotations
 

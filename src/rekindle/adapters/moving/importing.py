@@ -2,7 +2,7 @@
 
 First everything is checked and unpacked beside the sessions; then snapshots and the agent's record are put where they
 belong; last the daemon takes the session over. Whatever fails takes back what was done before it, and importing again
-after a crash finds what is there and goes on.
+after a crash finds what is there and continues.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def put_in_place(
 def _alone(staging: str) -> Iterator[None]:
     """One import at a time: who fails would take back what another has found there and relies on.
 
-    What lies there then is of an import that was killed.
+    Anything found there is left over from a killed import.
     """
     fd = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -157,7 +157,7 @@ def _cut(folder: str, session: Session) -> Cut:
     talk = read_account(SessionFolder(folder).attempt(attempt.number), attempt.number, kind, session.changed_at)
     if talk.turn is None:
         return Cut(delivered="yes")
-    return Cut(said=talk.turn.said, tools=talk.turn.tools, delivered="yes")
+    return Cut(said=talk.turn.said, tools=talk.turn.tools, delivered="yes", worked=talk.turn.began)
 
 
 def _snapshots(

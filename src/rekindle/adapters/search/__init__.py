@@ -1,1 +1,1 @@
-"""Full-text search over all conversations: an index that can be thrown away at any time."""
+"""Full-text search over all conversations: an index that can be deleted at any time."""

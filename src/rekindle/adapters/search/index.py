@@ -1,4 +1,4 @@
-"""The index: one SQLite file beside the store, which whoever searches brings up to date, and makes anew if damaged.
+"""The index: one SQLite file beside the store, which each search brings up to date, and rebuilds if damaged.
 
 Several processes may search at once: one of them updates, the others wait for it.
 """
@@ -138,6 +138,6 @@ def _search(
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether another file would help; a full disk, say, would stay full."""
+    """Whether a new file would help; a full disk, for example, would stay full."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT)

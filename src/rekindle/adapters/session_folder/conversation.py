@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from rekindle.adapters.machine.file_growth import GrowthAwaited
 from rekindle.adapters.session_folder.layout import SessionFolder, session_folder
 from rekindle.adapters.session_folder.own_record import OwnRecord, copied_size
 from rekindle.adapters.session_folder.session_file import agent_of, is_in_terminal, kind_of
@@ -21,6 +22,9 @@ from rekindle.keeper.outcome import EndedBy, ExitRecord
 from rekindle.keeper.spec import Layout
 from rekindle.ports.conversations import FollowedConversation
 
+#: How often to check when there are no notifications.
+_LOOK_SECONDS = 0.15
+
 
 class SpooledConversation:
     """Reads what is there, and on the next `poll` what has come since. With `attempts`, only these are read."""
@@ -29,6 +33,7 @@ class SpooledConversation:
         self._own = SessionFolder(folder)
         self._wanted = attempts
         self._attempts: dict[int, _AttemptReader] = {}
+        self._growth: GrowthAwaited | None = None
 
     @property
     def ended(self) -> frozenset[int]:
@@ -47,6 +52,14 @@ class SpooledConversation:
                 found += conversation.beginning(number)
             found += self._attempts[number].poll()
         return found
+
+    def wait(self, seconds: float) -> None:
+        """Wait until there may be more, at most so long."""
+        self._growth = self._growth or GrowthAwaited()
+        places = [self._own.path, *(self._own.attempt(number) for number in self._own.attempts()[-1:])]
+        new = [place for place in places if self._growth.add(place)]
+        if not new:  # else it may have grown before it was watched
+            self._growth.wait(seconds, otherwise=_LOOK_SECONDS)
 
 
 class TerminalConversation:
@@ -75,6 +88,10 @@ class TerminalConversation:
                 found.append(entry)
         self._given.update(found)
         return [entry for entry in found if self._wanted is None or entry.attempt in self._wanted]
+
+    def wait(self, seconds: float) -> None:
+        """Wait until there may be more, at most so long. A record is copied to where nobody looks at once."""
+        self._spooled.wait(min(seconds, _LOOK_SECONDS))
 
 
 def open_conversation(
@@ -159,7 +176,7 @@ class _AttemptReader:
 
 
 def _end_of_turn(attempt: int, record: ExitRecord) -> ConversationEntry:
-    """How a turn ended that the agent did not end itself. A stop is no accident, whatever the exit code says."""
+    """How a turn ended that the agent did not end itself. A stop is not an accident, whatever the exit code says."""
     if record.ended_by is EndedBy.STOP and record.reason == "given up":
         return conversation.cut_off(attempt, "it made no progress, so rekindle ended it")
     if record.ended_by is EndedBy.STOP:

@@ -1,4 +1,4 @@
-"""The environment that a session was begun in, in a file of its own: it may hold keys, so it is this user's alone."""
+"""The environment that a session was started in, in a file of its own: it may hold keys, so it is private."""
 
 from __future__ import annotations
 

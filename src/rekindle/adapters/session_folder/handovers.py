@@ -1,4 +1,4 @@
-"""From which attempt on another agent has gone on with a session: kept beside its keepers, whose spools need it."""
+"""From which attempt on another agent continued a session: kept beside its keepers, whose spools need it."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def forget(folder: str) -> None:
 
 
 def agent_of(folder: str, attempt: int, first: str) -> str:
-    """The agent of an attempt, in a session that was begun with the agent `first`."""
+    """The agent of an attempt, in a session that was started with the agent `first`."""
     return next((one.handover.agent for one in reversed(read(folder)) if one.attempt <= attempt), first)

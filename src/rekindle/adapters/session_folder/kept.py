@@ -48,7 +48,7 @@ class SessionsOnDisk:
         return self._whole(self._read(lambda: quick.bodies(self._places.store)))
 
     def sessions(self) -> list[Session]:
-        """The sessions, oldest first, but for those that cannot be read."""
+        """The sessions, oldest first, except those that cannot be read."""
         from rekindle.adapters.sql_store.codec import Unreadable, decode_session
 
         found = []
@@ -95,23 +95,15 @@ class SessionsOnDisk:
         names = sorted(os.listdir(self._places.sessions)) if self.has_folders() else []
         return [name for name in names if os.path.isdir(self.folder(name))]
 
-    def guard_pid(self, session: str) -> int | None:
-        """The pid of the guard of the newest attempt that has one."""
-        from rekindle.keeper import launch
-
-        own = self._of(session)
-        found = (launch.read_identity(own.attempt(number)) for number in reversed(own.attempts()))
-        return next((identity.guard.pid for identity in found if identity is not None), None)
-
     def record(self, place: str) -> bytes | None:
-        """An agent's own record of a conversation as it lies there."""
+        """An agent's own record of a conversation as it is now."""
         try:
             return files.read(place)
         except OSError:
             return None
 
     def begun(self, session: str) -> Mapping[str, Any]:
-        """What was written down when the session was begun."""
+        """What was recorded when the session was started."""
         try:
             found = json.loads(files.read(self._of(session).session_file))
         except (OSError, ValueError):

@@ -28,7 +28,7 @@ class SessionFolder:
 
     @property
     def session_file(self) -> str:
-        """How the session was begun: its first fact."""
+        """How the session was started: its first fact."""
         return self._of("session.json")
 
     @property
@@ -43,12 +43,12 @@ class SessionFolder:
 
     @property
     def handovers(self) -> str:
-        """From which attempt on another agent has gone on."""
+        """From which attempt on another agent continued."""
         return self._of("handovers.json")
 
     @property
     def lock(self) -> str:
-        """Whoever holds it is the session's keeper."""
+        """Its holder is the session's keeper."""
         return self._of("lock")
 
     @property

@@ -15,7 +15,7 @@ _Look = tuple[tuple[int, int], ...]
 
 
 class OwnRecord:
-    """Read again only when something has changed. A session has several records if its conversation began anew."""
+    """Read again only when something has changed. A session has several records if its conversation started over."""
 
     def __init__(self, own: SessionFolder, dialect: TranscriptDialect) -> None:
         self._own = own

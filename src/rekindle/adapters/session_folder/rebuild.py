@@ -1,7 +1,7 @@
 """Sessions rebuilt from what keepers left on the disk, after the store was damaged.
 
-Facts are made again from evidence and folded as ever; what no file tells is left out and reported in a sentence.
-Nothing is touched, started or ended here. An attempt whose end is not proven is left up: whoever supervises it looks.
+Facts are made again from evidence and folded as always; what no file tells is left out and reported in a sentence.
+Nothing is touched, started or ended here. An attempt whose end is not proven counts as up: its supervisor will check.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Created, Cut
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.react import take
-from rekindle.core.session.state import Session
+from rekindle.core.session.state import UNKNOWN, Session
 from rekindle.core.session.tables import STOPS
 from rekindle.keeper.identity import here
 from rekindle.keeper.launch import find_leftovers, is_alive
@@ -202,7 +202,7 @@ def _end(session: str, one: AttemptEvidence, after: AttemptEvidence | None, repo
         if by_us and record.reason == "given up":
             return [f.GivenUp(at=record.ended_at, attempt=one.number, why="its turn did not go on"), exited]
         if by_us and record.reason in STOPS:
-            return [f.StopAsked(at=record.ended_at, by="unknown", to=record.reason), exited]  # type: ignore[arg-type]
+            return [f.StopAsked(at=record.ended_at, by=UNKNOWN, to=record.reason), exited]  # type: ignore[arg-type]
         return [exited]
     if after is not None:  # the next one was only started when this one was proven gone
         return [_without_record(one, after.at, "how it ended is not known", cut)]

@@ -67,11 +67,11 @@ class VaultRecords:
         return cls(sessions, environment, dialects, databases)
 
     async def run(self) -> None:
-        """Follow what is to be followed, for ever."""
+        """Follow the registered records, forever."""
         await self._follower.run()
 
     def close(self) -> None:
-        """Let go of every vault."""
+        """Close every vault."""
         for session in {*self._open, *self._paths}:
             self.unfollow(session)
 
@@ -92,7 +92,7 @@ class VaultRecords:
             del self._followed[path]
             self._follower.remove(path)
         lock = self._locks.setdefault(session, threading.Lock())
-        if lock.acquire(timeout=_MOMENT):  # whoever has it for longer closes the vault himself
+        if lock.acquire(timeout=_MOMENT):  # a longer holder closes the vault itself
             try:
                 vault = self._open.pop(session, None)
                 if vault is not None:
@@ -138,7 +138,7 @@ class VaultRecords:
         return preflight.last_check(self.folder(session.id), token)
 
     async def compare(self, session: Session, token: str, before: Checked) -> RecordComparison:
-        """Does the record go on from what it was?"""
+        """Whether the record continues from what it was."""
         found = self._places.understood(session, token)
         if found is None:
             return RecordComparison(None, (), f"the record of {session.agent} cannot be read")
@@ -152,7 +152,7 @@ class VaultRecords:
         return await asyncio.to_thread(compare)
 
     async def read(self, session: Session, token: str) -> Record | None:
-        """The record as it lies there now."""
+        """The record as it is now."""
         found = self._places.understood(session, token)
         return await (
             asyncio.to_thread(record_files.read, *found)
@@ -238,7 +238,7 @@ class VaultRecords:
     def _acknowledged(
         self, session: Session, token: str, dialect: TranscriptDialect, *, until: int | None = None
     ) -> tuple[Spoken, ...]:
-        """What the agent told of this conversation, in the attempts before `until`; those of other agents left out."""
+        """What the agent reported of this conversation in attempts before `until`, without those of other agents."""
         own = [one for one in session.attempts if one.token == token and one.agent in ("", session.agent)]
         folder = session_folder(self._sessions, session.id)
         numbers = [one.number for one in own if until is None or one.number < until]

@@ -1,4 +1,4 @@
-"""How a session was begun, kept where its keepers are, and the facts that it came with: both outlive the store."""
+"""How a session was started, kept where its keepers are, and the facts that it came with: both outlive the store."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read_session_file(folder: Path) -> Created | str:
 
 
 def read_imported(folder: Path) -> list[AnyFact]:
-    """The facts that a session came with from another machine; none if it was begun here, or they cannot be read."""
+    """The facts that a session came with from another machine; none if it was started here, or they cannot be read."""
     try:
         return [
             decode_fact(line.decode("utf-8", "surrogatepass"))
@@ -49,9 +49,9 @@ def read_imported(folder: Path) -> list[AnyFact]:
 
 
 def agent_of(folder: str) -> str:
-    """The agent that a session was begun with."""
+    """The agent that a session was started with."""
     agent = _members(folder).get("agent")
-    return agent if agent in AGENTS else DEFAULT
+    return agent if isinstance(agent, str) and agent in AGENTS else DEFAULT
 
 
 def is_in_terminal(folder: str) -> bool:

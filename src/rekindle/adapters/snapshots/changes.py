@@ -1,4 +1,4 @@
-"""What has become of a work tree since its agent last saw it, told from the snapshot that was taken then."""
+"""How a work tree has changed since its agent last saw it, compared with the snapshot taken then."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def changed_since(cwd: str, session: str, within: str | None = None, until: floa
 
 
 def conflict(cwd: str, session: str, within: str | None = None) -> str | None:
-    """What a person has to know before the agent goes on: its work is not where it was. None if all is well."""
+    """What a person has to know before the agent continues: its work is not where it was. None if all is well."""
     changes = look(cwd, session, within)
     if changes is None or not changes.lost:
         return None

@@ -18,7 +18,7 @@ class FolderSnapshots:
         return taking.take(cwd, session, reason, now)
 
     def pin(self, cwd: str, session: str, at: str | None, *, pinned: bool = True) -> Snapshot:
-        """Keep a snapshot for ever, or let it grow old like the others."""
+        """Keep a snapshot forever, or let it expire like the others."""
         return taking.pin(cwd, session, at, pinned=pinned)
 
     def restore(self, cwd: str, session: str, at: str | None, to: str | None, now: float) -> Restored:

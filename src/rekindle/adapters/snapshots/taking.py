@@ -45,7 +45,7 @@ def take(
 
     With `within`, the work tree that has to be there: the one around it is not kept in its place.
 
-    May be called by several at once: whoever comes second builds upon the first. Raises RekindleError; may take long.
+    Several may call this at once: the second builds on the first. Raises RekindleError; may take long.
     """
     namespace = namespace_of(session)
     place = written_tree.find(cwd, children, within)
@@ -95,10 +95,15 @@ def listing(cwd: str, session: str) -> list[Snapshot]:
     return known(place.git, namespace) if place is not None else []
 
 
+def described(git: Git, *patterns: str) -> list[tuple[str, Snapshot]]:
+    """The commits of refs, read as snapshots: one that is none has no session."""
+    told = git.output("for-each-ref", f"--format={_FORMAT}", *patterns)
+    return [_parsed(one) for one in told.split(_END) if one]
+
+
 def known(git: Git, namespace: str) -> list[Snapshot]:
     """The snapshots below a namespace, oldest first."""
-    told = git.output("for-each-ref", f"--format={_FORMAT}", namespace)
-    found = [_parsed(one) for one in told.split(_END) if one]
+    found = described(git, namespace)
     pins = {snapshot.id for ref, snapshot in found if ref.startswith(namespace + _PINNED)}
     return [
         replace(snapshot, pinned=snapshot.id in pins)
@@ -144,7 +149,7 @@ def difference(cwd: str, session: str, a: str | None = None, b: str | None = Non
 
 
 def pin(cwd: str, session: str, at: str | None, *, pinned: bool = True) -> Snapshot:
-    """Keep a snapshot for ever, or let it grow old like the others."""
+    """Keep a snapshot forever, or let it expire like the others."""
     git = required(cwd).git
     wanted = choose(listing(cwd, session), at)
     ref = f"{namespace_of(session)}{_PINNED}{wanted.number:0{_DIGITS}}"

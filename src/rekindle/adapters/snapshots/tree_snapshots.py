@@ -11,6 +11,7 @@ from rekindle.adapters.session_folder.layout import session_folder
 from rekindle.adapters.snapshots import taking
 from rekindle.adapters.snapshots.thinning import thin
 from rekindle.core.session.state import Session
+from rekindle.ports.snapshots import Snapshot
 
 
 class TreeSnapshots:
@@ -20,7 +21,7 @@ class TreeSnapshots:
         self._sessions = sessions
         self._children = Children()
 
-    def take(self, session: Session, reason: str, now: float) -> object:
+    def take(self, session: Session, reason: str, now: float) -> Snapshot | None:
         """Keep the work tree. One that is gone is not taken for the one that it was in."""
         return taking.take(session.cwd, session.id, reason, now, within=session.worktree, children=self._children)
 

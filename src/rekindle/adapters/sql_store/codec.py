@@ -1,7 +1,8 @@
 """How structs become text in the store and come back: JSON, any Python text included.
 
-msgspec is exact and fast but knows no lone surrogates (a path that is no UTF-8 has them); the standard library does, so
-it takes over for those. Columns beside the JSON are for looking things up: `shown` makes any text fit for them.
+msgspec is exact and fast but knows no lone surrogates (a path that is not valid UTF-8 has them); the standard library
+does, so it takes over for those. Columns beside the JSON are for looking things up: `shown` makes any text fit for
+them.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def encode_fact(fact: Fact) -> str:
 
 
 def encode_data(data: dict[str, Any]) -> str:
-    """The data of an event for a journal; what is no JSON is refused, because the journal would refuse it later."""
+    """The data of an event for a journal; what is not JSON is refused, because the journal would refuse it later."""
     try:
         return json.dumps(data, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -72,12 +73,12 @@ def decode_session(text: str) -> Session:
 
 
 def shown(text: str) -> str:
-    """Text that every database takes: what is no Unicode, and NUL, are written as escapes."""
+    """Text that every database accepts: invalid Unicode and NUL are written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
 def escaped(text: str) -> str:
-    """Text that every database takes and that comes back as it was: a JSON string where it has to be one."""
+    """Text that every database accepts and returns unchanged: as a JSON string if needed."""
     return text if shown(text) == text and not text.startswith('"') else json.dumps(text)
 
 

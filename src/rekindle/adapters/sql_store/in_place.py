@@ -1,8 +1,8 @@
 """Whether a store's files are still where they were opened, and how they are put back if not.
 
-SQLite goes on writing to a file that was deleted or moved: every commit succeeds, and is gone with the process. It can
+SQLite keeps writing to a file that was deleted or moved: every commit succeeds, and is gone with the process. It can
 be read through the open connection for as long as that lives, so it is copied to its place again.
-What lies there by then is moved aside, never deleted.
+Anything in that place by then is moved aside, never deleted.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,7 +86,7 @@ def set_aside(path: Path, damage: str, now: datetime) -> None:
 
 def _open_file(path: Path, now: datetime) -> OpenedStore:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    damage = _damage(path)
+    damage = _damage_when_whole(path)
     if damage is not None:
         set_aside(path, damage, now)
     if not path.exists():
@@ -94,10 +94,23 @@ def _open_file(path: Path, now: datetime) -> OpenedStore:
         files.sync_folder(str(path.parent))
     elif path.stat().st_mode & 0o077:
         path.chmod(0o600)
-    if _revision(path) != schema.HEAD:
+    revision = _revision(path)
+    if revision is None:
+        _make(path)
+    elif revision != schema.HEAD:
         _migrate(path)
     marker = _marker(path)
     return OpenedStore(SqlStore(path), marker.read_text("utf-8", "replace") if marker.exists() else None)
+
+
+def _damage_when_whole(path: Path) -> str | None:
+    try:
+        return _damage(path)
+    except StoreError as error:
+        if not isinstance(error.__cause__, sqlite3.Error) or not sqlite.is_half_written(error.__cause__):
+            raise
+        sqlite.roll_back(str(path))
+        return _damage(path)
 
 
 def _damage(path: Path) -> str | None:
@@ -138,19 +151,31 @@ def _revision(path: Path) -> str | None:
         return str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
 
 
+def _make(path: Path) -> None:
+    """Make all tables in an empty file, as the revisions would one after the other, but without loading Alembic."""
+    with _one_transaction(path) as connection:
+        schema.make(connection)
+
+
 def _migrate(place: Path | str) -> None:
     """Bring the schema up to date in one transaction. A revision that is not ours is refused before that."""
     from rekindle.adapters.sql_store import migrations  # loads Alembic, which an up-to-date store does not need
 
     if isinstance(place, Path):
         _refuse_unknown(str(place), _revision(place), migrations.is_known)
+    with _one_transaction(place) as connection:
+        if sa.inspect(connection).has_table("alembic_version"):
+            stored = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+            _refuse_unknown(str(place), stored, migrations.is_known)
+        migrations.upgrade(connection)
+
+
+@contextmanager
+def _one_transaction(place: Path | str) -> Iterator[sa.Connection]:
     engine = make_engine(place)
     try:
         with engine.execution_options(**{sqlite.WRITES: True}).begin() as connection:
-            if sa.inspect(connection).has_table("alembic_version"):
-                stored = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-                _refuse_unknown(str(place), stored, migrations.is_known)
-            migrations.upgrade(connection)
+            yield connection
     except sa.exc.DBAPIError as error:
         raise sqlite.explain(error, str(place)) from error
     finally:

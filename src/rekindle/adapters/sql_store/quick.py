@@ -13,7 +13,7 @@ _COLUMNS = ("id", "agent", "state", "title", "cwd", "feature", "changed_at", "if
 
 
 def rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The sessions, oldest first; none if there is no store yet. Raises sqlite3.Error for a file that is no store."""
+    """The sessions, oldest first; none if there is no store yet. Raises sqlite3.Error if the file is not a store."""
     return [dict(zip(_COLUMNS, row, strict=True)) for row in _select(path, _COLUMNS)]
 
 

@@ -137,3 +137,17 @@ outbox = sa.Table(
     sa.Index(None, "settled", "position"),
     sqlite_autoincrement=True,
 )
+
+#: Alembic's own table, as it makes it: it is not part of the metadata, which Alembic compares with a store.
+_REVISIONS = """
+CREATE TABLE alembic_version (
+    version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+)
+"""
+
+
+def make(connection: sa.Connection) -> None:
+    """Make everything in an empty database, inside the caller's transaction, and note which revision that is."""
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(sa.text(_REVISIONS))
+    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
@@ -49,7 +50,7 @@ def _prepare(connection: Any, _record: object) -> None:
 
 
 def _text(raw: bytes) -> str:
-    """Bytes that are no text any more become text that is no JSON, so that one bad row does not hide the others."""
+    """Bytes that are no longer text become text that is not JSON, so that one bad row does not hide the others."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -83,6 +84,17 @@ def is_damage(error: sqlite3.Error) -> bool:
     """
     damage = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT)
     return _has_code(error) and error.sqlite_errorcode & 0xFF in damage
+
+
+def roll_back(path: str) -> None:
+    """Have SQLite undo what a killed process had begun to write: until then nobody can read the file."""
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+
+
+def is_half_written(error: sqlite3.Error) -> bool:
+    """Whether the file can be read only after `roll_back`."""
+    return _has_code(error) and error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK
 
 
 def connect_to_read(path: str) -> sqlite3.Connection:

@@ -15,7 +15,7 @@ _PATIENCE = 2.0
 
 
 def read(dialect: DatabaseDialect, path: str, token: str) -> Record:
-    """What the database tells of a conversation. Raises RecordsError."""
+    """What the database has of a conversation. Raises RecordsError."""
     if not os.path.isfile(path):
         raise RecordsError(f"{path}: the agent's database is not there", "start the agent once")
     try:

@@ -28,7 +28,7 @@ class About(msgspec.Struct, frozen=True):
 
 
 class EditionCalls:
-    """The calls that durability hangs on, in one place, so that a test can watch their order and make them fail."""
+    """The calls that durability depends on, in one place, so that a test can watch their order and make them fail."""
 
     write: Callable[[int, bytes, int], int] = staticmethod(os.pwrite)
     sync: Callable[[int], None] = staticmethod(os.fdatasync)
@@ -90,7 +90,7 @@ class Edition:
         self._hash = hashlib.sha256(copied.data)
         self._head = copied.data[:EDGE]
         self._tail = copied.data[-EDGE:]
-        self._is_synced = False  # by us; whoever wrote it may have died before he did
+        self._is_synced = False  # by us; its writer may have died before syncing
 
     @classmethod
     def begin(cls, path: str, about: About, system: EditionCalls) -> Edition:

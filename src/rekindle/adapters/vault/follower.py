@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 #: How long changes are gathered, and how long a pause ends the gathering (milliseconds): measured, docs/benchmarks.md.
 DEBOUNCE, STEP = 50, 10
 RESCAN_SECONDS = 5.0
-#: Every so many rescans all that was copied is compared with the file.
+#: After this many rescans, everything copied is compared with the file.
 THOROUGH_EVERY = 120
 
 
@@ -35,21 +35,21 @@ class Follower:
         self._again = asyncio.Event()
 
     def add(self, path: str) -> None:
-        """Look after a file from now on."""
+        """Start watching a file."""
         self._paths.add(path)
         self._above.update(_above(path))
         if _nearest(path) not in self._watched:
             self._again.set()
 
     def remove(self, path: str) -> None:
-        """Look after it no more."""
+        """Stop watching it."""
         self._paths.discard(path)
         if not self._paths:
             self._again.set()
 
     async def run(self) -> None:
-        """For ever."""
-        logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of every change
+        """Run forever."""
+        logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it logs every change
         slow = asyncio.ensure_future(self._rescan())
         try:
             while True:

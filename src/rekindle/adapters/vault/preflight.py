@@ -155,12 +155,12 @@ def _as_it_was(folder: str, path: str, before: Checked) -> bytes | None:
 
 
 def is_blocked(path: str) -> bool:
-    """Whether something that is no file, a folder or a pipe, lies where a record belongs."""
+    """Whether something that is not a file (a folder or a pipe) is where a record belongs."""
     return os.path.lexists(path) and not os.path.isfile(path)
 
 
 def _make_way(path: str) -> tuple[str, ...]:
-    """Move what is no file aside. An agent would stumble over it each time, or wait for ever."""
+    """Move what is not a file aside. An agent would fail on it each time, or block forever."""
     number = 1
     while os.path.lexists(aside := f"{path}.aside-{number}"):
         number += 1

@@ -1,6 +1,6 @@
 """A session's vault: for each source (a spool, the agent's own record) its editions, oldest first.
 
-An edition goes on as long as its source only grows. If the source shrinks, or what was copied of it has changed, a new
+An edition continues while its source only grows. If the source shrinks, or what was copied of it has changed, a new
 edition begins and the old one stays. A vault's folder holds files named SOURCE.NUMBER; one writer at a time, by a lock.
 """
 
@@ -127,7 +127,7 @@ class Vault:
             self._listed = {}
 
     def close(self, *, durable: bool = True) -> None:
-        """Put everything on disk and let go. A list that cannot be written now is written with the next sync."""
+        """Put everything on disk and close. A list that cannot be written now is written with the next sync."""
         try:
             if durable:
                 now = self._synced()
@@ -143,7 +143,7 @@ class Vault:
         self.close()
 
     def copy(self, source: Source, *, thorough: bool = False) -> int:
-        """Copy what is new; returns how many bytes that were. Whoever relies on it calls `sync` first.
+        """Copy what is new; returns how many bytes that was. Call `sync` before relying on it.
 
         Cheap if nothing has changed. `thorough` compares all that was copied before with the source.
         """
@@ -208,7 +208,7 @@ class Vault:
     def _copy(self, source: Source, watched: _Watched, fd: int, *, thorough: bool) -> int:
         status = os.fstat(fd)
         known = watched.edition
-        # A file that was put in the place of another may well begin in the same way: then the edition goes on.
+        # A file that replaced another may well begin in the same way: then the edition continues.
         in_full = thorough or watched.look[0] != status.st_ino
         if known is None or known.is_sealed or not known.continues(fd, thorough=in_full):
             known = watched.edition = self._begin(source)

@@ -11,7 +11,8 @@ import msgspec
 
 from rekindle.adapters.git import repository, withheld, written_tree
 from rekindle.adapters.git.git import Git
-from rekindle.adapters.git.linked_worktrees import Registered, link_again, registered
+from rekindle.adapters.git.linked_worktrees import link_again, registered
+from rekindle.adapters.git.worktree_files import Registered
 from rekindle.adapters.snapshots.taking import known, namespace_of
 from rekindle.core.session_worktree import combine, listed
 from rekindle.ports.errors import GitFailed, WorktreeLost
@@ -75,10 +76,22 @@ def _git(wanted: Wanted) -> Git:
     folder = os.path.abspath(wanted.cwd)
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
+    clone = _clone(wanted)
+    if clone is not None:
+        return Git(clone)
     for start in (wanted.repository, folder):
         if start is not None and os.path.isdir(start) and (found := repository.find(start)) is not None:
             return Git(found.root)
     raise _lost(wanted, "there is no repository that it could be built from")
+
+
+def _clone(wanted: Wanted) -> str | None:
+    """The clone of our own that has the session's worktree, where its feature has no worktrees."""
+    found = repository.find(wanted.repository) if wanted.repository and os.path.isdir(wanted.repository) else None
+    for clone in repository.own_clones(found.common) if found is not None else []:
+        if any(os.path.realpath(one.path) == os.path.realpath(wanted.worktree or "") for one in registered(Git(clone))):
+            return clone
+    return None
 
 
 def _common(git: Git) -> str:
@@ -156,7 +169,7 @@ def _register(wanted: Wanted, git: Git, top: str, entry: Registered | None, snap
 
 
 def _lay_out(git: Git, snapshot: Snapshot | None) -> list[str]:
-    """Write the files of a worktree that has none, without overwriting any; says what did not go together."""
+    """Write the files of a worktree that has none, without overwriting any; says what conflicts."""
     told: list[str] = []
     with written_tree.scratch_index() as index:
         ours = git.with_index(index)

@@ -13,7 +13,7 @@ _MARGIN = 0.05
 
 
 def recently_written(folder: str, since: float, most: int = MOST_ENTRIES) -> list[str]:
-    """Paths inside of the folder, sorted. A file that was removed, or whose time was set back, is not among them."""
+    """Paths inside the folder, sorted. A file that was removed, or whose time was set back, is not among them."""
     found = [path for path, at in _files(os.fsencode(folder), most) if at >= since - _MARGIN]
     root = os.fsencode(folder).rstrip(b"/") + b"/"
     return listed(frozenset(path.removeprefix(root) for path in found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rekindle import files
 from rekindle.adapters.callbacks.serving import CHANGING, Callbacks
 from rekindle.adapters.keepers.keeper_process import stamp
+from rekindle.adapters.machine import commands
 from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder import handovers
 from rekindle.adapters.session_folder.conversation import FolderConversations
@@ -34,8 +35,11 @@ from rekindle.core.session.facts import AnyFact, Created, Handover
 from rekindle.core.session.history import Turn
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import GitFailed, OwnedError, UsageError
+from rekindle.ports.feature import CommandDone
 
 _POLL = 0.1
+#: How long the command of a gate may take.
+GATE_SECONDS = 3600.0
 
 
 class LocalWorkplace:
@@ -94,7 +98,7 @@ class LocalWorkplace:
             handovers.keep(folder, session.attempt.number, handover)
 
     def environment(self, session: Session) -> dict[str, str]:
-        """The environment that the session was begun in, and what tells its hooks whose they are."""
+        """The environment that the session was started in, and what tells its hooks which session they belong to."""
         kept = kept_environment.read(session_folder(self._sessions, session.id).path)
         env = kept if kept is not None else dict(os.environ)
         env["PWD"] = session.cwd
@@ -152,6 +156,10 @@ class LocalWorkplace:
         if os.path.isdir(session_folder(self._sessions, session.id).terminals):
             callbacks = self._callbacks_of(session, session.attempt.number if session.attempt is not None else 0)
             await asyncio.to_thread(callbacks.terminals.end_all, "the agent has ended")
+
+    async def run_gate(self, session: Session, words: Sequence[str]) -> CommandDone:
+        """Run a command where the session's agent works."""
+        return await commands.run(words, session.cwd, self.environment(session), GATE_SECONDS)
 
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> CallbackResult:
         """Do what the agent asks and return the result."""

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from rekindle import settings as settings_
+from rekindle.adapters.feature_git import own_clone
+from rekindle.adapters.feature_git.cloned_feature import ClonedFeature, has_worktrees
 from rekindle.adapters.feature_git.git_feature import GitFeature, Worktrees
 from rekindle.adapters.git import exclude, repository
 from rekindle.adapters.journal_file import run_owner
@@ -50,7 +52,12 @@ class GitWorkspace:
 
     def git(self, feature: str, named: Sequence[str] = ()) -> GitFeature:
         """git for one feature."""
-        return GitFeature(self.repository, feature, self.worktrees, named)
+        found = GitFeature(self.repository, feature, self.worktrees, named)
+        has_clone = os.path.isdir(own_clone.path_of(self.repository.common, feature))
+        wants_clone = self.settings.feature_worktrees == "none" and not has_worktrees(found.place)
+        if has_clone or wants_clone:  # work continues where it started, whatever is set now
+            return ClonedFeature(self.repository, feature, self.worktrees, named)
+        return found
 
     def feature(self, given: str | None) -> str:
         """The feature that is meant: the one given, else the one that the branch names."""
@@ -102,11 +109,11 @@ class GitWorkspace:
         return self.existing(feature).unapproved(lineage)
 
     def approve(self, feature: str, fingerprint: str) -> None:
-        """Remember the user's yes to it."""
+        """Remember the user's approval of it."""
         self.existing(feature).approve(fingerprint)
 
     def admit(self, feature: str, yes: str) -> bool:
-        """Let a run of the feature count that nobody here began, after the user's yes; False if it means none."""
+        """Accept a run of the feature that nobody here started, after the user's approval; False if it matches none."""
         return self.existing(feature).admit(yes)
 
     def owner(self, feature: str) -> run_owner.Owner | None:
@@ -150,5 +157,5 @@ def open_workspace(environment: Mapping[str, str], start: str | None = None) -> 
     where = start or os.getcwd()
     repo = repository.find(where)
     if repo is None:
-        raise NoRepository(f"{where} is not in a git repository", "run `git init`, or go to the project's folder")
+        raise NoRepository(f"{where} is not in a git repository", "run `git init`, or cd to the project's folder")
     return GitWorkspace(repo, settings_.load(environment, repo.root), environment)

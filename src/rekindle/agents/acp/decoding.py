@@ -1,7 +1,7 @@
-"""One line as one JSON-RPC message, or the reason why it is none. Any bytes are allowed; nothing is raised.
+"""Reads one line as one JSON-RPC message, or says why it is not one. Accepts any bytes and never raises.
 
 Agents cut texts in the middle of a character and print banners, so a line that strict JSON refuses gets a second
-chance with a lenient reader. What a message means is not looked at here.
+chance with a lenient reader. This module does not look at what a message means.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Notification(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """`failure` is None where the request succeeded."""
+    """`failure` is None if the request succeeded."""
 
     request_id: RequestId
     result: Any

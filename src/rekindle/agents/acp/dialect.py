@@ -1,4 +1,4 @@
-"""The Agent Client Protocol as a dialect: the wire's state, and what we say on it."""
+"""The Agent Client Protocol as a dialect: the state of the wire, and what we send over it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _CODES: Final = {
 
 
 class AcpDialect(Wire, SpeaksInLines):
-    """See `agents.base.dialect.Dialect`. `stored_token` is for a spool that was shortened: it may not show it."""
+    """See `agents.base.dialect.Dialect`. `stored_token` is needed if a shortened spool no longer shows the token."""
 
-    #: What an agent offers beyond the protocol, and only to who asks for it.
+    #: What an agent offers beyond the protocol, and only to a client that asks for it.
     extensions: Mapping[str, Any] | None = None
 
     def __init__(self, generation: int, cwd: str, stored_token: str | None = None) -> None:
@@ -35,25 +35,25 @@ class AcpDialect(Wire, SpeaksInLines):
         self._decoded: tuple[bytes, Message | None] = (b"", None)
 
     def begin(self, how: How, token: str | None) -> list[Outgoing]:
-        """Greet the agent, or, where that was done, ask for the conversation."""
+        """Greet the agent or, if that is done already, ask for the conversation."""
         self._wanted = (how, token)
         if self.open.initialized is not None:
             return [self._asking(how, token)]
         return [messages.initialize(self.generation, extensions=self.extensions)]
 
     def follow_up(self, seen: Observation) -> list[Outgoing]:
-        """The conversation is asked for when the agent has greeted, if it can do what is wanted."""
+        """Ask for the conversation once the agent has greeted us, if it can do what is wanted."""
         if not isinstance(seen, Initialized) or self._wanted is None:
             return []
         how, token = self._wanted
         return [self._asking(how, token)] if how != "load" or seen.can_load or seen.can_resume else []
 
     def say(self, prompt_id: str, text: str) -> Outgoing:
-        """The message of a prompt."""
+        """The message that carries a prompt."""
         return messages.prompt(self.generation, prompt_id, self.token or self._stored_token or "", text)
 
     def cancel(self, prompt_id: str) -> list[Outgoing]:
-        """End a turn; questions that the agent still asks are answered as cancelled."""
+        """End a turn; questions that the agent still has open are answered as cancelled."""
         asked = [one for one in self.open.unanswered if isinstance(one, AgentAskedPermission)]
         token = self.token or self._stored_token
         stop = [messages.cancel(self.generation, prompt_id, token)] if token else []
@@ -74,11 +74,11 @@ class AcpDialect(Wire, SpeaksInLines):
         return messages.answer(self.generation, asked.request_id, result)
 
     def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
-        """The id and the text of a prompt, if that is what a message of ours is."""
+        """The id and text of the prompt, if our message is one."""
         return messages.prompt_in(message_id, line)
 
     def is_due(self, message_id: str, line: bytes) -> bool:
-        """Whether a message of ours can have been sent by now."""
+        """Whether our message can have been sent by now."""
         match self._message(line):
             case Response(request_id=request_id):
                 return self.has_asked(fields.key(request_id))
@@ -90,7 +90,7 @@ class AcpDialect(Wire, SpeaksInLines):
                 return True
 
     def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
-        """How many messages must have been sent before this line, because it answers the last of them."""
+        """How many messages must have been sent before this line, because the line answers the last of them."""
         answer = self._read(line)
         if not isinstance(answer, Response) or answer.request_id is None:
             return 0
@@ -105,13 +105,13 @@ class AcpDialect(Wire, SpeaksInLines):
         )
 
     def _message(self, line: bytes) -> Message | None:
-        """The head of the queue is looked at again with every line, and decoded once."""
+        """The head of the queue is checked again for every line, so it is decoded only once."""
         if self._decoded[0] is not line:
             self._decoded = (line, decode(line))
         return self._decoded[1]
 
     def _asking(self, how: How, token: str | None) -> Outgoing:
-        """A load is preferred, because it replays the conversation and so proves that it is the same."""
+        """Prefer a load: it replays the conversation, which proves that it is the same one."""
         if how == "load" and token is not None:
             can = self.open.initialized
             ask = messages.load_session if can is None or can.can_load else messages.resume_session

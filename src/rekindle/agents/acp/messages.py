@@ -1,8 +1,8 @@
-"""What we send to an ACP agent: each message as one line, under an id that is derived and never random.
+"""What we send to an ACP agent: one line per message, under an id that is derived and never random.
 
-The keeper executes a message id once, so saying the same thing again after a crash is harmless: the id is made of the
-generation (the number of the attempt, the same for every daemon that serves this agent process) and of what the
-message is about. Plain dicts; tests check every message against the SDK's models. Nothing is remembered here.
+The keeper executes a message id once, so sending the same message again after a crash is harmless. The id is made of
+the generation (the number of the attempt, the same for every daemon that serves this agent process) and of what the
+message is about. Plain dicts; tests check every message against the SDK's models. This module keeps no state.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rekindle.agents.base.observation import RequestId
 
 PROTOCOL_VERSION: Final = 1
 CLIENT_NAME: Final = "rekindle"
-#: The keeper takes ids of 1,024 bytes; longer keys are replaced by their hash.
+#: The keeper accepts ids of up to 1,024 bytes; longer keys are replaced by their hash.
 _LONGEST_ID: Final = 512
 
 
 def initialize(generation: int, *, extensions: Mapping[str, Any] | None = None) -> Outgoing:
-    """The first message of an agent's life: which callbacks we serve. Extensions are one agent's own."""
+    """The first message of an agent's life: which callbacks we serve. Extensions are specific to one agent."""
     params = {
         "protocolVersion": PROTOCOL_VERSION,
         "clientCapabilities": {
@@ -59,7 +59,7 @@ def prompt(generation: int, prompt_id: str, token: str, text: str) -> Outgoing:
 
 
 def prompt_in(message_id: str, line: bytes) -> tuple[str, str] | None:
-    """The id and the text of a prompt, if that is what a message of ours is."""
+    """The id and text of the prompt, if our message is one."""
     _, _, key = message_id.partition("-")
     if not key.startswith("prompt-"):
         return None
@@ -72,7 +72,7 @@ def prompt_in(message_id: str, line: bytes) -> tuple[str, str] | None:
 
 
 def cancel(generation: int, prompt_id: str, token: str) -> Outgoing:
-    """Ask for the end of a turn; requests for permission that are open have to be answered with `CANCELLED`."""
+    """Ask for the end of a turn; open requests for permission have to be answered with `CANCELLED`."""
     body = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": token}}
     return Outgoing(_id(generation, f"cancel-{prompt_id}"), encode_line(body))
 
@@ -83,17 +83,17 @@ def answer(generation: int, request_id: RequestId, result: dict[str, Any] | None
 
 
 def refuse(generation: int, request_id: RequestId, code: int, message: str) -> Outgoing:
-    """Has the id that `answer` has, because a request is replied to once, one way or the other."""
+    """Uses the same id as `answer`, because a request gets exactly one reply, of either kind."""
     body = {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
     return Outgoing(_answer_id(generation, request_id), encode_line(body))
 
 
-#: The answer to a request for permission when its turn is cancelled.
+#: The answer to a request for permission whose turn is cancelled.
 CANCELLED: Final[dict[str, Any]] = {"outcome": {"outcome": "cancelled"}}
 
 
 def selected(option_id: str) -> dict[str, Any]:
-    """The answer to a request for permission when one of its options was chosen."""
+    """The answer to a request for permission if one of its options was chosen."""
     return {"outcome": {"outcome": "selected", "optionId": option_id}}
 
 

@@ -1,7 +1,7 @@
-"""What the agent told since the last boundary of its own stream: words, tool calls, plan.
+"""What the agent has reported since the last boundary in its own stream: text, tool calls, plan.
 
-A boundary is a line of the agent's (a conversation was opened, a turn ended), never a message of ours: nobody wrote
-down how the two spools lay to one another in time, and what is open must not depend on it.
+A boundary is a line from the agent (a conversation was opened, a turn ended), never one of our messages: nothing
+records how the two spools interleaved in time, and what is open must not depend on it.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _FINISHED: Final = frozenset({"completed", "failed"})
 
 
 class Segment:
-    """`follows_load`: replayed updates may come late, behind the answer to the load."""
+    """`follows_load`: replayed updates may arrive late, after the answer to the load."""
 
     def __init__(self, *, follows_load: bool = False) -> None:
         self._follows_load = follows_load
         self._words: deque[str] = deque()
-        self._length = 0  # of the words that are kept
+        self._length = 0  # of the text that is kept
         self._tools: dict[str, OpenTool] = {}
         self._finished: set[str] = set()
-        self._only_asked_for: set[str] = set()  # tools that nobody has allowed yet, and that were not told otherwise
+        self._only_asked_for: set[str] = set()  # tools that nobody has allowed yet, and that no update has shown to run
         self._questions: dict[str, str] = {}
-        self._just_failed: dict[str, OpenTool] = {}  # with nothing said or done behind it
+        self._just_failed: dict[str, OpenTool] = {}  # with nothing said or done after it
 
     @property
     def said(self) -> str:
-        """The agent's words (thoughts are left out), the last MOST_SAID characters of them."""
+        """The agent's text without its thoughts: the last MOST_SAID characters."""
         return "".join(self._words)[-MOST_SAID:]
 
     @property
     def last(self) -> str:
-        """The piece of the agent's words that came last."""
+        """The last piece of the agent's text."""
         return self._words[-1] if self._words else ""
 
     @property
@@ -58,14 +58,14 @@ class Segment:
 
     @property
     def finished(self) -> tuple[str, ...]:
-        """The ids of the tool calls that have ended, in the order of their names."""
+        """The ids of the tool calls that have ended, sorted."""
         return tuple(sorted(self._finished))
 
     def tool(self, tool_id: str) -> OpenTool | None:
         return self._tools.get(tool_id)
 
     def ask(self, question: str, tool: dict[str, Any]) -> None:
-        """The agent asks for permission. Some tell only then what a tool does, or that there is one."""
+        """The agent asks for permission. Some agents mention a tool, or what it does, only now."""
         tool_id = fields.text(tool.get("toolCallId"))
         if tool_id in self._finished:
             return
@@ -79,7 +79,7 @@ class Segment:
         self._only_asked_for.discard(self._questions.get(question, ""))
 
     def reopen(self) -> None:
-        """The turn was cut off: an agent that is about to die calls what it was doing a failure."""
+        """The turn was cut off: an agent that is about to die reports what it was doing as a failure."""
         self._finished -= self._just_failed.keys()
         self._tools |= self._just_failed
 
@@ -105,7 +105,7 @@ class Segment:
 
     def _user(self, words: str, replay: bool) -> list[Observation]:
         if self._follows_load:
-            # The user's words stand before the answer to them: all that came so far was replayed late.
+            # The user's prompt comes before the answer to it, so everything so far was a late replay.
             self._words.clear()
             self._length = 0
             self._tools.clear()

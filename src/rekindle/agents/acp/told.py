@@ -1,4 +1,4 @@
-"""What an agent has said over ACP, message by message, by the names that it gave them. Sans-IO."""
+"""The agent's messages over ACP, by the names that the agent gave them. Sans-IO."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rekindle.agents.base.acknowledged import Spoken
 
 
 def answers(attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
-    """The answers in the lines that the agent wrote to us, the oldest attempt first.
+    """The answers in the lines that the agent sent us, oldest attempt first.
 
-    What has no name is not the model's but its adapter's. A message that an earlier attempt told is replayed here.
+    A message without a name comes from the adapter, not the model. One that an earlier attempt showed is a replay here.
     """
     texts: dict[str, str] = {}
     sure: set[str] = set()

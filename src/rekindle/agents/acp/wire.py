@@ -1,8 +1,8 @@
-"""The state of the wire to one ACP agent, folded from the two spools of its keeper: what is open between us.
+"""The state of the wire to one ACP agent, folded from its keeper's two spools: what is open between the agent and us.
 
 A daemon folds while it works, the next one folds the files (`rekindle.agents.base.exchange`), and both get the same
 open state, however the two spools are interleaved, as long as causes come before effects. So what is open is decided
-by ids and by the order inside of each spool, never by "which came first". Sans-IO, and any bytes are allowed: nothing
+by ids and by the order within each spool, never by "which came first". Sans-IO. Any bytes are allowed, and nothing
 here raises.
 """
 
@@ -37,7 +37,7 @@ from rekindle.core.session.facts import Usage
 from rekindle.core.session.permission import Option
 
 _OPENING: Final[dict[str, How]] = {"session/new": "new", "session/load": "load", "session/resume": "resume"}
-#: More than what an agent leaves out here and there.
+#: More than an agent leaves out here and there.
 _MUCH_LESS: Final = 0.5
 _GENERATION: Final = re.compile(r"(\d+)-")
 _PROMPT: Final = re.compile(r"\d+-prompt-", re.ASCII)
@@ -60,9 +60,9 @@ class Wire:
         self._cancelled: set[str] = set()
         self._segment = Segment()
         self._prompted = False
-        self._denied = False  # whether something was not allowed in this turn, which may be why it ends
+        self._denied = False  # whether something was refused in this turn, which may be why it ends
         self._last: tuple[bytes, Message | None] = (b"", None)
-        self._used = 0  # tokens of the conversation, as the agent told last
+        self._used = 0  # tokens of the conversation, as last reported by the agent
 
     @property
     def open(self) -> OpenState:
@@ -82,7 +82,7 @@ class Wire:
 
     @property
     def is_awaiting(self) -> bool:
-        """Whether any request of ours has no response yet."""
+        """Whether any of our requests still has no response."""
         return bool(self._ours)
 
     @property
@@ -91,18 +91,18 @@ class Wire:
 
     @property
     def is_prompting(self) -> bool:
-        """Whether a turn runs."""
+        """Whether a turn is running."""
         return any(one.prompt_id for one in self._ours.values())
 
     def was_sent(self, message_id: str) -> bool:
         return message_id in self._messages
 
     def has_asked(self, key: str) -> bool:
-        """Whether the agent made the request with this key (`fields.key`), answered or not."""
+        """Whether the agent has made the request with this key (`fields.key`), answered or not."""
         return key in self._theirs or key in self._answered
 
     def sent(self, message_id: str, line: bytes) -> None:
-        """One record of the input spool, in order. Telling the same one again changes nothing."""
+        """One record of the input spool, in order. Feeding the same record again changes nothing."""
         if message_id in self._messages:
             return
         self._messages.add(message_id)
@@ -128,13 +128,13 @@ class Wire:
         return [] if message is None else self._fold(message, line)
 
     def _read(self, line: bytes) -> Message | None:
-        """A line of the agent's: it is looked at before it is taken in, and decoded once."""
+        """A line from the agent: it is inspected before it is folded, and decoded only once."""
         if self._last[0] is not line:
             self._last = (line, decode(line))
         return self._last[1]
 
     def oversized(self, skipped: Oversized) -> list[Observation]:
-        """A line that was too long to be kept."""
+        """A line that was too long to keep."""
         size = skipped.end - skipped.start
         return [Noise(f"a line of {size} bytes, which is too long", excerpt(skipped.head))]
 
@@ -162,7 +162,7 @@ class Wire:
         return [*seen, *(found for one in seen if isinstance(one, ContextUsed) and (found := self._shortened(one)))]
 
     def _shortened(self, now: ContextUsed) -> AgentCompacted | None:
-        """A conversation only grows: one that is much smaller than it was has been summed up by its agent."""
+        """A conversation only grows: if it is much smaller than before, its agent has summarised it."""
         before, self._used = self._used, now.used
         fell = 0 < now.used < before * _MUCH_LESS
         return AgentCompacted(f"its context fell from {before} to {now.used} tokens") if fell else None
@@ -218,11 +218,11 @@ class Wire:
 
     @property
     def last_words(self) -> str:
-        """What the agent said last in this turn, as one piece."""
+        """The last thing the agent said in this turn, as one piece."""
         return self._segment.last
 
     def failure_in(self, result: dict[str, Any]) -> Failure | None:
-        """A failure in the answer to a prompt, from an agent that calls it a success."""
+        """A failure in the answer to a prompt, from an agent that reports it as a success."""
         return None
 
     def _turn_ended(self, prompt_id: str, response: Response) -> AgentFinishedTurn | AgentFailedTurn:
@@ -234,7 +234,7 @@ class Wire:
         return _turn_failed(prompt_id, failure or Failure(None, "the agent ended the turn and did not say why"))
 
     def _is_cut(self, prompt_id: str, response: Response) -> bool:
-        """Whether a turn only seems to have ended: an agent whose launcher was killed cancels it before it dies too."""
+        """Whether a turn only seems to have ended: an agent whose launcher was killed cancels it before dying."""
         cancelled = fields.mapping(response.result).get("stopReason") == "cancelled"
         return cancelled and prompt_id not in self._cancelled and not self._denied
 
@@ -284,7 +284,7 @@ def _our_request(name: str, method: str, params: dict[str, Any]) -> OurRequest:
 
 
 def _asked(before: Opening | None, ours: OurRequest) -> Opening | None:
-    """A prompt names the conversation that it is sent into, which a request for a new one cannot."""
+    """A prompt names the conversation that it goes to; a request for a new conversation cannot."""
     how = _OPENING.get(ours.method)
     if how is not None and before is None:
         return Opening(how, ours.token or None)
@@ -321,7 +321,7 @@ def _initialized(result: dict[str, Any]) -> Initialized:
 
 
 def _usage(given: object) -> Usage | None:
-    """The tokens of a turn, where the agent tells them. Thoughts are words too."""
+    """The tokens of a turn, if the agent reports them. Thoughts count as output too."""
     if not isinstance(given, dict):
         return None
 
@@ -336,7 +336,7 @@ def _usage(given: object) -> Usage | None:
 
 
 def _words(failure: Failure) -> str:
-    """The message, and the details where many agents hide what happened behind "Internal error"."""
+    """The message, plus the details that many agents hide behind "Internal error"."""
     data = failure.data
     details = data if isinstance(data, str) else fields.text(fields.mapping(data).get("details"))
     return f"{failure.message}: {details}" if details and details not in failure.message else failure.message

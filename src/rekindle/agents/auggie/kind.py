@@ -1,4 +1,4 @@
-"""Auggie, the agent of Augment Code. Nobody could try its load without an account, so it is told the history."""
+"""Auggie, by Augment Code. Its load could not be tried without an account, so a new conversation gets the history."""
 
 from __future__ import annotations
 

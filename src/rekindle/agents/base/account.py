@@ -1,7 +1,7 @@
-"""What the spools of one attempt tell about its conversation, as facts, without the store and without the agent. Pure.
+"""What the spools of one attempt say about its conversation, as facts, without the store or the agent. Pure.
 
-They are understood by the agent's own dialect, as they are live. What it cannot read is passed over: the agent may have
-said anything, and old blocks of its output may have been given back.
+The agent's own dialect reads them, as it does live. What it cannot read is skipped: the agent may have written
+anything, and old blocks of its output may have been given back to the disk.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_SAID: Final = 4000
 
 @dataclass
 class OpenTurn:
-    """The turn that has no end. `message` is the number of its prompt in the input."""
+    """The turn that has not ended. `message` is the number of its prompt in the input."""
 
     prompt: str
     message: int
@@ -34,9 +34,9 @@ class OpenTurn:
 
 @dataclass
 class Account:
-    """`token` is of a conversation that is known to have been open; `asked` of the one that was asked for.
+    """`token` names a conversation that is known to have been open; `asked` the one that was asked for.
 
-    `how` is what was tried and `opened` what worked. `known` are the prompts that the agent showed of its record,
+    `how` is what was tried and `opened` what worked. `known` are the prompts that the agent showed from its record,
     `facts` what happened in the open conversation. `is_partial`: the beginning of the output was given back.
     """
 
@@ -58,7 +58,7 @@ class Account:
         return [fact.prompt for fact in self.facts if isinstance(fact, f.PromptSent)]
 
     def settle(self) -> str | None:
-        """Prompts are only sent into an open conversation. What is wrong, if nobody knows into which."""
+        """What is wrong if nobody knows which conversation the prompts went to: they are only sent to an open one."""
         if self.token is not None or not self.prompts:
             return None
         self.opened, self.token = self.how, self.asked
@@ -70,7 +70,7 @@ class Account:
 
 
 class Accounting:
-    """Notes what an exchange tells, in the order in which it was said. `at`: when the attempt began."""
+    """Collects what an exchange says, in order. `at`: when the attempt began."""
 
     def __init__(self, attempt: int, at: float, heard_at: float) -> None:
         self.account = Account()
@@ -88,7 +88,7 @@ class Accounting:
             self._take(seen)
 
     def conclude(self, dialect: Dialect, *, is_partial: bool) -> Account:
-        """What can only be told at the end."""
+        """What is known only at the end."""
         found, state, asked = self.account, dialect.open, dialect.asked
         found.is_partial = is_partial
         if asked is not None:
@@ -105,7 +105,7 @@ class Accounting:
         return found
 
     def _say(self, said: Prompted) -> None:
-        """A prompt is only sent when the turn before it is over: an end that is not there was given back."""
+        """A prompt is only sent when the turn before it is over: a missing end was given back to the disk."""
         before, at, number, task = self.account.turn, self._at, self._attempt, task_in(said.prompt)
         if before is not None:
             over = f.TurnFinished(at=at, attempt=number, prompt=before.prompt, stop_reason="unknown")

@@ -1,6 +1,6 @@
-"""What was said in a conversation by our own account, and what a record of it lacks of that. Pure.
+"""What was said in a conversation according to us, and what a record of it lacks. Pure.
 
-The agent told us each message when it took it in or said it, with the words and, where the agent has one, the message's
+The agent reported each message when it received or sent it, with the text and, if the agent has one, the message's
 own name. A resume is the same conversation only if its model gets all of that: present, in order, unaltered.
 """
 
@@ -15,9 +15,9 @@ import msgspec
 class Spoken(msgspec.Struct, frozen=True):
     """One message. `id` is the agent's own name for it; empty: it has none.
 
-    A `boundary` is where the agent summed its conversation up, and the `summary` is what it wrote there: whoever has
-    both has what came before. `sure`: its turn ended well. Of another turn the agent may not have lived to write it
-    down, so it is missed only where somebody has seen it written.
+    A `boundary` is where the agent summarised its conversation, and the `summary` is what it wrote there: the two
+    together stand for what came before. `sure`: its turn ended well. In any other turn the agent may have died before
+    it wrote the message down, so the message counts as missing only if it was seen written.
     """
 
     role: Literal["user", "assistant", "boundary", "summary"]
@@ -27,10 +27,10 @@ class Spoken(msgspec.Struct, frozen=True):
 
 
 class Lacking(msgspec.Struct, frozen=True):
-    """How many of the earlier messages are not there, or are not what they were.
+    """How many of the earlier messages are missing, or have changed.
 
-    `foreign`: so many prompts are there that belong to another conversation. `unconfirmed`: what the model gets in the
-    user's name although the record does not say that anybody said it; whoever knows the session can tell.
+    `foreign`: how many of the prompts belong to another conversation. `unconfirmed`: what the model gets in the user's
+    name although the record does not say that anybody said it; only somebody who knows the session can tell.
     """
 
     prompts: int = 0
@@ -43,12 +43,12 @@ class Lacking(msgspec.Struct, frozen=True):
 
     @property
     def any(self) -> bool:
-        """Whether anything is lacking, or foreign."""
+        """Whether anything is lacking or foreign."""
         return bool(self.prompts or self.answers or self.summary or self.foreign)
 
     @property
     def words(self) -> str:
-        """What is lacking, for a person; empty: nothing."""
+        """What is lacking, as text for a person; empty: nothing."""
         parts = [f"{self.prompts} of {self.of_prompts} earlier prompts"] * bool(self.prompts)
         parts += [f"{self.answers} of {self.of_answers} earlier answers"] * bool(self.answers)
         parts += ["its own summary of what was said before"] * self.summary
@@ -56,7 +56,7 @@ class Lacking(msgspec.Struct, frozen=True):
 
 
 def lacking(expected: Sequence[Spoken], there: Sequence[Spoken], written: frozenset[str] = frozenset()) -> Lacking:
-    """What a conversation lacks of what was acknowledged. `written` are the messages that somebody has seen written."""
+    """What a conversation lacks of what was acknowledged. `written` are the messages that were seen written."""
     covered = _covered(expected, there)
     asked = [one for one in expected[covered:] if one.sure or one.id in written]
     missing = _missing([one for one in asked if one.role != "boundary"], there)
@@ -71,9 +71,9 @@ def lacking(expected: Sequence[Spoken], there: Sequence[Spoken], written: frozen
 
 
 def _covered(expected: Sequence[Spoken], there: Sequence[Spoken]) -> int:
-    """How many of the first messages a summary stands for that the conversation has. Older summaries are among them.
+    """How many of the first messages are covered by a summary that the conversation has, older summaries included.
 
-    A conversation that lost its boundary has to have what came before it instead, and no summary.
+    A conversation that lost its boundary must have what came before it instead, and no summary.
     """
     boundaries = {one.id for one in there if one.role == "boundary"}
     for at in range(len(expected) - 1, -1, -1):
@@ -83,7 +83,7 @@ def _covered(expected: Sequence[Spoken], there: Sequence[Spoken]) -> int:
 
 
 def _missing(expected: Sequence[Spoken], there: Sequence[Spoken]) -> list[Spoken]:
-    """Those that are not there in their order with their words. Names decide where both sides have them."""
+    """The messages that are missing, out of order or changed. Names decide if both sides have them."""
     places: dict[str, int] = {one.id: at for at, one in enumerate(there) if one.id}
     missing: list[Spoken] = []
     at = -1

@@ -1,16 +1,20 @@
-"""What an agent's words amount to as facts, the same for who hears them live and for who reads them years later."""
+"""Turns an agent's output into facts, the same way for a live reader and for one who reads it years later."""
 
 from __future__ import annotations
 
 from rekindle.agents.base import observation as o
+from rekindle.agents.base.reset_times import reset_in
 from rekindle.core.session import facts as f
 from rekindle.core.session.history import Turn
 
 
 def as_fact(
-    seen: o.Observation, attempt: int, at: float
+    seen: o.Observation, attempt: int, at: float, said_at: float | None = None
 ) -> f.Named | f.Compacted | f.OpenRefused | f.Spent | f.TurnFinished | f.TurnFailed | None:
-    """The fact that an observation is by itself, if it is one."""
+    """The fact that an observation stands for by itself, if any.
+
+    `said_at` is when the agent said it, if that is not now: a limit may have ended since.
+    """
     match seen:
         case o.ConversationNamed():
             return f.Named(at=at, attempt=attempt, token=seen.token)
@@ -26,9 +30,11 @@ def as_fact(
                 at=at, attempt=attempt, prompt=seen.prompt_id, stop_reason=seen.stop_reason, usage=seen.usage
             )
         case o.AgentFailedTurn():
-            retry = seen.resets_at
+            retry, said = seen.resets_at, at if said_at is None else said_at
             if retry is None and seen.retry_after_seconds is not None:
-                retry = at + seen.retry_after_seconds
+                retry = said + seen.retry_after_seconds
+            if retry is None and seen.error_class == "rate_limited":
+                retry = reset_in(seen.message, said)
             return f.TurnFailed(
                 at=at,
                 attempt=attempt,
@@ -44,7 +50,7 @@ def as_fact(
 
 
 class Replayed:
-    """What an agent shows of its past while it loads a conversation: the prompts, and what was said to them."""
+    """What an agent shows of its past while it loads a conversation: the prompts and their answers."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -68,12 +74,12 @@ class Replayed:
 
     @property
     def turns(self) -> list[Turn]:
-        """All that was said so far, on both sides."""
+        """Everything said so far, on both sides."""
         self._end_of_message()
         return list(self._turns)
 
     def _end_of_message(self) -> None:
-        """A prompt may come in pieces: they count one by one and, if there are several, as a whole."""
+        """A prompt may come in pieces: each piece counts and, if there are several, so does the whole."""
         self._texts += self._pieces
         if self._pieces:
             self._turns.append(Turn("user", "".join(self._pieces)))

@@ -1,6 +1,6 @@
-"""A conversation as a typed stream of entries, and what is told of it: turns, the agent's words, the last turn. Pure.
+"""A conversation as a typed stream of entries, and what can be told from it: turns, the agent's text, the last turn.
 
-Logs, search, histories, reviewers' verdicts and archives all see the entries that are made here.
+Logs, search, histories, reviewers' verdicts and archives all see the entries that are made here. Pure.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ class ConversationEntry:
 
 
 def entries(exchanged: Exchanged, attempt: int) -> list[ConversationEntry]:
-    """What a step of an exchange shows; `told` is a prompt of rekindle's own."""
+    """What one step of an exchange shows; `told` is one of rekindle's own prompts."""
     if isinstance(exchanged, Prompted):
         return [ConversationEntry("told" if task_in(exchanged.prompt) else "prompt", exchanged.text, attempt)]
     return [entry for seen in exchanged.seen if (entry := _entry(seen, attempt)) is not None]
 
 
 def beginning(attempt: int) -> list[ConversationEntry]:
-    """What stands in front of an attempt: nothing in front of the first one."""
+    """The note before an attempt; the first attempt has none."""
     return [ConversationEntry("attempt", f"attempt {attempt}", attempt)] if attempt > 1 else []
 
 
 def cut_off(attempt: int, how: str) -> ConversationEntry:
-    """What stands behind an attempt that ended in the middle of a turn."""
+    """The note after an attempt that ended in the middle of a turn."""
     return ConversationEntry("note", f"{_CUT_OFF} ({how})", attempt)
 
 
 def stopped(attempt: int) -> ConversationEntry:
-    """What stands behind an attempt that somebody ended in the middle of a turn: nothing happened to it."""
+    """The note after an attempt that somebody ended in the middle of a turn: nothing went wrong."""
     return ConversationEntry("note", _STOPPED, attempt)
 
 
 def unreadable(attempt: int, problem: str) -> ConversationEntry:
-    """What stands where something of an attempt is there and cannot be read."""
+    """The note for a part of an attempt that exists but cannot be read."""
     return ConversationEntry("note", f"attempt {attempt}: {problem}", attempt)
 
 
 def with_record(shown: Sequence[ConversationEntry], turns: Iterable[Spoken]) -> list[ConversationEntry]:
-    """The entries of an agent in a terminal, whose spools hold keys, with what its own record says was said.
+    """The entries of an agent in a terminal: its spools hold keys, and its own record has what was said.
 
-    A prompt of ours is found in the record by its words; one that is not ours was typed by a person. What the record
-    lacks stands where it was typed. No key tells that a turn is over: a turn with an answer is not called cut off.
+    Our prompts are found in the record by their text; any other prompt was typed by a person. What the record lacks
+    goes where it was typed. No key shows that a turn is over, so a turn with an answer is not called cut off.
     """
     waiting = deque(shown)
     found: list[ConversationEntry] = []
@@ -95,10 +95,10 @@ def with_record(shown: Sequence[ConversationEntry], turns: Iterable[Spoken]) -> 
 
 
 def as_turns(shown: Iterable[ConversationEntry]) -> list[Turn]:
-    """What was said and done. Thoughts and notes are nobody's words."""
+    """What was said and done, without thoughts and notes."""
     found: list[Turn] = []
     names: dict[tuple[int, str], str] = {}
-    speaking = 0  # the attempt whose words come in pieces right now
+    speaking = 0  # the attempt whose text is arriving in pieces right now
     for entry in shown:
         if entry.kind == "said" and speaking == entry.attempt:
             found[-1] = Turn("assistant", found[-1].text + entry.text)
@@ -120,7 +120,7 @@ def as_turns(shown: Iterable[ConversationEntry]) -> list[Turn]:
 
 
 def said(shown: Iterable[ConversationEntry]) -> str:
-    """All words of the agent's."""
+    """All of the agent's text."""
     return "".join(entry.text for entry in shown if entry.kind == "said")
 
 

@@ -1,4 +1,4 @@
-"""What every agent's language can do: the two spools of one agent process in, what they mean and what to send out.
+"""What every agent's language can do: read the two spools of one agent process, say what they mean and what to send.
 
 A dialect is sans-IO. A daemon folds while it works, the next one folds the files, and both come to the same state.
 """
@@ -30,14 +30,14 @@ class Outgoing(msgspec.Struct, frozen=True):
 
 
 class Keys(msgspec.Struct, frozen=True):
-    """Something to type, and how long to wait behind it."""
+    """Something to type, and how long to wait after it."""
 
     message: Outgoing
     seconds: float
 
 
 class CallbackRefused(msgspec.Struct, frozen=True):
-    """Why the agent does not get what it asked for. The message is for the agent."""
+    """Why the agent is not given what it asked for. The message is for the agent."""
 
     reason: Literal["not_served", "bad_request", "not_found", "not_allowed", "failed"]
     message: str
@@ -45,19 +45,19 @@ class CallbackRefused(msgspec.Struct, frozen=True):
 
 CallbackResult: TypeAlias = dict[str, Any] | CallbackRefused
 
-#: What an agent's silence says: nothing, or that the program is ready, or how far the running turn is.
+#: What an agent's silence means: nothing, that the program is ready, or how far the running turn is.
 Silence: TypeAlias = Literal["nothing", "ready", "began", "over", "unseen"]
 
 
 class Awaited(msgspec.Struct, frozen=True):
-    """The running turn. `earlier` is how often the agent's own record has this text for prompts before it."""
+    """The running turn. `earlier` is how often the agent's own record has this text in prompts before it."""
 
     text: str
     earlier: int
 
 
 class OurRequest(msgspec.Struct, frozen=True):
-    """A request of ours without a response. `prompt_id` is empty for anything but a prompt."""
+    """A request of ours without a response. `prompt_id` is empty unless it is a prompt."""
 
     request_id: str
     method: str
@@ -66,7 +66,7 @@ class OurRequest(msgspec.Struct, frozen=True):
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """How a conversation is to be opened, and which one, as far as our own messages name it."""
+    """How to open a conversation, and which one, as far as our own messages name it."""
 
     how: How
     token: str | None
@@ -75,8 +75,8 @@ class Opening(msgspec.Struct, frozen=True):
 class OpenState(msgspec.Struct, frozen=True, kw_only=True):
     """What the next daemon has to know. `said` and `tools` belong to the running turn, empty if none runs.
 
-    `background` are tools that were started in any turn, go on behind it, and are not known to have ended. `finished`
-    are the ids of those that have, in the running turn.
+    `background` are tools that were started in any turn, outlive it, and are not known to have ended. `finished` are
+    the ids of those that ended in the running turn.
     """
 
     initialized: Initialized | None
@@ -97,22 +97,22 @@ class Dialect(Protocol):
 
     @property
     def open(self) -> OpenState:
-        """What is open between us."""
+        """What is still open between the agent and us."""
         ...
 
     @property
     def asked(self) -> Opening | None:
-        """What we asked for first: all that is known of the conversation until the agent has opened it."""
+        """What we asked for first: all that is known about the conversation until the agent has opened it."""
         ...
 
     @property
     def token(self) -> str | None:
-        """The conversation's name, as the agent told it."""
+        """The conversation's name, as the agent reported it."""
         ...
 
     @property
     def is_prompting(self) -> bool:
-        """Whether a turn runs."""
+        """Whether a turn is running."""
         ...
 
     def begin(self, how: How, token: str | None) -> list[Outgoing]:
@@ -120,15 +120,15 @@ class Dialect(Protocol):
         ...
 
     def follow_up(self, seen: Observation) -> list[Outgoing]:
-        """What has to be sent because of something that the agent told while the conversation is opened."""
+        """What to send in reply to something the agent says while it opens the conversation."""
         ...
 
     def approach(self, prompt_id: str, text: str) -> list[Keys]:
-        """What has to be typed before the message of a prompt, while nobody else types."""
+        """What to type before the message that carries a prompt, while nobody else is typing."""
         ...
 
     def say(self, prompt_id: str, text: str) -> Outgoing:
-        """The message of a prompt."""
+        """The message that carries a prompt."""
         ...
 
     def cancel(self, prompt_id: str) -> list[Outgoing]:
@@ -144,13 +144,13 @@ class Dialect(Protocol):
         ...
 
     def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
-        """The id and the text of a prompt, if that is what a message of ours is."""
+        """The id and text of the prompt, if our message is one."""
         ...
 
     def was_sent(self, message_id: str) -> bool: ...
 
     def sent(self, message_id: str, line: bytes) -> None:
-        """One record of the input spool, in order. Telling the same one again changes nothing."""
+        """One record of the input spool, in order. Feeding the same record again changes nothing."""
         ...
 
     def showed(self, data: bytes) -> None:
@@ -158,7 +158,7 @@ class Dialect(Protocol):
         ...
 
     def silence(self, seconds: float, turn: Awaited | None, record: Record | None) -> Silence:
-        """What it means that the agent has shown nothing for so long. `record` is its own, where it can be read."""
+        """What it means that the agent has shown nothing for this long. `record` is its own, if it can be read."""
         ...
 
     def received(self, line: bytes) -> list[Observation]:
@@ -166,20 +166,20 @@ class Dialect(Protocol):
         ...
 
     def oversized(self, skipped: Oversized) -> list[Observation]:
-        """A line that was too long to be kept."""
+        """A line that was too long to keep."""
         ...
 
     def is_due(self, message_id: str, line: bytes) -> bool:
-        """Whether a message of ours can have been sent by now."""
+        """Whether our message can have been sent by now."""
         ...
 
     def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
-        """How many of the waiting messages must have been sent before this line, because it answers the last."""
+        """How many of the waiting messages must have been sent before this line, because it answers the last one."""
         ...
 
 
 class SpeaksInLines:
-    """What every dialect answers whose agent speaks in lines: it says itself what a screen only lets us guess."""
+    """The defaults of dialects whose agents speak in lines: they say themselves what a screen only lets us guess."""
 
     def approach(self, prompt_id: str, text: str) -> list[Keys]:
         """A prompt is one message."""

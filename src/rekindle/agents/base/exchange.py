@@ -1,7 +1,7 @@
-"""The two spools of one agent process as one exchange: every prompt of ours where it was given, every line behind it.
+"""The two spools of one agent process as one exchange: every prompt of ours in its place, every line after it.
 
-Nobody wrote down how the two spools lay to one another in time. So a message counts as sent as soon as it can have
-been. Whoever reads spools reads them through here: live, after a crash, or years later.
+Nothing records how the two spools interleaved in time. So a message counts as sent as soon as it can have been.
+Everything that reads spools reads them through here: live, after a crash, or years later.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Prompted(msgspec.Struct, frozen=True):
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """One line of the agent's, and what it told."""
+    """One line from the agent, and what it means."""
 
     seen: list[Observation]
 
@@ -43,13 +43,13 @@ Exchanged: TypeAlias = Prompted | Heard
 
 
 class Exchange:
-    """Feeds a dialect with both spools. What it gives has to be read step by step: the dialect is then just as far."""
+    """Feeds a dialect with both spools. Read the result step by step: the dialect is then exactly that far."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._framer = Framer()
         self._waiting: deque[SpooledMessage] = deque()
-        self._pairs: deque[tuple[str, bytes]] = deque()  # the same, as the dialect wants them
+        self._pairs: deque[tuple[str, bytes]] = deque()  # the same, in the form that the dialect wants
         self._held: list[Framed] = []
         self._has_begun = self._is_placed = False
         self.is_partial = False  # the beginning of the output was given back to the disk
@@ -60,17 +60,17 @@ class Exchange:
         return self._framer.offset
 
     def skip(self, size: int) -> None:
-        """So many bytes of the output are not there any more. Only before any that are."""
+        """This many bytes of the output are gone. Call it only before any bytes that are still there."""
         assert not self._has_begun, "there is output already"
         self._framer = Framer(self._framer.offset + size)
         self.is_partial = self.is_partial or size > 0
 
     def shortened(self, size: int) -> None:
-        """Somebody cut the output off behind so many bytes; what comes next is written there."""
+        """Somebody truncated the output to this many bytes; what comes next is written there."""
         self._framer = Framer(size)
 
     def sent(self, messages: Iterable[SpooledMessage]) -> None:
-        """More of the input spool. Tell it before the output that can have come of it."""
+        """More of the input spool. Feed it before any output that it can have caused."""
         for message in messages:
             self._waiting.append(message)
             self._pairs.append((message.id, message.payload))
@@ -84,14 +84,14 @@ class Exchange:
         yield from self._take(self._framer.feed(data))
 
     def settle(self, upto: int | None = None) -> Iterator[Exchanged]:
-        """All output is told that was there when message `upto` was (by default all): these were sent by now."""
+        """All output that existed when message `upto` did has been fed (default: all), so these messages were sent."""
         if self.is_partial and not self._is_placed:
             yield from self._place(sum(upto is None or one.number <= upto for one in self._waiting))
         while self._waiting and (upto is None or self._waiting[0].number <= upto):
             yield from self._send()
 
     def _place(self, before: int) -> Iterator[Exchanged]:
-        """Of an output without its beginning: so many messages were sent, and answered, before what is left of it."""
+        """For an output without its beginning: this many messages were sent and answered before what is left of it."""
         self._is_placed = True
         for _ in range(before):
             yield from self._send()

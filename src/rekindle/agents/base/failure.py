@@ -1,6 +1,6 @@
 """Which kind of failure an agent's error is: tables of patterns, first match wins.
 
-Shared by all dialects. Protocols name few codes and agents use them freely, so the text counts as much as the code.
+Shared by all dialects. Protocols define few codes and agents use them freely, so the text counts as much as the code.
 What to do about a failure is decided elsewhere.
 """
 
@@ -14,6 +14,7 @@ from typing import Any, Final, get_args
 import msgspec
 
 from rekindle.agents.base.observation import How, Problem
+from rekindle.agents.base.reset_times import span_in
 from rekindle.core.session.facts import ErrorClass
 
 AUTH_REQUIRED: Final = -32000
@@ -33,13 +34,13 @@ class Failure(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Everything that can be read in it, for patterns."""
+        """All of its text, to match patterns against."""
         extra = "" if self.data is None else json.dumps(self.data, ensure_ascii=False, default=str)
         return f"{self.message} {extra}"[:_LONGEST_TEXT]
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """Holds when the code is one of `codes` (empty: any) and the text has the pattern."""
+    """Holds if the code is one of `codes` (empty: any) and the text matches the pattern."""
 
     names: str
     codes: frozenset[int]
@@ -60,11 +61,11 @@ _SESSION_GONE: Final = (
     r"|unknown (session|conversation|thread)|(session|conversation|thread)\b.{0,120}\b(not found|does not exist)"
 )
 
-#: A bare number says nothing (it can be a line or a price); behind one of these words it is a status.
+#: A bare number says nothing (it can be a line or a price); after one of these words it is a status.
 _STATUS: Final = r"(?:status|http|error|code|details)\W{0,4}(?:code\W{0,4})?"
 
-#: Money before rates, because an empty account is often sent as a 429; sizes before rates, because both speak of
-#: tokens; the network last, because its words occur inside of other messages.
+#: Money before rates, because an empty account is often sent as a 429; sizes before rates, because both mention
+#: tokens; the network last, because its words occur inside other messages.
 _CLASS_RULES: Final = (
     _rule("session_lost", _SESSION_GONE),
     _rule("context_overflow", r"prompt.{0,20}too long|context.?length|context.?window|context.?overflow"),
@@ -72,6 +73,8 @@ _CLASS_RULES: Final = (
     _rule("context_overflow", r"token count.{0,40}exceeds|exceeds the maximum number of tokens"),
     _rule("out_of_credits", r"credit balance|out.of.credits|insufficient.(quota|credit|fund|balance)|billing"),
     _rule("out_of_credits", r"quota exceeded|exceeded your current quota|payment required|" + _STATUS + r"402\b"),
+    _rule("out_of_credits", r"(monthly|channel's|org's) spend limit|out of usage(?! limit)( credits)?\b|shared budget"),
+    _rule("rate_limited", r"(session|weekly|5-hour|opus|sonnet) limit|out of extra usage|hit your (usage )?limit"),
     _rule("rate_limited", r"rate.?limit|too many requests|usage.?limit|resource.?exhausted|" + _STATUS + r"429\b"),
     _rule(
         "overloaded",
@@ -96,7 +99,7 @@ _PROBLEM_RULES: Final = (
     _rule("other", r"already (loaded|live|active|in use)"),
     _rule("unauthorized", r"unauthori[sz]ed|authenticat|not logged in|invalid.{0,10}api.?key"),
     _rule("unknown_session", _SESSION_GONE),
-    # The code alone is no proof: an agent uses it for a missing file or server as well.
+    # The code alone proves nothing: an agent also uses it for a missing file or server.
     _rule("unknown_session", r"session|conversation|thread|resource not found", NOT_FOUND),
     _rule("unknown_session", r'"service"\s*:\s*"session"', -32603),
 )
@@ -109,7 +112,7 @@ def classify(failure: Failure) -> ErrorClass:
 
 
 def why_not_opened(failure: Failure, how: How) -> Problem:
-    """Why no conversation was opened. Only "unknown_session" speaks about the token, so it is given sparingly."""
+    """Why no conversation was opened. Only "unknown_session" is about the token, so it is used sparingly."""
     lost = _named(failure) == "session_lost"
     problem: Problem = "unknown_session" if lost else msgspec.convert(_first(_PROBLEM_RULES, failure), Problem)
     return "other" if how == "new" and problem == "unknown_session" else problem
@@ -128,27 +131,17 @@ def _first(rules: tuple[_Rule, ...], failure: Failure) -> str:
 _AFTER_MS: Final = ("retry_after_ms", "retryAfterMs", "retry_delay_ms")
 _AFTER: Final = ("retry_after_seconds", "retryAfterSeconds", "retry_after", "retryAfter", "retry-after")
 _RESETS: Final = ("resets_at", "resetsAt", "reset_at", "resetAt")
-_IN_TEXT: Final = re.compile(
-    r"(?:retry|try again|retrying)\s+(?:after|in)\s+(\d{1,7}(?:\.\d{1,3})?)\s*"
-    r"(ms|milliseconds?|s|sec\w*|m|min\w*|h|hours?)\b",
-    re.IGNORECASE,
-)
 _LONGEST_WAIT: Final = 366 * 86400.0
 
 
 def retry_after(failure: Failure) -> float | None:
-    """How long the agent asks to wait, in seconds, as far as it says so."""
+    """How many seconds the agent asks us to wait, if it says so."""
     for keys, scale in ((_AFTER_MS, 0.001), (_AFTER, 1.0)):
         for key in keys:
             value = _number(_field(failure.data, key))
             if value is not None and 0 <= value * scale <= _LONGEST_WAIT:
                 return value * scale
-    found = _IN_TEXT.search(failure.text)
-    if found is None:
-        return None
-    unit = found[2].lower()
-    scale = 0.001 if unit.startswith(("ms", "milli")) else {"s": 1.0, "m": 60.0, "h": 3600.0}[unit[0]]
-    return min(float(found[1]) * scale, _LONGEST_WAIT)
+    return span_in(failure.text)
 
 
 def resets_at(failure: Failure) -> float | None:
@@ -168,7 +161,7 @@ def resets_at(failure: Failure) -> float | None:
 
 
 def _field(data: object, key: str) -> object:
-    """A field of the data, or of an `error` object inside of it, where some agents put what the model's API said."""
+    """A field of the data, or of an `error` object inside it, where some agents put the model API's reply."""
     if not isinstance(data, dict):
         return None
     inner = data.get("error")

@@ -1,4 +1,4 @@
-"""Values out of JSON that may have any shape. A field of the wrong type is an absent one: agents differ, and one odd
+"""Reads values out of JSON of any shape. A field of the wrong type counts as absent: agents differ, and one odd
 field must not cost us the rest of a message."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-#: A question shows so much of what a tool is given. What is left out is counted, so that nobody takes it for all.
+#: How much of a tool's input a question shows. The rest is counted, so that nobody takes the excerpt for all of it.
 _LONGEST_DETAIL: Final = 20_000
 #: Names under which agents put a file's path into a tool's raw input.
 _PATH_KEYS: Final = ("path", "file_path", "filePath", "abs_path", "absolute_path", "notebook_path")
@@ -35,12 +35,12 @@ def mappings(value: object) -> Iterator[dict[str, Any]]:
 
 
 def key(value: object) -> str:
-    """An id of the agent's as text; 1 and "1" stay different."""
+    """The agent's id as text; 1 and "1" stay different."""
     return json.dumps(value, separators=(",", ":"))
 
 
 def block_text(block: object) -> str:
-    """What a content block says to a reader."""
+    """The text of a content block, for a reader."""
     match block:
         case {"type": "text", "text": str(words)}:
             return words
@@ -75,7 +75,7 @@ def tool_command(tool: dict[str, Any]) -> str:
 
 
 def tool_detail(tool: dict[str, Any], title: str) -> str:
-    """All that an ACP tool call would do, as far as its title does not say it: its input, and what it would write."""
+    """All that an ACP tool call would do, unless its title says it: its input, and what it would write."""
     parts = _parts(mapping(tool.get("rawInput")))
     for item in mappings(tool.get("content")):
         if item.get("type") == "diff":
@@ -86,7 +86,7 @@ def tool_detail(tool: dict[str, Any], title: str) -> str:
 
 
 def input_detail(given: dict[str, Any], title: str) -> str:
-    """All of a tool's input, as far as its title does not say it."""
+    """All of a tool's input that its title does not show."""
     return _detail(_parts(given), title)
 
 
@@ -105,7 +105,7 @@ def _detail(parts: list[str], title: str) -> str:
 
 
 def tool_output(tool: dict[str, Any]) -> str | None:
-    """What a tool call shows so far; None where it shows nothing."""
+    """What a tool call shows so far; None if it shows nothing."""
     shown = [block_text(item.get("content")) for item in mappings(tool.get("content")) if item.get("type") == "content"]
     if shown:
         return "\n".join(shown)

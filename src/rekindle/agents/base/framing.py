@@ -14,7 +14,7 @@ _HEAD: Final = 200
 
 
 class Line(msgspec.Struct, frozen=True):
-    """`start` is the offset of its first byte, `end` the one behind its newline; `data` has no newline."""
+    """`start` is the offset of its first byte, `end` the offset after its newline; `data` has no newline."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Transcripts of one JSON record a line, as most agents keep them: an agent only says what its records mean."""
+"""Transcripts with one JSON record per line, as most agents keep them: each agent only says what its records mean."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Reading:
         self._tools.clear()
 
     def give(self, text: str) -> None:
-        """The model gets something in the user's name, which may be the agent's own words."""
+        """The model gets something in the user's name, which may be the agent's own text."""
         self._given.append(text)
 
     def begin(self, conversation: str) -> None:
@@ -57,7 +57,7 @@ class Reading:
             self.prompt(text)
 
     def forget(self) -> None:
-        """What was said so far is said anew."""
+        """The conversation so far is replaced by what follows."""
         self._prompts.clear()
         self._turns.clear()
         self._given.clear()
@@ -65,11 +65,11 @@ class Reading:
         self._tools.clear()
 
     def compacted(self) -> None:
-        """The agent has shortened the conversation: its model does not get all of what was said so far any more."""
+        """The agent has shortened the conversation: its model no longer gets everything said so far."""
         self._compactions += 1
 
     def say(self, text: str, name: str = "") -> None:
-        """The agent has said something; `name` is its own for the message."""
+        """The agent has said something; `name` is its own name for the message."""
         self._said += text
         if text:
             self._turns.append(Spoken("assistant", text, name))
@@ -101,19 +101,19 @@ class Meaning(Protocol):
     """What is special about one agent's records."""
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
-        """See TranscriptDialect; the token is fit to be a file's name."""
+        """See TranscriptDialect; the token is a valid file name."""
         ...
 
     def is_record(self, found: dict[str, Any]) -> bool:
-        """Whether a whole object in a damaged line is a record."""
+        """Whether a complete object in a damaged line is a record."""
         ...
 
     def name(self, record: dict[str, Any]) -> str | None:
-        """The record's own id; None where it has none."""
+        """The record's own id; None if it has none."""
         ...
 
     def take(self, record: dict[str, Any], reading: Reading) -> None:
-        """Put one record into what was read."""
+        """Add one record to what was read."""
         ...
 
 
@@ -124,13 +124,13 @@ class JsonLines(OneBranch):
         self._meaning = meaning
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
-        """Where the file is; `*` stands for what cannot be told from the token. Raises NoPlace."""
+        """Where the file is; `*` stands for a part that the token does not tell. Raises NoPlace."""
         if not _TOKEN.fullmatch(token):
             raise NoPlace(f"{token!r} cannot be the name of a conversation")
         return self._meaning.place(environment, cwd, token)
 
     def read(self, data: bytes) -> Record:
-        """What the file tells, as far as it can be read."""
+        """What the file says, as far as it can be read."""
         reading = Reading()
         problems: list[str] = []
         for line in lines(data, self._meaning.is_record):
@@ -142,12 +142,12 @@ class JsonLines(OneBranch):
         return reading.record(problems)
 
     def repair(self, data: bytes) -> Repaired:
-        """Whole records, one a line."""
+        """Complete records, one per line."""
         return repaired(data, self._meaning.is_record)
 
 
 def home(environment: Mapping[str, str], variable: str, default: str) -> str:
-    """An agent's own folder: what a variable names, else a folder in the user's home. Raises NoPlace."""
+    """An agent's own folder: the one a variable names, else a folder in the user's home. Raises NoPlace."""
     if own := environment.get(variable):
         return own
     if not environment.get("HOME"):

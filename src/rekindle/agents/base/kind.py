@@ -1,4 +1,4 @@
-"""What rekindle has to know of an agent, as one value per agent."""
+"""What rekindle has to know about an agent, as one value per agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AgentStart:
 
 
 class DatabaseDialect(Protocol):
-    """How an agent keeps its conversations that has one database for all of them. It is read, and never written."""
+    """The record of an agent that keeps all its conversations in one database. It is read, and never written."""
 
     #: Selects the rows of one conversation, in their order; its name is the only parameter.
     query: str
@@ -35,15 +35,15 @@ class DatabaseDialect(Protocol):
         ...
 
     def read(self, rows: Iterable[tuple[object, ...]]) -> Record:
-        """What the rows tell, as far as they can be read."""
+        """What the rows say, as far as they can be read."""
         ...
 
 
 @dataclass(frozen=True)
 class AccountSigns:
-    """What shows that an agent has a key or a login: variables that are set, files in the home that are there.
+    """What shows that an agent has a key or a login: variables that are set, files that exist in the home.
 
-    Only that they are there is looked at. A login may be elsewhere (in a key ring): no sign proves nothing.
+    Only their existence is checked. A login may be elsewhere (in a key ring), so the absence of a sign proves nothing.
     """
 
     variables: tuple[str, ...] = ()
@@ -54,23 +54,26 @@ class AccountSigns:
 class AgentKind:
     """An agent. Everything here is a fact about the program, or a pure function.
 
-    `dialect` is given the attempt's number, the folder and the token that is known. `mint` names a new conversation
-    where the agent lets us choose the name. `proof`: what shows that a conversation is the same, a replay while it is
-    loaded or the agent's own transcript; `transcript` is how that is read, `database` how the record of an agent is
-    that has no file for each conversation. Where the place of a transcript is a pattern, `new_place` is given that and
-    a record that comes from elsewhere, and says where to put it (None: nobody can tell). `compact` is the prompt that
-    makes the agent shorten its conversation. `model` finds the model in an environment where none was named. `refused`
-    finds an argument that is not the user's to give. `terminal` is the line for an agent that is used as an interactive
-    program, and `terminal_mint` names a conversation there where `mint` does not.
+    `dialect` is given the attempt's number, the folder and the known token. `mint` names a new conversation if the
+    agent lets us choose the name. `proof`: what shows that a conversation is the same, a replay while it is loaded or
+    the agent's own transcript; `transcript` reads the latter, and `database` reads the record of an agent that has no
+    file for each conversation. If the place of a transcript is a pattern, `new_place` gets the pattern and a record
+    from elsewhere, and says where to put it (None: nobody can tell). `compact` is the prompt that makes the agent
+    shorten its conversation. `model` finds the model in an environment if none was named. `refused` finds an argument
+    that the user may not give. `terminal` is the command line for an agent that is used as an interactive program, and
+    `terminal_mint` names a conversation there if `mint` does not.
 
-    `program` is looked for on the PATH (empty: built in), and `version` makes it tell its version. `variables` are
-    added to the environment of a start. `resumes` says in words how the agent takes up a conversation, and `native`
+    `stable` are variables that keep what changes from start to start out of its system prompt. The agent then does not
+    know it, so the user has to agree.
+
+    `program` is looked up on the PATH (empty: built in), and `version` makes it print its version. `variables` are
+    added to the environment of a start. `resumes` says in words how the agent resumes a conversation, and `native`
     whether that is trusted: if not, a new conversation is told the history unless somebody asks for the agent's own
     way. `verbatim`: a load shows prompts and answers word for word as the model gets them. `load_span`: a conversation
-    may be loaded once in so many seconds of the clock (60: in each minute), and not in those in which it was begun; 0:
-    at any time. `faults` are known ones, in sentences, `untested` is what nobody could try, and `obstacle` why rekindle
-    does not drive the agent at all. `missing` says what to do where the program is not installed, and `node` is the
-    oldest Node that its package asks for (0: none, or one that everybody has). `account` is what shows that it has one.
+    may be loaded once per this many seconds of the clock (60: in each minute), and not in the span in which it began;
+    0: at any time. `faults` are the known ones, as sentences, and `untested` is what could not be tried without an
+    account. `missing` says what to do if the program is not installed, and `node` is the oldest Node that its package
+    requires (0: none, or one that everybody has). `account` is what shows that it has one.
     """
 
     name: str
@@ -99,8 +102,8 @@ class AgentKind:
     load_span: float = 0.0
     faults: tuple[str, ...] = ()
     untested: str = ""
-    obstacle: str = ""
     account: AccountSigns = AccountSigns()
+    stable: tuple[tuple[str, str], ...] = ()
 
 
 def refusing(*flags: str) -> Callable[[tuple[str, ...]], str | None]:

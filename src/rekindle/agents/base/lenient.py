@@ -14,12 +14,12 @@ _EXCERPT: Final = 200
 
 
 def excerpt(line: bytes) -> str:
-    """The beginning of a line, to be shown."""
+    """The beginning of a line, for display."""
     return line[: _EXCERPT * 4].decode(errors="replace")[:_EXCERPT]
 
 
 def parse(text: bytes) -> Any:
-    """The value that a text is in JSON; None where it is none."""
+    """The JSON value of a text; None if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -31,7 +31,7 @@ def parse(text: bytes) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """The value with every half of a surrogate pair replaced, so that it can be written again."""
+    """The value with every lone surrogate replaced, so that it can be written again."""
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -49,10 +49,10 @@ def encode_line(body: dict[str, Any]) -> bytes:
         data = msgspec.json.encode(body)
     except (UnicodeEncodeError, OverflowError):  # half a character, e.g. from a cut text; an id of 100 digits
         data = clean(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
-    # Agents on Node may split lines at these too, and they occur inside of JSON strings only.
+    # Agents on Node may split lines at these too; they occur only inside JSON strings.
     return data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029") + b"\n"
 
 
 def clean(text: str) -> str:
-    """The text with what is no character replaced."""
+    """The text with everything that is not a character replaced."""
     return text.encode(errors="replace").decode()

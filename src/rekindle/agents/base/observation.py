@@ -1,7 +1,7 @@
-"""What any agent's stream can tell us, in words that are the same for all agents.
+"""What any agent's stream can tell us, in the same terms for all agents.
 
-Only data: a dialect makes these of bytes, the session's fold makes events of them. They are tagged, so that they can
-be written down and read back. `replay` marks what the agent repeats of its past while a conversation is loaded.
+Only data: a dialect makes these from bytes, the session's fold makes events from them. They are tagged, so that they
+can be written down and read back. `replay` marks what the agent repeats of its past while it loads a conversation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Problem: TypeAlias = Literal["unknown_session", "unsupported", "unauthorized", "
 
 
 class OpenTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tool call that was started and is not known to have ended. `command` is what it runs, where that is told."""
+    """A tool call that was started and is not known to have ended. `command` is what it runs, if the agent says so."""
 
     tool_id: str
     title: str
@@ -31,7 +31,7 @@ class OpenTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def words(self) -> str:
-        """What it does: some agents give a command a title in which the command itself does not occur."""
+        """What it does: some agents give a command a title that does not contain the command."""
         return self.title if self.command in self.title else f"{self.title}: {self.command}"
 
 
@@ -51,7 +51,7 @@ class ConversationOpened(msgspec.Struct, frozen=True, tag=True):
 
 
 class AgentRefusedToOpen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """No conversation: the agent refused to open it, or (`how` is "initialize") refused to speak at all."""
+    """No conversation: the agent refused to open it or, if `how` is "initialize", refused to talk at all."""
 
     how: How | Literal["initialize"]
     problem: Problem
@@ -60,19 +60,19 @@ class AgentRefusedToOpen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ConversationNamed(msgspec.Struct, frozen=True, tag=True):
-    """The name that the agent itself gives to the conversation that it is in."""
+    """The agent's own name for the conversation that it is in."""
 
     token: str
 
 
 class UserReplayed(msgspec.Struct, frozen=True, tag=True):
-    """A prompt of the past, repeated by the agent: it proves that the conversation is the same."""
+    """A past prompt, repeated by the agent: it proves that the conversation is the same."""
 
     text: str
 
 
 class UserEchoed(msgspec.Struct, frozen=True, tag=True):
-    """A prompt of now, repeated by the agent: it proves that the prompt arrived."""
+    """A current prompt, repeated by the agent: it proves that the prompt arrived."""
 
     text: str
 
@@ -92,7 +92,7 @@ class ToolStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ToolChanged(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """`status` is None where the agent changed something else."""
+    """`status` is None if the agent changed something else."""
 
     tool_id: str
     status: str | None
@@ -120,14 +120,14 @@ class ContextUsed(msgspec.Struct, frozen=True, tag=True):
 
 
 class AgentSpent(msgspec.Struct, frozen=True, tag=True):
-    """What the turn that runs has taken so far."""
+    """What the running turn has used so far."""
 
     prompt_id: str
     usage: Usage
 
 
 class AgentAskedPermission(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """`paths` are as the agent wrote them, not resolved. `detail` is all that it would do beside the title."""
+    """`paths` are as the agent wrote them, not resolved. `detail` is what it would do beyond its title."""
 
     request_id: RequestId
     tool_id: str
@@ -139,7 +139,7 @@ class AgentAskedPermission(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class CallbackAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Any other request of the agent; one that we do not serve has to be refused, or the agent waits for ever."""
+    """Any other request from the agent; one that we do not serve has to be refused, or the agent waits forever."""
 
     request_id: RequestId
     method: str
@@ -153,7 +153,7 @@ class AgentFinishedTurn(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class AgentFailedTurn(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """`resets_at` is in seconds since 1970, where the agent said when its limit ends.
+    """`resets_at` is in seconds since 1970, if the agent said when its limit ends.
 
     `transient`: the same may work later, without anybody doing anything.
     """
@@ -191,7 +191,7 @@ class Noise(msgspec.Struct, frozen=True, tag=True):
 
 
 class Unknown(msgspec.Struct, frozen=True, tag=True):
-    """A notification that is well-formed and means nothing to us."""
+    """A well-formed notification that means nothing to us."""
 
     method: str
 

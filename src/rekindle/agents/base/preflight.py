@@ -1,7 +1,7 @@
-"""What an agent's record should be before a resume: as it is, repaired, led to another branch, or put back. Sans-IO.
+"""What to do with an agent's record before a resume: keep, repair, switch to another branch, or restore. Sans-IO.
 
-First the lines: whole ones, and none lost that a kept copy has. Then what they amount to: the conversation that a
-resume would load has to have everything that was acknowledged. What cannot be brought to that is said to lack it.
+First the lines: they must be whole, and none that a kept copy has may be missing. Then the content: the conversation
+that a resume would load must have everything that was acknowledged. If it cannot, the result says what is lacking.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from rekindle.core.vault.joining import join
 
 @dataclass(frozen=True)
 class RecordDecision:
-    """`data` is what should lie there; None where there is nothing to put there, or nothing to change.
+    """`data` is what the file should contain; None if there is nothing to put there, or nothing to change.
 
-    `lacks` says in words what a resume would go on without; empty: nothing that is known.
+    `lacks` says in words what a resume would continue without; empty: nothing that is known.
     """
 
     state: Literal["intact", "repaired", "restored", "missing"]
@@ -32,9 +32,9 @@ class RecordDecision:
 def decide(
     dialect: TranscriptDialect, current: bytes | None, copies: Iterable[bytes], expected: tuple[Spoken, ...] = ()
 ) -> RecordDecision:
-    """Whether an agent's record can be loaded, and what is to be put in its place if it cannot.
+    """Whether an agent's record can be loaded and, if not, what to put in its place.
 
-    `current` is the record as it lies there (None: it does not), `copies` are kept ones, the newest first.
+    `current` is the record on disk (None: there is none), `copies` are kept ones, newest first.
     `expected` is what was acknowledged in this conversation.
     """
     kept = list(copies)
@@ -81,7 +81,7 @@ def _whole(dialect: TranscriptDialect, current: bytes | None, copies: Iterable[b
 def _complete(
     dialect: TranscriptDialect, found: RecordDecision, lies: bytes, copies: list[bytes], expected: tuple[Spoken, ...]
 ) -> RecordDecision:
-    """The first of the ways to a complete conversation that leads there."""
+    """The first way that leads to a complete conversation."""
     whole = [dialect.repair(copy).data for copy in copies if not lies.startswith(copy)]
     written = frozenset[str]().union(*(dialect.written(one) for one in (lies, *whole)))
     lacks = dialect.lacks(lies, expected, written)
@@ -106,7 +106,7 @@ def _complete(
 
 
 def _put_back(dialect: TranscriptDialect, lies: bytes, copy: bytes) -> Iterator[bytes]:
-    """A copy with what has come since; the copy alone where what lies there is not the same conversation."""
+    """A copy plus what has come since; only the copy if the file on disk is not the same conversation."""
     here, there = dialect.read(lies).entries, set(dialect.read(copy).entries)
     lines = _lines(lies)
     if there & dialect.written(lies) and len(lines) == len(here):
@@ -116,9 +116,9 @@ def _put_back(dialect: TranscriptDialect, lies: bytes, copy: bytes) -> Iterator[
 
 
 def _went_back(dialect: TranscriptDialect, record: Record, lies: bytes, expected: tuple[Spoken, ...]) -> bool:
-    """Whether somebody used the agent without us, went back in this conversation and on from there: on purpose.
+    """Whether somebody used the agent without us, went back in this conversation and continued from there, on purpose.
 
-    What was written before our newest turn is no way back from it: somebody had the conversation open beside us.
+    What was written before our newest turn is not such a step back: somebody had the conversation open alongside us.
     """
     sure = {one.id for one in expected if one.sure}
     order = {name: at for at, name in enumerate(record.entries)}
@@ -128,14 +128,14 @@ def _went_back(dialect: TranscriptDialect, record: Record, lies: bytes, expected
 
 
 def _strange(record: Record, expected: tuple[Spoken, ...]) -> list[Spoken]:
-    """The prompts behind the last of ours in the branch that would be loaded: somebody else's. None of ours: none."""
+    """The prompts after our last one in the branch that would be loaded: somebody else's. None of ours: none."""
     ours = {one.id for one in expected}
     last = max((at for at, one in enumerate(record.turns) if one.id in ours), default=-1)
     return [one for one in record.turns[last + 1 :] if one.role == "user"] if last >= 0 else []
 
 
 def _beside(strange: list[Spoken]) -> list[str]:
-    """What somebody else said in a branch that is not loaded any more."""
+    """What somebody else said in a branch that is no longer loaded."""
     return [f"not loaded, because it was said beside this conversation: {one.text[:200]}" for one in strange]
 
 

@@ -1,10 +1,9 @@
 """An agent that is used as an interactive program: keys in, a screen out.
 
-Little can be known from a terminal: bytes come, or they do not. No byte says that the program is ready, that a prompt
-was taken or that a turn is over. So readiness is silence after the first words (a short one, if the program has told
-the terminal that it reads lines), and a turn is over when the terminal is
-silent and the agent's own record, where it can be read, has the prompt and no tool that still runs. What the agent
-said is in that record, not here.
+A terminal reveals little: bytes come, or they do not. No byte says that the program is ready, that it took a prompt
+or that a turn is over. So a program is ready when it is silent after its first output (briefly, if it has told the
+terminal that it reads lines), and a turn is over when the terminal is silent and the agent's own record, if it can be
+read, has the prompt and no tool that is still running. What the agent said is in that record, not here.
 """
 
 from __future__ import annotations
@@ -22,44 +21,44 @@ from rekindle.agents.base.transcript import Record
 
 ESCAPE: Final = b"\x1b"
 ENTER: Final = b"\r"
-#: Two Escapes that come faster are one key of their own: Claude Code opens a menu then, which swallows the prompt.
+#: Two faster Escapes are a key of their own: Claude Code then opens a menu, which swallows the prompt.
 _BETWEEN_ESCAPES: Final = 1.2
-#: A letter that follows Escape faster is a key of its own, too.
+#: A letter that follows Escape faster than this is a key of its own, too.
 _BEHIND_ESCAPE: Final = 0.3
-#: A program needs time to take in what is typed; Enter in the middle of it would be part of the text.
+#: A program needs time to read what is typed; an Enter in the middle would be part of the text.
 _BEFORE_ENTER: Final = 0.3
 _CHARACTERS_A_SECOND: Final = 20_000
 _LONGEST_WAIT: Final = 5.0
 
-#: So long is a program silent that waits for input. One that works moves something on the screen all the time.
+#: How long a program that waits for input is silent. One that is working keeps moving something on the screen.
 READY_SECONDS: Final = 1.0
 QUIET_SECONDS: Final = 2.0
-#: Nearly every program that reads lines asks the terminal for this (bracketed paste) when it begins to.
+#: Nearly every program that reads lines asks the terminal for this (bracketed paste) when it starts to.
 _READS: Final = b"\x1b[?2004h"
-#: One that has not asked is taken to read after so long a silence: it may still be loading.
+#: How long a program that has not asked must be silent before it counts as reading: it may still be loading.
 MUTE_SECONDS: Final = 5.0
-#: So long may a prompt be missing from the record of an agent that is silent.
+#: How long a prompt may be missing from the record of a silent agent.
 UNSEEN_SECONDS: Final = 20.0
 
 _KEYS: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 def typeable(text: str) -> str:
-    """A text as it can be typed: a control character would be a key, a tab would complete something."""
+    """A text in a form that can be typed: a control character would be a key, a tab would complete something."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
     return _KEYS.sub("", lines).strip()
 
 
 def is_ready(*, reads: bool, silent: float) -> bool:
-    """Whether a program that was just started can be taken to wait for input."""
+    """Whether a program that was just started seems to be waiting for input."""
     return silent >= (READY_SECONDS if reads else MUTE_SECONDS)
 
 
 def judge(silent: float, turn: Awaited, record: Record | None) -> Silence:
-    """What can be said of a turn after so many seconds of silence.
+    """What is known about a turn after this many seconds of silence.
 
-    Without a record silence is all there is. With one, silence in front of a tool that still runs is a question of the
-    agent's that waits on its screen, and a prompt that is not in it was typed into something else than its input line.
+    Without a record, silence is all there is. With one, silence while a tool is running means that the agent is asking
+    a question on its screen, and a prompt that the record lacks was typed into something other than its input line.
     """
     if record is None:
         return "over" if silent >= QUIET_SECONDS else "nothing"
@@ -69,7 +68,7 @@ def judge(silent: float, turn: Awaited, record: Record | None) -> Silence:
 
 
 class TerminalDialect:
-    """See `agents.base.dialect.Dialect`. A prompt is sent when its Enter is; all keys have ids that are derived."""
+    """See `agents.base.dialect.Dialect`. A prompt is sent when its Enter is; all keys have derived ids."""
 
     def __init__(self, attempt: int, cwd: str, token: str | None = None) -> None:
         self._attempt = attempt
@@ -84,7 +83,7 @@ class TerminalDialect:
 
     @property
     def open(self) -> OpenState:
-        """What is open between us: nothing that could be answered."""
+        """What is still open: nothing that could be answered."""
         return OpenState(
             initialized=None,
             token=self._token,
@@ -99,7 +98,7 @@ class TerminalDialect:
 
     @property
     def asked(self) -> Opening | None:
-        """Nothing in the spools tells: it was said on the command line."""
+        """Nothing in the spools says so: the command line did."""
         return None
 
     @property
@@ -116,7 +115,7 @@ class TerminalDialect:
         return self._wanted is not None and not self._ready
 
     def begin(self, how: How, token: str | None) -> list[Outgoing]:
-        """Which conversation it is was said when the program was started."""
+        """The command line already said which conversation it is."""
         self._wanted, self._token = how, token or self._token
         return []
 
@@ -142,7 +141,7 @@ class TerminalDialect:
         return []
 
     def approach(self, prompt_id: str, text: str) -> list[Keys]:
-        """What is typed before the Enter: away from menus and half-typed keys, then the text as it is."""
+        """What is typed before the Enter: leave menus and half-typed keys, then type the text as it is."""
         typed = typeable(text)
         pause = min(_LONGEST_WAIT, _BEFORE_ENTER + len(typed) / _CHARACTERS_A_SECOND)
         return [
@@ -152,7 +151,7 @@ class TerminalDialect:
         ]
 
     def say(self, prompt_id: str, text: str) -> Outgoing:
-        """The Enter behind the text."""
+        """The Enter after the text."""
         return self._message(prompt_id, "enter", ENTER)
 
     def cancel(self, prompt_id: str) -> list[Outgoing]:
@@ -163,7 +162,7 @@ class TerminalDialect:
         return None
 
     def reply(self, asked: CallbackAsked, result: CallbackResult) -> Outgoing | None:
-        """Nothing is asked for on a screen."""
+        """A screen carries no requests."""
         return None
 
     def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
@@ -199,7 +198,7 @@ class TerminalDialect:
 
 
 def _parts(message_id: str) -> tuple[str, str]:
-    """The prompt and the step that a message's id names."""
+    """The prompt and the step that a message id names."""
     head, _, step = message_id.rpartition("-")
     return head.partition("-")[2], step
 

@@ -1,7 +1,7 @@
-"""What an agent's own file of a conversation tells, in words that are the same for all agents.
+"""What an agent's own conversation file says, in the same terms for all agents.
 
 A dialect turns bytes into these values and gives bytes back; where the bytes come from, and who may write them, is
-decided elsewhere. Any bytes can be read: what is broken becomes a problem in words, never an exception.
+decided elsewhere. Any bytes can be read: damage becomes a problem in words, never an exception.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from rekindle.agents.base.observation import OpenTool
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """The conversation that a resume would load from a file: a file may hold others, which the agent has left.
+    """The conversation that a resume would load from a file: the file may hold others that the agent has left.
 
-    `prompts` are the texts that a person, or rekindle, sent; what the agent put in on its own is not among them. Those
-    that the agent's own summary stands for are. `turns` are the messages that the model would get, in their order
+    `prompts` are the texts that a person, or rekindle, sent; what the agent added on its own is not among them, but
+    prompts that the agent's own summary covers are. `turns` are the messages that the model would get, in order
     (empty for an agent whose record is not read that far). `entries` are the ids of all lines of the file, stable over
-    time. `open_tools` are the calls that nothing came after. `points` are the answers after which a copy of the
-    conversation can be begun, each with its first words. `compactions` is how often the agent has shortened the
-    conversation: of what came before, its model gets a summary or nothing. `foreign` is how many prompts belong to
-    another conversation, by the name that they carry. `unconfirmed` is what the model gets in the user's name although
-    the record does not say that anybody said it.
+    time. `open_tools` are the calls without a result. `points` are the answers after which a copy of the conversation
+    can begin, each with its first words. `compactions` is how often the agent has shortened the conversation: its model
+    gets a summary, or nothing, of what came before. `foreign` is how many prompts belong to another conversation,
+    according to the name they carry. `unconfirmed` is what the model gets in the user's name although the record does
+    not say that anybody said it.
     """
 
     prompts: tuple[str, ...] = ()
@@ -42,14 +42,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repaired(msgspec.Struct, frozen=True):
-    """A file that the agent can go on with; without changes it is the one that was given, byte for byte."""
+    """A file that the agent can continue from; if nothing changed, it is the original, byte for byte."""
 
     data: bytes
     changes: tuple[str, ...]
 
 
 class NoPlace(ValueError):
-    """No file can be named: the environment has no home, or the token is no name of a file."""
+    """No file can be named: the environment has no home, or the token is not a valid file name."""
 
 
 class TranscriptDialect(Protocol):
@@ -58,20 +58,20 @@ class TranscriptDialect(Protocol):
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
         """The absolute path of a conversation's file. `cwd` is the real path of the agent's folder. Raises NoPlace.
 
-        A `*` stands for a part of a name that nobody can tell beforehand.
+        A `*` stands for a part of the name that nobody can know beforehand.
         """
         ...
 
     def read(self, data: bytes) -> Record:
-        """What the file tells, as far as it can be read."""
+        """What the file says, as far as it can be read."""
         ...
 
     def repair(self, data: bytes) -> Repaired:
-        """The file without what the agent would stumble over. Nothing that can be read is lost."""
+        """The file without what would trip up the agent. Nothing readable is lost."""
         ...
 
     def acknowledged(self, attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
-        """What the agent has told of taking in and saying, in the lines of each attempt; empty: it cannot be told."""
+        """What the agent reported as received and said, in the lines of each attempt; empty: unknown."""
         ...
 
     def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
@@ -83,11 +83,11 @@ class TranscriptDialect(Protocol):
         ...
 
     def redirected(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Repaired | None:
-        """The file changed so that a resume loads what was acknowledged; None: it does not have it."""
+        """The file changed so that a resume loads what was acknowledged; None: the file does not have it."""
         ...
 
     def went_on(self, data: bytes, size: int) -> Record | None:
-        """The conversation that the agent went on with: the one above the first message behind `size` bytes.
+        """The conversation that the agent continued: the one above the first message after `size` bytes.
 
         None: there is no such message yet.
         """
@@ -95,18 +95,18 @@ class TranscriptDialect(Protocol):
 
 
 class OneBranch(ABC):
-    """What holds for an agent whose file has one conversation and nothing beside it."""
+    """The defaults for an agent whose file has one conversation and nothing else."""
 
     @abstractmethod
     def read(self, data: bytes) -> Record:
         """See TranscriptDialect."""
 
     def acknowledged(self, attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
-        """Nothing is demanded."""
+        """Nothing is required."""
         return ()
 
     def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
-        """What the file does not have is not loaded."""
+        """What the file lacks cannot be loaded."""
         return lacking(expected, self.read(data).turns, written)
 
     def written(self, data: bytes) -> frozenset[str]:
@@ -118,11 +118,11 @@ class OneBranch(ABC):
         return None
 
     def went_on(self, data: bytes, size: int) -> Record | None:
-        """The agent goes on behind all that is there."""
+        """The agent continues after everything that is there."""
         return self.read(data) if len(data) > size else None
 
 
 def extends(older: Record, newer: Record) -> bool:
-    """Whether the newer one is the older one continued: it has all its lines, in their order."""
+    """Whether the newer one continues the older one: it has all its lines, in order."""
     rest = iter(newer.entries)
     return all(entry in rest for entry in older.entries)

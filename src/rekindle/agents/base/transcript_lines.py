@@ -1,7 +1,7 @@
 """Which bytes of a transcript are records, whatever happened to the file.
 
-A process that dies while it writes leaves a torn line, and the next one glues its first record to it; a machine that
-dies leaves NUL bytes. Reading and repairing have to agree on what is left, so both begin here.
+A process that dies while writing leaves a torn line, and the next process appends its first record to it; a machine
+that dies leaves NUL bytes. Reading and repairing must agree on what is left, so both start here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from rekindle.agents.base.lenient import parse
 from rekindle.agents.base.transcript import Repaired
 
-#: Whether a whole object that stands in a damaged line is a record: those inside of a torn record are none.
+#: Whether a complete object in a damaged line is a record: those inside a torn record are not.
 IsRecord = Callable[[dict[str, Any]], bool]
 _START: Final = re.compile(r'\{"[A-Za-z]\w*":')
 _MOST_FAILURES: Final = 1000  # more beginnings without an end than any tear leaves: the line was made to be slow
@@ -48,7 +48,7 @@ def lines(data: bytes, is_record: IsRecord) -> Iterator[TranscriptLine]:
 
 
 def repaired(data: bytes, is_record: IsRecord) -> Repaired:
-    """Whole records, one a line; what cannot be read is left out."""
+    """Complete records, one per line; what cannot be read is left out."""
     found = list(lines(data, is_record))
     changes = tuple(f"{line.problem}: {_remedy(line)}" for line in found if line.problem)
     return Repaired(b"".join(map(_mended, found)), changes) if changes else Repaired(data, ())
@@ -80,7 +80,7 @@ def _line(number: int, line: bytes, newline: bytes, is_record: IsRecord) -> Tran
 
 
 def _kind(*, whole: bool, ended: bool) -> str:
-    """What bytes are that belong to no record."""
+    """What the bytes are that belong to no record."""
     if whole:
         return "of a torn record, with a whole one glued to them"
     return "that cannot be read" if ended else "of a torn record"
@@ -100,7 +100,7 @@ def _records(line: bytes, is_record: IsRecord) -> tuple[KeptRecord, ...]:
 
 
 def _glued(text: str) -> Iterator[KeptRecord]:
-    """The whole objects in a line that is not one."""
+    """The complete objects in a line that is not one itself."""
     at = failures = 0
     while failures < _MOST_FAILURES and (found := _START.search(text, at)):
         try:

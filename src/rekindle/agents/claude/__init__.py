@@ -1,1 +1,1 @@
-"""Claude Code: how it is started, what it says, and the record that it keeps."""
+"""Claude Code: how to start it, what it says, and the record that it keeps."""

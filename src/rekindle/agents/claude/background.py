@@ -9,7 +9,7 @@ from rekindle.agents.base.observation import OpenTool
 
 
 class BackgroundTools:
-    """Those that were started and of whose end the agent has told nothing."""
+    """Commands that were started and whose end the agent has not reported."""
 
     def __init__(self) -> None:
         self._running: dict[str, OpenTool] = {}
@@ -20,7 +20,7 @@ class BackgroundTools:
         return tuple(self._running.values())
 
     def started(self, result: dict[str, Any], open_tools: tuple[OpenTool, ...]) -> None:
-        """The result of a tool call, before it is booked: one that goes on in the background says so."""
+        """The result of a tool call, before it is booked: it says if the command continues in the background."""
         if not fields.text(fields.mapping(result.get("tool_use_result")).get("backgroundTaskId")):
             return
         blocks = fields.mappings(fields.mapping(result.get("message")).get("content"))
@@ -28,5 +28,5 @@ class BackgroundTools:
         self._running.update({tool.tool_id: tool for tool in open_tools if tool.tool_id in names})
 
     def ended(self, notification: dict[str, Any]) -> None:
-        """The agent tells that one has ended, however it did."""
+        """The agent reports that a command has ended, for whatever reason."""
         self._running.pop(fields.text(notification.get("tool_use_id")), None)

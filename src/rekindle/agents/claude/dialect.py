@@ -1,7 +1,7 @@
 """Claude Code's stream (`--output-format stream-json`, `--input-format stream-json`) as a dialect.
 
 One process serves many turns. The agent repeats each prompt with the uuid that we gave it (`--replay-user-messages`),
-so a result counts for a prompt only behind its echo: a turn that the agent began by itself ends nothing of ours.
+so a result counts for a prompt only after its echo: a turn that the agent began by itself ends none of ours.
 A command (`/compact`) is not repeated. The first turn of a process may be the agent's own, before any echo.
 """
 
@@ -47,7 +47,7 @@ from rekindle.core.session.permission import Option
 _ALLOW: Final = Option("allow", "Allow", "allow_once")
 _ALWAYS: Final = Option("allow_always", "Always allow this", "allow_always")
 _DENY: Final = Option("deny", "Do not allow", "reject_once")
-#: Ends of a turn that are no failure: a limit that somebody set was reached.
+#: Ends of a turn that are not failures: a limit that somebody set was reached.
 _LIMITS: Final = {"error_max_turns": "max_turns", "error_max_budget_usd": "max_budget"}
 _INITIALIZED: Final = Initialized(
     protocol_version=1,
@@ -85,7 +85,7 @@ class ClaudeDialect(SpeaksInLines):
 
     @property
     def open(self) -> OpenState:
-        """What is open between us."""
+        """What is still open between the agent and us."""
         turn = self._prompt
         return OpenState(
             initialized=_INITIALIZED if self._opened is not None else None,
@@ -103,11 +103,11 @@ class ClaudeDialect(SpeaksInLines):
 
     @property
     def is_prompting(self) -> bool:
-        """Whether a turn runs."""
+        """Whether a turn is running."""
         return self._prompt is not None
 
     def begin(self, how: How, token: str | None) -> list[Outgoing]:
-        """Ask the agent whether it is ready; which conversation it opens was said when it was started."""
+        """Ask the agent whether it is ready; the command line already said which conversation to open."""
         return [messages.initialize(self.generation, how, token or self._stored_token or "")]
 
     def follow_up(self, seen: Observation) -> list[Outgoing]:
@@ -115,11 +115,11 @@ class ClaudeDialect(SpeaksInLines):
         return [self._refuse(seen)] if isinstance(seen, CallbackAsked) else []
 
     def say(self, prompt_id: str, text: str) -> Outgoing:
-        """The message of a prompt."""
+        """The message that carries a prompt."""
         return messages.prompt(self.generation, prompt_id, self.token or self._stored_token or "", text)
 
     def cancel(self, prompt_id: str) -> list[Outgoing]:
-        """End a turn; questions that the agent still asks are answered with no."""
+        """End a turn; questions that the agent still has open are answered with no."""
         denied = [messages.deny(self.generation, name, "cancelled", interrupt=True) for name in self._questions]
         return [messages.interrupt(self.generation, prompt_id), *denied]
 
@@ -138,18 +138,18 @@ class ClaudeDialect(SpeaksInLines):
         return None
 
     def reply(self, asked: CallbackAsked, result: CallbackResult) -> Outgoing | None:
-        """Whatever it asks for beside permissions is not served."""
+        """Other than permissions, nothing that it asks for is served."""
         return self._refuse(asked)
 
     def _refuse(self, asked: CallbackAsked) -> Outgoing:
         return messages.refuse(self.generation, str(asked.request_id), f"{asked.method} is not served here")
 
     def prompt_in(self, message_id: str, line: bytes) -> tuple[str, str] | None:
-        """The id and the text of a prompt, if that is what a message of ours is."""
+        """The id and text of the prompt, if our message is one."""
         return messages.prompt_in(message_id, line)
 
     def was_sent(self, message_id: str) -> bool:
-        """Whether a message of ours is in the spool, as far as was told."""
+        """Whether our message is in the spool, as far as we have been told."""
         return message_id in self._messages
 
     def sent(self, message_id: str, line: bytes) -> None:
@@ -174,7 +174,7 @@ class ClaudeDialect(SpeaksInLines):
             self._cancelled.add(message_id.partition("-cancel-")[2])
 
     def is_due(self, message_id: str, line: bytes) -> bool:
-        """Whether a message of ours can have been sent by now."""
+        """Whether our message can have been sent by now."""
         _, _, key = message_id.partition("-")
         if key.startswith("prompt-"):
             return self._opened is not None and self._prompt is None
@@ -186,7 +186,7 @@ class ClaudeDialect(SpeaksInLines):
         return True
 
     def needed(self, line: bytes, waiting: Sequence[tuple[str, bytes]]) -> int:
-        """A prompt that the agent repeats was sent, even where it does not show how the turn before it ended."""
+        """If the agent repeats a prompt, it was sent, even if the agent does not show how the turn before it ended."""
         if b'"isReplay"' not in line:
             return 0
         uuid = fields.text(fields.mapping(parse(line)).get("uuid"))
@@ -203,11 +203,11 @@ class ClaudeDialect(SpeaksInLines):
         return [*self._name(value), *self._fold(value, line)]
 
     def oversized(self, skipped: Oversized) -> list[Observation]:
-        """A line that was too long to be kept."""
+        """A line that was too long to keep."""
         return [Noise(f"a line of {skipped.end - skipped.start} bytes, which is too long", excerpt(skipped.head))]
 
     def _name(self, value: dict[str, Any]) -> list[Observation]:
-        """The agent's own name for the conversation: believed from what a conversation shows, not from its start."""
+        """The agent's own name for the conversation: trusted once the conversation shows it, not from the start."""
         token = fields.text(value.get("session_id"))
         shows = value["type"] in ("assistant", "user") or value.get("subtype") == "init"
         if not token or not shows or token == self.token:
@@ -382,7 +382,7 @@ class ClaudeDialect(SpeaksInLines):
         return AgentRefusedToOpen(how=how, problem=why_not_opened(failure, how), code=None, message=failure.message)
 
     def _usage(self, value: dict[str, Any]) -> Usage:
-        """What the turn took. Costs are told as a sum over the process."""
+        """What the turn used. Costs are reported as a total for the process."""
         total = value.get("total_cost_usd")
         cost = None
         if isinstance(total, int | float) and not isinstance(total, bool):
@@ -394,5 +394,5 @@ class ClaudeDialect(SpeaksInLines):
 
 
 def _is_own(value: dict[str, Any]) -> bool:
-    """Whether the agent says that it began this turn by itself: a command in the background has ended, or was lost."""
+    """Whether the agent says that it began this turn by itself: a background command has ended, or was lost."""
     return fields.mapping(value.get("origin")).get("kind") == "task-notification"

@@ -1,4 +1,4 @@
-"""Which kind of failure an error of Claude Code is: it has words of its own, and says "success" to all of them."""
+"""Classifies the errors of Claude Code: it has its own wording, and reports all of them as "success"."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RESET: Final = re.compile(r"limit reached\|(\d{9,12})\b")
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the stream said about a turn that failed. `retried` are the words of its own retries."""
+    """Everything that the stream said about a failed turn. `retried` is the text of its own retries."""
 
     text: str = ""
     word: str = ""
@@ -41,7 +41,7 @@ class ErrorVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(told: Told) -> ErrorVerdict:
-    """The kind of failure, and when it is over where that was told."""
+    """The kind of failure, and when it ends if the agent said so."""
     error = _error(told)
     transient = error in ("rate_limited", "overloaded", "no_internet") or (told.status or 0) >= 500
     found = _RESET.search(told.text)

@@ -9,7 +9,7 @@ from rekindle.agents.claude.dialect import ClaudeDialect
 from rekindle.agents.claude.messages import derived_uuid
 from rekindle.agents.claude.transcript import ClaudeTranscript
 
-#: Flags that rekindle sets itself: a second opinion about them would open another conversation, or none.
+#: Flags that rekindle sets itself: another value would open a different conversation, or none.
 _OURS: Final = (
     "-c",
     "--continue",
@@ -73,6 +73,7 @@ KIND = AgentKind(
         "Commands outlive it in sessions of their own: rekindle ends the whole tree.",
         "Two processes may write to one conversation: rekindle lets only one live.",
     ),
+    stable=(("CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS", "1"),),
     terminal=_terminal,
     account=AccountSigns(
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"), (".claude/.credentials.json",)

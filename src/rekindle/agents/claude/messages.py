@@ -1,4 +1,4 @@
-"""What we say to Claude Code on its standard input, a line of JSON each, under ids that are derived and never random.
+"""What we send to Claude Code's standard input: one line of JSON per message, under ids that are derived, not random.
 
 The id of the first message tells how the conversation is opened, so that the next daemon finds it in the spool.
 """
@@ -19,18 +19,18 @@ _INITIALIZE: Final = re.compile(r"\d+-initialize-(new|load)-(.*)", re.ASCII)
 
 
 def derived_uuid(*parts: object) -> str:
-    """A name of the shape that Claude Code wants, the same for the same parts."""
+    """A name of the form that Claude Code requires, the same for the same parts."""
     digest = hashlib.sha256("\0".join(str(part) for part in parts).encode(errors="replace")).hexdigest()
     return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
 
 
 def initialize(generation: int, how: How, token: str) -> Outgoing:
-    """The first message: the answer to it says that the agent is ready, and costs no turn."""
+    """The first message: the answer to it means that the agent is ready, and costs no turn."""
     return _control(f"{generation}-initialize-{how}-{token}", {"subtype": "initialize"})
 
 
 def opening_in(message_id: str) -> tuple[How, str] | None:
-    """How the conversation is opened, and its name, if that is what a message of ours asks for."""
+    """How to open the conversation, and its name, if our message asks for that."""
     found = _INITIALIZE.fullmatch(message_id)
     if found is None:
         return None
@@ -51,7 +51,7 @@ def prompt(generation: int, prompt_id: str, token: str, text: str) -> Outgoing:
 
 
 def prompt_in(message_id: str, line: bytes) -> tuple[str, str] | None:
-    """The id and the text of a prompt, if that is what a message of ours is."""
+    """The id and text of the prompt, if our message is one."""
     _, _, key = message_id.partition("-")
     content = fields.mapping(fields.mapping(parse(line)).get("message")).get("content")
     if not key.startswith("prompt-") or not isinstance(content, str):
@@ -73,13 +73,13 @@ def allow(generation: int, request: str, given: dict[str, Any], rules: list[Any]
 
 
 def deny(generation: int, request: str, why: str, *, interrupt: bool = False) -> Outgoing:
-    """Do not let a tool run. `interrupt` ends the turn with it."""
+    """Refuse a tool. `interrupt` ends the turn as well."""
     answer = {"behavior": "deny", "message": why, "interrupt": interrupt}
     return _answer(generation, request, {"subtype": "success", "response": answer})
 
 
 def refuse(generation: int, request: str, why: str) -> Outgoing:
-    """A request that we do not serve; without an answer the agent would wait for ever."""
+    """Refuse a request that we do not serve; without an answer the agent would wait forever."""
     return _answer(generation, request, {"subtype": "error", "error": why})
 
 
@@ -89,6 +89,6 @@ def _control(message_id: str, request: dict[str, Any]) -> Outgoing:
 
 
 def _answer(generation: int, request: str, response: dict[str, Any]) -> Outgoing:
-    """A request is answered once, one way or the other: all answers to it have one id."""
+    """A request is answered once, one way or the other: all answers to it share one id."""
     body = {"type": "control_response", "response": {**response, "request_id": request}}
     return Outgoing(f"{generation}-answer-{json.dumps(request)}", encode_line(body))

@@ -1,9 +1,9 @@
 """Which conversation Claude Code loads from a transcript, as a pure function: records in, one branch of the tree out.
 
-A transcript is a tree (`uuid`, `parentUuid`), and `--resume` opens one branch of it; what lies beside that branch is in
-the file and never reaches the model. The rule was measured with the versions in `MEASURED` and is held against those
-programs on random trees (`tests/real/test_claude_trees.py`). It is a model of them: what an agent really went on with
-is seen in its first new record (`above`).
+A transcript is a tree (`uuid`, `parentUuid`), and `--resume` opens one branch of it; whatever is not on that branch
+stays in the file and never reaches the model. The rule was measured with the versions in `MEASURED`, and tests compare
+it with those programs on random trees (`tests/real/test_claude_trees.py`). It is a model of them: what an agent really
+continued with shows in its first new record (`above`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Row = dict[str, Any]
 
 _KINDS: Final = ("user", "assistant", "attachment", "system")
 _SPOKEN: Final = ("user", "assistant")
-#: A row whose parent is gone is hung on the nearest row before it, if that is not older than so many seconds.
+#: A row whose parent is missing is attached to the nearest row before it, if that is at most this many seconds older.
 _SPLICE_SECONDS: Final = 5.0
 
 
 class LeafRule(Enum):
-    """How the leaf is chosen. They differ where the file names none."""
+    """How the leaf is chosen. The rules differ if the file names none."""
 
     LAST_ROW = "the last row of the file"
     NEWEST_BELOW = "the newest row at or below the last one of the file"
@@ -37,11 +37,11 @@ MEASURED: Final[Mapping[str, LeafRule]] = {"2.1.197": LeafRule.LAST_ROW, "2.1.32
 
 
 class LoadedBranch(msgspec.Struct, frozen=True):
-    """What is loaded: its rows from the first to the leaf, and the notes behind that, which are nobody's words.
+    """What is loaded: its rows from the first to the leaf, and the notes after it, which nobody said.
 
-    `behind` are the rows that a summary stands for. `spliced` are rows whose parent is gone and that were hung on
-    another one, and `cut` the row behind which nothing is loaded because its parent is gone. `refused`: the program
-    would say that there is no such conversation.
+    `behind` are the rows that a summary stands for. `spliced` are rows whose parent is missing and that were attached
+    to another one, and `cut` is the row after which nothing is loaded because its parent is missing. `refused`: the
+    program would say that there is no such conversation.
     """
 
     rows: tuple[Row, ...] = ()
@@ -119,7 +119,7 @@ def is_row(record: Row) -> bool:
 
 
 def rows_below(records: Iterable[Row], wanted: str) -> list[str]:
-    """What was said at or below a row, in the order of the file: the leaves that a branch with that row can have."""
+    """What was said at or below a row, in file order: the possible leaves of a branch with that row."""
     rows = _Scan(records).rows
     below = {wanted}
     for uuid, row in rows.items():
@@ -150,7 +150,7 @@ def _relinked(found: _Scan) -> dict[str, Row] | None:
 
 
 def _start(found: _Scan, rows: Mapping[str, Row], rule: LeafRule, *, is_summed: bool) -> str | None:
-    """Where the way up begins: at the row that the file names, or at its last one."""
+    """Where the walk up begins: at the row that the file names, or at its last one."""
     named = found.named if found.named in rows else None
     if is_summed and not (found.explicit and named is not None):
         leaves = _leaves(rows)
@@ -226,7 +226,7 @@ def _branch(
 
 
 def _nearest(rows: Mapping[str, Row], order: Sequence[str], at: str, chain: Mapping[str, Row]) -> str | None:
-    """The row that one without a parent is hung on."""
+    """The row that one without a parent is attached to."""
     here = _time(rows[at])
     for uuid in reversed(order[: order.index(at)]):
         row = rows[uuid]
@@ -238,7 +238,7 @@ def _nearest(rows: Mapping[str, Row], order: Sequence[str], at: str, chain: Mapp
 
 
 def _behind(everything: Mapping[str, Row], boundary: Row) -> list[Row]:
-    """What was said before a summary, back to the beginning: older summaries stand for what was before them."""
+    """What was said before a summary, back to the beginning: older summaries stand for what came before them."""
     found: dict[str, Row] = {}
     at = boundary.get("logicalParentUuid")
     while isinstance(at, str) and at in everything and at not in found:

@@ -1,7 +1,7 @@
-"""What the turn that runs has taken so far, message by message.
+"""What the running turn has used so far, message by message.
 
-The agent tells a message's tokens several times: when it begins, with each of its blocks, and when it is complete. The
-highest figure counts.
+The agent reports a message's tokens several times: when it begins, with each of its blocks, and when it is complete.
+The highest figure counts.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ def usage_in(given: object, cost: float | None = None) -> Usage:
 
 
 class Spending:
-    """The tokens of all messages since the turn before ended."""
+    """The tokens of all messages since the previous turn ended."""
 
     def __init__(self) -> None:
         self._messages: dict[str, Usage] = {}
-        #: by whose they are: the agents that an agent uses speak at the same time
+        #: by speaker: an agent's subagents speak at the same time
         self._unfinished: dict[str, str] = {}
         self._total = Usage()
         self._told = 0
 
     def take(self, value: dict[str, Any]) -> Usage | None:
-        """A message, or a bit of one. The sum, if it is another one than before."""
+        """A message, or a piece of one. Returns the sum if it has changed."""
         whose = fields.text(value.get("parent_tool_use_id"))
         event = fields.mapping(value.get("event"))
         message = fields.mapping(value.get("message") or event.get("message"))
@@ -68,7 +68,7 @@ class Spending:
 
 
 def context_used(value: dict[str, Any]) -> list[Observation]:
-    """How full the context window is: the last request's tokens, where the agent tells the window's size."""
+    """How full the context window is: the last request's tokens, if the agent reports the window's size."""
     sizes = [
         size
         for model in fields.mapping(value.get("modelUsage")).values()

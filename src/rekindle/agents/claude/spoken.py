@@ -1,6 +1,6 @@
-"""What a record of Claude Code's says to the model, or for it: its transcript and its stream have the same messages.
+"""What a Claude Code record says to the model, or for it: its transcript and its stream have the same messages.
 
-Both name a message by the same uuid, so that what the agent told us can be found in what it wrote down.
+Both name a message by the same uuid, so that what the agent reported can be found in what it wrote down.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _COMMAND: Final = re.compile(r"\s*<command-(?:name|message)>")
 _COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _COMMAND_ARGUMENTS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _ITS_OWN: Final = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
-#: Who speaks where the agent itself puts words into the model's mouth.
+#: The speaker when the agent itself puts words into the model's mouth.
 NOBODY: Final = "<synthetic>"
 
 
 def spoken(row: dict[str, Any]) -> Spoken | None:
-    """A row of a transcript as a message: None where it is none, or one that the agent put in on its own."""
+    """A row of a transcript as a message: None if it is not one, or if the agent added it on its own."""
     name = fields.text(row.get("uuid"))
     if row.get("type") == "system" and row.get("subtype") == "compact_boundary":
         return Spoken("boundary", id=name)
@@ -39,7 +39,7 @@ def spoken(row: dict[str, Any]) -> Spoken | None:
 
 
 def prompt(row: dict[str, Any]) -> str | None:
-    """What somebody sent, if that is what a row is; a command that a person typed is given as it was typed."""
+    """What somebody sent, if the row is that; a command that a person typed is given as typed."""
     if any(row.get(mark) is True for mark in _ITS_OWN):
         return None
     match row:
@@ -57,10 +57,10 @@ def prompt(row: dict[str, Any]) -> str | None:
 
 
 def told(attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
-    """What the agent has told of taking in and saying, in the lines of its processes, the oldest first.
+    """What the agent reported as received and said, in the lines of its processes, oldest first.
 
-    A prompt counts as taken in when the agent repeats it. What is behind the last end of a turn was cut off, and what
-    is in a turn that failed may not have been written down.
+    A prompt counts as received when the agent repeats it. Whatever follows the last end of a turn was cut off, and
+    what belongs to a failed turn may not have been written down.
     """
     found: list[Spoken] = []
     for lines in attempts:
@@ -114,7 +114,7 @@ def _words(content: object) -> str:
 
 
 def _typed(words: str) -> str | None:
-    """What was typed, if it was: the agent writes commands in a form of its own, and notes in the user's name."""
+    """What was typed, if it was: the agent writes commands in its own form, and notes in the user's name."""
     if _COMMAND.match(words):
         name, arguments = _COMMAND_NAME.search(words), _COMMAND_ARGUMENTS.search(words)
         return f"{name[1] if name else ''} {arguments[1] if arguments else ''}".strip() or None

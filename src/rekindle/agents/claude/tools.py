@@ -1,4 +1,4 @@
-"""Claude Code's tools in words that are the same for all agents."""
+"""Claude Code's tools in the same terms as those of all agents."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _LONGEST_TITLE: Final = 500
 
 
 def kind(name: str) -> str:
-    """The tool's kind in the words of ACP."""
+    """The tool's kind in ACP's terms."""
     return _KINDS.get(name, "other")
 
 
 def title(name: str, given: dict[str, Any]) -> str:
-    """A tool call in one line: a command as it is, else the tool and what it is about."""
+    """A tool call in one line: a command as it is, else the tool and what it works on."""
     command = fields.text(given.get("command"))
     if command:
         return command[:_LONGEST_TITLE]

@@ -1,8 +1,8 @@
-"""Claude Code's own file of a conversation: where it is, what it tells, and how it is made whole again.
+"""Claude Code's own conversation file: where it is, what it says, and how to repair it.
 
-One JSON record a line, appended by every process that goes on with the conversation, without a lock. Most records are
-not part of what was said; those that are form a tree. What is told here is the branch that a resume would load
-(`opened`), never what merely lies in the file.
+One JSON record per line, appended without a lock by every process that continues the conversation. Most records are
+not part of what was said; those that are form a tree. This module reports the branch that a resume would load
+(`opened`), never what merely happens to be in the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rekindle.agents.claude.opened import MEASURED, LeafRule, LoadedBranch, Row,
 from rekindle.agents.claude.spoken import NOBODY, prompt, spoken, told
 from rekindle.agents.claude.transcript_place import place
 
-#: Every record has one of these; no object inside of a record has one of them together with a type.
+#: Every record has one of these; no object inside a record has one of them together with a type.
 _IDENTITIES: Final = ("uuid", "sessionId", "leafUuid", "messageId")
 _NEWEST: Final = list(MEASURED.values())[-1]
 
@@ -35,17 +35,17 @@ class ClaudeTranscript:
         return place(environment, cwd, token)
 
     def read(self, data: bytes) -> Record:
-        """What a resume would load; a command that a person typed is among the prompts as it was typed."""
+        """What a resume would load; a command that a person typed is among the prompts as typed."""
         kept, problems = _parsed(data)
         records = [one.record for one in kept]
         return _record(opened(records, _rule(records)), kept, problems)
 
     def repair(self, data: bytes) -> Repaired:
-        """Whole records, one a line: the agent passes over a line that it cannot read, but glues the next to it."""
+        """Complete records, one per line: the agent skips a line that it cannot read, but appends the next to it."""
         return repaired(data, _is_record)
 
     def acknowledged(self, attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
-        """What the agent told in its stream, by the uuids that its transcript has too."""
+        """What the agent reported in its stream, by the uuids that its transcript has too."""
         return told(attempts)
 
     def written(self, data: bytes) -> frozenset[str]:
@@ -53,13 +53,13 @@ class ClaudeTranscript:
         return frozenset(fields.text(one.record.get("uuid")) for one in _parsed(data)[0] if is_row(one.record))
 
     def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
-        """What a resume would lack with the version that loads the least: which one will, nobody knows beforehand."""
+        """What a resume would lack with the version that loads the least: nobody knows beforehand which one will."""
         records = [one.record for one in _parsed(data)[0]]
         found = [lacking(expected, _turns(opened(records, rule)), written) for rule in LeafRule]
         return max(found, key=lambda one: (one.prompts, one.answers, one.summary))
 
     def redirected(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Repaired | None:
-        """One more line, which names the row that a resume begins at: the newest whose branch has everything."""
+        """One more line that names the row where a resume begins: the newest whose branch has everything."""
         records = [one.record for one in _parsed(data)[0]]
         demanded = [one for one in expected if (one.sure or one.id in written) and one.role in ("user", "assistant")]
         session = next((one["sessionId"] for one in reversed(records) if isinstance(one.get("sessionId"), str)), "")
@@ -74,7 +74,7 @@ class ClaudeTranscript:
         return None
 
     def went_on(self, data: bytes, size: int) -> Record | None:
-        """The branch above the first row behind `size` bytes. A gap in it counts as one if the version is unknown."""
+        """The branch above the first row after `size` bytes. If the version is unknown, a gap in it counts as a gap."""
         added, _ = _parsed(data[size:])
         first = next((one.record for one in added if _begins(one.record)), None)
         if first is None:
@@ -85,7 +85,7 @@ class ClaudeTranscript:
         return _record(above(records, fields.text(first.get("uuid")), splices=splices), kept, problems)
 
 
-#: So many leaves are tried, the newest first.
+#: How many leaves are tried, newest first.
 _MOST_LEAVES: Final = 50
 
 
@@ -97,7 +97,7 @@ class _Reading:
         self.tools: dict[str, OpenTool] = {}
         self.points: dict[str, str] = {}
         self._message = ""  # the id of the answer that was written last
-        self._speaker = ""  # the id of the answer that the words are from
+        self._speaker = ""  # the id of the answer that the text belongs to
 
     def take(self, row: Row) -> None:
         content = fields.mapping(row.get("message")).get("content")
@@ -114,7 +114,7 @@ class _Reading:
         for block in results:
             self.tools.pop(fields.text(block.get("tool_use_id")), None)
         if not results:
-            self.tools.clear()  # the conversation has gone on without them
+            self.tools.clear()  # the conversation has continued without them
 
     def _assistant(self, message: str, content: object) -> None:
         if message != self._message:
@@ -168,13 +168,13 @@ def _parsed(data: bytes) -> tuple[list[KeptRecord], list[str]]:
 
 
 def _rule(records: list[Row]) -> LeafRule:
-    """The rule of the version that wrote last; of one that was not measured the newest that was."""
+    """The rule of the version that wrote last; if that was not measured, the rule of the newest measured one."""
     version = next((one["version"] for one in reversed(records) if isinstance(one.get("version"), str)), "")
     return MEASURED.get(version, _NEWEST)
 
 
 def _begins(record: Row) -> bool:
-    """Whether the agent's first new record shows what it goes on with: a message, or the end of what it summed up."""
+    """Whether the agent's first new record shows what it continues: a message, or the end of what it summarised."""
     is_message = record.get("type") in ("user", "assistant") or record.get("subtype") == "compact_boundary"
     return is_row(record) and is_message and record.get("isSidechain") is not True
 

@@ -1,4 +1,4 @@
-"""Where Claude Code keeps a conversation. Found out with the real program, 2.1.197."""
+"""Where Claude Code keeps a conversation. Checked against the real program, 2.1.197."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def place(environment: Mapping[str, str], cwd: str, token: str) -> str:
 
 
 def _configuration(environment: Mapping[str, str], cwd: str) -> str:
-    """The agent's own folder. A variable that is set to nothing counts as set, and means the working folder."""
+    """The agent's own folder. An empty variable counts as set, and means the working folder."""
     named = environment.get("CLAUDE_CONFIG_DIR")
     if named is None:
         if not environment.get("HOME"):
@@ -35,8 +35,8 @@ def _configuration(environment: Mapping[str, str], cwd: str) -> str:
 def slug(path: str) -> str:
     """A folder's path as the name of one folder.
 
-    The program counts in units of UTF-16, so a character outside of the basic plane makes two dashes. A long name is
-    cut, and a hash of the whole path is put behind it.
+    The program counts UTF-16 units, so a character outside the basic plane makes two dashes. A long name is cut, and
+    a hash of the whole path is appended.
     """
     data = path.encode("utf-16-le", "surrogatepass")
     units = [low + 256 * high for low, high in zip(data[::2], data[1::2], strict=True)]
@@ -45,7 +45,7 @@ def slug(path: str) -> str:
 
 
 def _hash(units: list[int]) -> str:
-    """The size of a number of 32 bits with a sign, in base 36."""
+    """The absolute value of a signed 32-bit number, in base 36."""
     value = 0
     for unit in units:
         value = (value * 31 + unit) & 0xFFFFFFFF

@@ -1,7 +1,7 @@
-"""What Claude Code said and started in the turn that runs.
+"""What Claude Code said and started in the running turn.
 
-Words come twice where partial messages are on: bit by bit, and then the whole block. The bits count, because they are
-there when the agent is killed; of a whole block only what no bit had told.
+Text comes twice if partial messages are on: piece by piece, and then as a whole block. The pieces count, because they
+are there when the agent is killed; from a whole block only what no piece contained.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_OUTPUT: Final = 64 * 1024
 
 
 class Words:
-    """Words, thoughts and tool calls since the turn before ended."""
+    """Text, thoughts and tool calls since the previous turn ended."""
 
     def __init__(self) -> None:
         self._said: deque[str] = deque()
@@ -29,7 +29,7 @@ class Words:
 
     @property
     def said(self) -> str:
-        """The agent's words (thoughts are left out), the last MOST_SAID characters of them."""
+        """The agent's text without its thoughts: the last MOST_SAID characters."""
         return "".join(self._said)[-MOST_SAID:]
 
     @property
@@ -39,11 +39,11 @@ class Words:
 
     @property
     def finished(self) -> tuple[str, ...]:
-        """The ids of the tool calls that have ended, in the order of their names."""
+        """The ids of the tool calls that have ended, sorted."""
         return tuple(sorted(self._finished))
 
     def partial(self, value: dict[str, Any]) -> list[Observation]:
-        """A bit of a message that is still being made."""
+        """A piece of a message that is still being written."""
         event = fields.mapping(value.get("event"))
         if event.get("type") in ("message_start", "content_block_start"):
             self._bits = {"text": "", "thinking": ""}
@@ -72,7 +72,7 @@ class Words:
         return found
 
     def results(self, content: object) -> list[Observation]:
-        """What tools gave back."""
+        """The results of tools."""
         found: list[Observation] = []
         for block in fields.mappings(content):
             if block.get("type") != "tool_result":
@@ -104,5 +104,5 @@ class Words:
 
 
 def _is_inner(value: dict[str, Any]) -> bool:
-    """Whether these are the words of an agent that the agent uses: to the reader they are thoughts."""
+    """Whether this is the text of a subagent: to the reader it is a thought."""
     return isinstance(value.get("parent_tool_use_id"), str)

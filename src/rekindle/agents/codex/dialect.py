@@ -1,4 +1,4 @@
-"""Codex's adapter calls a turn that failed a success, and says what happened only to who asks for it."""
+"""Codex's adapter reports a failed turn as a success, and says what happened only to a client that asks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.base import fields
 from rekindle.agents.base.failure import Failure
 
-#: Where its extensions are in a `_meta`, both in what we ask for and in what it answers.
+#: Where its extensions are in a `_meta`, both in our request and in its answer.
 _VENDOR, _EXTENSIONS, _FAILURE = "jetbrains", "air", "sessionFailure"
 
 
@@ -18,7 +18,7 @@ class CodexDialect(AcpDialect):
     extensions = {_VENDOR: {_EXTENSIONS: {"version": 1, "capabilities": [_FAILURE]}}}  # noqa: RUF012
 
     def failure_in(self, result: dict[str, Any]) -> Failure | None:
-        """The failure that ended the turn; a warning ended nothing."""
+        """The failure that ended the turn; a warning does not end one."""
         vendor = fields.mapping(fields.mapping(result.get("_meta")).get(_VENDOR))
         told = fields.mapping(fields.mapping(vendor.get(_EXTENSIONS)).get(_FAILURE))
         if told.get("severity") != "error":

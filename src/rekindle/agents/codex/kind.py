@@ -1,4 +1,4 @@
-"""Codex, through its ACP adapter: the `codex exec` of its own takes a name that it does not know for a new thread."""
+"""Codex, through its ACP adapter: its own `codex exec` takes an unknown name for a new thread."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def _argv(start: AgentStart) -> tuple[str, ...]:
 
 
 def _variables(start: AgentStart, environment: Mapping[str, str]) -> dict[str, str]:
-    """The adapter has no flag for the model; what the user configured in the same way stays.
+    """The adapter has no flag for the model; whatever else the user configured in the same way is kept.
 
-    A client that asks for failures gets suggestions of what the user could say next as well: a request to the model
+    A client that asks for failures also gets suggestions for what the user could say next: a request to the model
     after every turn, which nobody reads.
     """
     quiet = {"CODEX_ACP_PROMPT_SUGGESTIONS": "false"}

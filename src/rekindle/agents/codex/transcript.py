@@ -1,4 +1,4 @@
-"""Codex's rollout of a thread: what a record of it means. Found out with the real program, 0.166.0."""
+"""Codex's rollout of a thread: what its records mean. Checked against the real program, 0.166.0."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rekindle.agents.base.lenient import parse
 
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call")
 _RESULTS: Final = ("function_call_output", "custom_tool_call_output")
-#: What a dying Codex writes down for a command that ran: nobody knows what the command has done.
+#: What a dying Codex records for a running command: nobody knows what the command has done.
 _ABORTED: Final = "aborted by user"
-#: How Codex's own words in the user's name begin: where it works, the project's instructions, a turn that was cut.
+#: How the text that Codex adds in the user's name begins: where it works, the project's instructions, a cut turn.
 _ITS_OWN: Final = ("<", "# AGENTS.md instructions")
-#: How a citation of a file begins, in the model's words.
+#: How a citation of a file begins in the model's text.
 _CITATION: Final = "\u3010"
 _BEGAN: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)", re.ASCII)
 
@@ -30,7 +30,7 @@ class CodexMeaning:
     """See `rekindle.agents.base.json_lines.Meaning`."""
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
-        """Below the day, and with the second, of its beginning in local time: neither can be told from the token."""
+        """In a folder for the day, named with the second, that it began in local time: the token tells neither."""
         folder = posixpath.join(home(environment, "CODEX_HOME", ".codex"), "sessions", "*", "*", "*")
         return posixpath.normpath(posixpath.join(cwd, folder, f"rollout-*-{token}.jsonl"))
 
@@ -69,18 +69,18 @@ class CodexTranscript(JsonLines):
         super().__init__(CodexMeaning())
 
     def acknowledged(self, attempts: Iterable[Iterable[bytes]]) -> tuple[Spoken, ...]:
-        """Codex names its answers alike in what it says and in its file."""
+        """Codex uses the same names for its answers in its output and in its file."""
         return answers(attempts)
 
     def lacks(self, data: bytes, expected: tuple[Spoken, ...], written: frozenset[str]) -> Lacking:
-        """The adapter shows citations of files in another form: an answer with one is only looked for."""
+        """The adapter shows file citations in another form, so an answer with one only has to exist."""
         record = self.read(data)
         there = record.turns
         cited = {one.id: one.text for one in there if one.id and _CITATION in one.text}
         asked = [structs.replace(one, text=cited[one.id]) if one.id in cited else one for one in expected]
         found = lacking(asked, there, written)
         strange = tuple(one for one in record.unconfirmed if not one.lstrip().startswith(_ITS_OWN))
-        # what it has summed up it may say anew in its own words
+        # it may repeat, in its own words, what it has summarised
         return structs.replace(found, foreign=record.foreign, unconfirmed=() if record.compactions else strange)
 
 

@@ -1,4 +1,4 @@
-"""Copilot CLI calls a turn that failed a success, and says what happened in the model's name."""
+"""Copilot CLI reports a failed turn as a success, and says what happened in the model's name."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.base.failure import Failure
 
 _MARK: Final = "Error: "
-#: Its own words, which also end a turn whose model has worked before.
+#: The program's own text, which can also end a turn in which the model has worked.
 _ITS_OWN: Final = re.compile(r"Error: (Failed to get response from the AI model|Authentication failed|\d{3} )")
 
 
 class CopilotDialect(AcpDialect):
-    """ACP, and the failures of turns: a turn in which the model took no tokens, or words that are the program's."""
+    """ACP, plus failed turns: a turn in which the model used no tokens, or text that is the program's own."""
 
     def failure_in(self, result: dict[str, Any]) -> Failure | None:
         """The failure that ended the turn."""

@@ -1,4 +1,4 @@
-"""Copilot CLI's file of a conversation: what a record of it means. Found out with the real program, 1.0.102."""
+"""Copilot CLI's conversation file: what its records mean. Checked against the real program, 1.0.102."""
 
 from __future__ import annotations
 

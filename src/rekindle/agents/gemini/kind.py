@@ -1,4 +1,4 @@
-"""Gemini CLI. Its own way to load a conversation can destroy it, so it is used only where somebody asks for it."""
+"""Gemini CLI. Its own way to load a conversation can destroy it, so it is used only if somebody asks for it."""
 
 from __future__ import annotations
 

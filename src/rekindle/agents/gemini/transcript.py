@@ -1,8 +1,8 @@
-"""Gemini CLI's file of a conversation: what a record of it means. Found out with the real program, 0.61.0.
+"""Gemini CLI's conversation file: what its records mean. Checked against the real program, 0.61.0.
 
-Lines change what earlier lines said: a message that is written again replaces the older one, and `$set` with messages
-replaces all of them. Each load leaves a second file behind that has no prompt in it, and the next start deletes every
-file of a conversation that has such a shell: the shell has to be put aside before a load.
+Later lines change earlier ones: a message that is written again replaces the older one, and `$set` with messages
+replaces all of them. Each load leaves behind a second file without a prompt in it, and the next start deletes every
+file of a conversation that has such a shell: the shell has to be moved aside before a load.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 from rekindle.agents.base import fields
 from rekindle.agents.base.json_lines import Reading, home
 
-#: What the program tells the model on its own, in the user's name.
+#: What the program itself tells the model in the user's name.
 _ITS_OWN: Final = ("<session_context>", "<hook_context>")
 
 
@@ -23,7 +23,7 @@ class GeminiMeaning:
     """See `rekindle.agents.base.json_lines.Meaning`."""
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
-        """The folder of the project and the minute of the beginning cannot be told from the token."""
+        """The token tells neither the project's folder nor the minute in which the conversation began."""
         own = home(environment, "GEMINI_CLI_HOME", "")
         chats = posixpath.join(cwd, own, ".gemini", "tmp", "*", "chats")
         return posixpath.join(posixpath.normpath(chats), f"session-*-{token[:8]}.jsonl")
@@ -32,7 +32,7 @@ class GeminiMeaning:
         return "$set" in found or ("id" in found and isinstance(found.get("type"), str)) or "projectHash" in found
 
     def name(self, record: dict[str, Any]) -> str | None:
-        """A message may be written again with more in it: its name is not its id but what it says."""
+        """A message may be written again with more in it: what it says names it, not its id."""
         return None
 
     def take(self, record: dict[str, Any], reading: Reading) -> None:

@@ -16,7 +16,7 @@ def _argv(start: AgentStart) -> tuple[str, ...]:
 
 
 def _variables(start: AgentStart, environment: Mapping[str, str]) -> dict[str, str]:
-    """There is no flag for the model; what the user configured in the same way stays."""
+    """There is no flag for the model; whatever else the user configured in the same way is kept."""
     if start.model is None:
         return {}
     configured = parse(environment.get("OPENCODE_CONFIG_CONTENT", "").encode())

@@ -1,8 +1,8 @@
-"""OpenCode's rows of a conversation: what they mean. Found out with the real program, 1.18.33.
+"""OpenCode's database rows of a conversation: what they mean. Checked against the real program, 1.18.33.
 
-It keeps all conversations in one database. A message has parts; one that shortens the conversation is a user's message
-with a part `compaction`, and what comes before that is not given to the model any more. Nothing of that is told while
-the agent works, and a load replays the messages from before it as if they were known.
+It keeps all conversations in one database. A message has parts; one that shortens the conversation is a user message
+with a part `compaction`, and the model no longer gets what comes before it. The agent says nothing about this while
+it works, and a load replays the messages from before it as if the model had them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class OpenCodeRows:
         return posixpath.normpath(posixpath.join(cwd, own, name))
 
     def read(self, rows: Iterable[tuple[object, ...]]) -> Record:
-        """What the rows tell, as far as they can be read."""
+        """What the rows say, as far as they can be read."""
         reading = Reading()
         before: object = None
         prompt: list[str] = []

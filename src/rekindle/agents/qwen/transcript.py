@@ -1,4 +1,4 @@
-"""Qwen Code's file of a conversation: what a record of it means. Found out with the real program, 0.24.4."""
+"""Qwen Code's conversation file: what its records mean. Checked against the real program, 0.24.4."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class QwenMeaning:
     """See `rekindle.agents.base.json_lines.Meaning`."""
 
     def place(self, environment: Mapping[str, str], cwd: str, token: str) -> str:
-        """Below the folder's path, with a dash for everything that is neither letter nor digit."""
+        """In a folder named after the path, with a dash for everything that is neither a letter nor a digit."""
         slug = re.sub("[^A-Za-z0-9]", "-", cwd)
         own = home(environment, "QWEN_HOME", ".qwen")
         return posixpath.normpath(posixpath.join(cwd, own, "projects", slug, "chats", f"{token}.jsonl"))

@@ -1,4 +1,4 @@
-"""The scripted agent: an ACP agent of our own that needs no account. The embedded default."""
+"""The scripted agent: our own ACP agent, which needs no account. The embedded default."""
 
 from __future__ import annotations
 

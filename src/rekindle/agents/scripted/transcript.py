@@ -1,4 +1,4 @@
-"""The scripted agent's own file of a conversation: where it is, what it tells, how it is made whole again. Sans-IO."""
+"""The scripted agent's own conversation file: where it is, what it says, how to repair it. Sans-IO."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ScriptedTranscript(OneBranch):
         return posixpath.normpath(posixpath.join(cwd, _home(environment), f"{token}.jsonl"))
 
     def read(self, data: bytes) -> Record:
-        """What the file tells. `open_tools` are the steps of the last prompt whose end nobody recorded."""
+        """What the file says. `open_tools` are the steps of the last prompt whose end nobody recorded."""
         prompts: list[str] = []
         entries: list[str] = []
         turns: list[Spoken] = []
@@ -62,12 +62,12 @@ class ScriptedTranscript(OneBranch):
         )
 
     def repair(self, data: bytes) -> Repaired:
-        """Whole records, one a line."""
+        """Complete records, one per line."""
         return repaired(data, _is_record)
 
 
 def _say(turns: list[Spoken], text: str) -> None:
-    """Lines that follow each other are one answer."""
+    """Consecutive lines are one answer."""
     before = turns.pop().text + "\n" if turns and turns[-1].role == "assistant" else ""
     turns.append(Spoken("assistant", before + text))
 

@@ -1,1 +1,1 @@
-"""A feature that finishes: its plan, how far each task has come, and what is due next. Pure."""
+"""A feature that gets finished: its plan, the progress of each task, and what to do next. Pure."""

@@ -1,9 +1,9 @@
-"""What is due in a feature's run: a pure function of journal, git and sessions, level-triggered.
+"""What to do next in a feature's run: a pure function of journal, git and sessions, level-triggered.
 
-It never asks what happened last, only how things stand, so that beginning, going on and resuming are the same call.
-Waves go one after another, the tasks of a wave side by side; they are merged in the order of the plan, so that the
-history does not depend on who was faster, and one that only waits for a person is not overtaken. The life of one task
-is in task_steps.py.
+It never asks what happened last, only how things stand, so beginning, continuing and resuming are the same call.
+Waves run one after another, the tasks of a wave in parallel. Tasks are merged in the order of the plan, so that the
+history does not depend on which was faster, and no task overtakes one that only waits for a person. The life of one
+task is in task_steps.py.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rekindle.core.feature import effects as e
+from rekindle.core.feature.modes import Mode
 from rekindle.core.feature.plan import Plan
-from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.task_steps import Leave, Rests, next_step
 
 
 def due(now: Situation, busy: frozenset[str] = frozenset()) -> list[e.Effect]:
-    """The effects that are due; at most one per task, none for those in `busy` (an effect of them is under way)."""
+    """The effects to run now; at most one per task, none for those in `busy` (they have an effect under way)."""
     if "" in busy:
         return []
     if now.git.tip is None:
@@ -56,7 +56,7 @@ def _wave(
         step = next_step(now, name, Leave(number, may_start=may_start, may_merge=may_merge))
         yield name, step
         if step == "stuck" and not now.shared_tree:
-            may_merge = False  # a resume brings it back to its place in the order
+            may_merge = False  # a resume puts it back in its place in the order
         elif step not in ("settled", "failed", "stuck"):
             may_merge = False
             at_work += step != "ready" and not isinstance(step, e.Merge | e.Settle)
@@ -74,7 +74,7 @@ def _close_wave(now: Situation, number: int) -> e.Effect:
 
 
 def _check_again(now: Situation, number: int, wave: tuple[str, ...]) -> e.Effect | None:
-    """A wave of which something was merged again, on top of something else, is checked again as a whole."""
+    """If part of a wave was merged again, on top of something else, the whole wave is checked again."""
     commands = wave_commands(now.plan, now.mode)
     if not commands or now.memory.restored.isdisjoint(wave):
         return None
@@ -85,12 +85,12 @@ def _check_again(now: Situation, number: int, wave: tuple[str, ...]) -> e.Effect
 
 
 def wave_commands(plan: Plan, mode: Mode) -> tuple[str, ...]:
-    """What is run on the whole tree behind each wave."""
+    """The commands to run on the whole tree after each wave."""
     return {"strict": (*plan.lint, *plan.checks), "standard": plan.lint, "fast": ()}[mode]
 
 
 def _why(now: Situation, name: str) -> str:
-    """What quality assurance found last, or else why the task failed, for the end of a sentence."""
+    """What quality assurance found last, or else why the task failed, as the end of a sentence."""
     known = now.progress[name]
     if known.qa is not None and known.qa.result == "failed":
         return f": {', '.join(map(str, known.qa.issues))}"

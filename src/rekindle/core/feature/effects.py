@@ -1,7 +1,7 @@
-"""Every action that a feature's run can ask of the world, as data. All of them may be done twice without harm.
+"""Every action that a feature's run can ask for, as data. All of them can be done twice without harm.
 
-What an effect makes is named after its feature, task and round, or stamped so that git shows it: a run that was cut
-after doing something and before writing it down finds it done.
+What an effect creates is named after its feature, task and round, or stamped so that git shows it: a run that was
+interrupted after doing something and before recording it finds it done.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Prepare:
 
 @dataclass(frozen=True)
 class Restore:
-    """A task's branch is gone, or our merge of it was taken out: make the branch again at what had passed."""
+    """A task's branch is gone, or our merge of it was removed: recreate the branch at the commit that had passed."""
 
     task: str
     branch: str
@@ -47,7 +47,7 @@ class Restore:
 
 @dataclass(frozen=True)
 class Notice:
-    """Put into the journal, once, what somebody else has done to a task."""
+    """Record in the journal, once, what somebody else has done to a task."""
 
     task: str
     message: str
@@ -55,7 +55,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Assign:
-    """Have an agent work: begin its session where there is none, and put the prompt to it (once, by its id)."""
+    """Have an agent work: begin its session if there is none, and give it the prompt (once, by its id)."""
 
     task: str
     session: str
@@ -85,7 +85,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class Commit:
-    """Commit what a task's agent has left uncommitted on top of `tip`."""
+    """Commit what a task's agent has left uncommitted, on top of `tip`."""
 
     task: str
     branch: str
@@ -105,7 +105,7 @@ class RunChecks:
 
 @dataclass(frozen=True)
 class CloseChecks:
-    """Checks of a task were cut: what is in its worktree now counts as theirs, and what comes later does not."""
+    """A task's checks were cut off: what is in its worktree now counts as theirs, what comes later does not."""
 
     task: str
 
@@ -120,7 +120,7 @@ class MakeCopy:
 
 @dataclass(frozen=True)
 class ReadVerdict:
-    """Read what the reviewer has said of this commit, and put its copy away."""
+    """Read the reviewer's verdict on this commit, and remove the copy."""
 
     task: str
     session: str
@@ -130,7 +130,7 @@ class ReadVerdict:
 
 @dataclass(frozen=True)
 class Judge:
-    """Write down how a round of quality assurance ended. No issues: it passed, and git remembers which commit."""
+    """Record how a round of quality assurance ended. No issues: it passed, and git remembers which commit."""
 
     task: str
     round: int
@@ -150,9 +150,9 @@ class Merge:
 
 @dataclass(frozen=True)
 class Settle:
-    """A task is merged: write down what is not written yet, and clear away what git says may go.
+    """A task is merged: record what is not recorded yet, and clean up what git says may go.
 
-    `unchanged`: it has passed without a change, so that there is nothing to merge.
+    `unchanged`: it has passed without a change, so there is nothing to merge.
     """
 
     task: str
@@ -171,7 +171,7 @@ class Fail:
 
 @dataclass(frozen=True)
 class Block:
-    """A task cannot go on before a person has done something."""
+    """A task cannot continue until a person has done something."""
 
     task: str
     problem: str
@@ -180,7 +180,7 @@ class Block:
 
 @dataclass(frozen=True)
 class AskStrays:
-    """Work of a task is not on its branch: keep it, and let the task rest until a person has decided about it."""
+    """A task has work that is not on its branch: keep it, and pause the task until a person has decided about it."""
 
     task: str
     branch: str
@@ -189,7 +189,7 @@ class AskStrays:
 
 @dataclass(frozen=True)
 class Report:
-    """An agent asks for a permission that only a person can give: say so where it is read."""
+    """An agent asks for a permission that only a person can give: say so where people will read it."""
 
     task: str
     session: str
@@ -208,7 +208,7 @@ class CheckWave:
 
 @dataclass(frozen=True)
 class MarkWave:
-    """Write the checkpoint behind a wave; 0 is the beginning."""
+    """Write the checkpoint after a wave; 0 is the beginning."""
 
     wave: int
     task: str = ""

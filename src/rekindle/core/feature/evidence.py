@@ -1,4 +1,4 @@
-"""What was observed, as data: git's side of a feature, its sessions, and what this run has found out by itself."""
+"""What was observed, as data: git's side of a feature, its sessions, and what this run has found out itself."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import msgspec
 
 from rekindle.core.feature.strays import Stray
 
-#: How a session's work on one prompt stands.
+#: The state of a session's work on one prompt.
 Phase = Literal["absent", "unsaid", "working", "asking", "cut", "failed", "stopped", "done"]
 
 
 class WorkTree(msgspec.Struct, frozen=True):
-    """A worktree of ours. `uncommitted`: it has changes, beyond what checks left behind in it.
+    """A worktree of ours. `uncommitted`: it has changes, other than what checks left behind in it.
 
     `conflicts` are files of a merge that nobody has resolved. `withheld`: it has changes that cannot be committed here,
-    or a repository inside that nobody looks into.
+    or contains a repository that nobody looks into.
     """
 
     path: str
@@ -28,9 +28,10 @@ class WorkTree(msgspec.Struct, frozen=True):
 
 
 class WorkBranch(msgspec.Struct, frozen=True):
-    """A branch `work/F/…`. `merged`: the feature's branch contains it, by whichever hand.
+    """A branch `work/F/…`. `merged`: the feature's branch contains it, whoever merged it.
 
     `subjects` are its newest commits, for an agent that takes it over. `elsewhere` is a checkout that is not ours.
+    `unrelated`: it has no commit in common with the feature's branch, so nothing can merge it.
     """
 
     name: str
@@ -39,14 +40,15 @@ class WorkBranch(msgspec.Struct, frozen=True):
     subjects: tuple[str, ...] = ()
     merged: bool = False
     elsewhere: str | None = None
+    unrelated: bool = False
 
 
 class Done(msgspec.Struct, frozen=True):
     """A merge of ours, of one task in one epoch.
 
     `present`: the feature's branch has it, or the same changes under other names (it was rebased or squashed).
-    `tip` is the commit of the task's that it merged. It is looked for where the branch does not have the merge itself;
-    one that is not present and has no `tip` is one that git knows nothing of.
+    `tip` is the task's commit that it merged. It is looked up if the branch does not have the merge itself; a merge
+    that is not present and has no `tip` is one that git knows nothing about.
     """
 
     commit: str
@@ -65,15 +67,18 @@ class Merging(msgspec.Struct, frozen=True):
 
 
 class GitEvidence(msgspec.Struct, frozen=True):
-    """Git's word on a feature.
+    """What git says about a feature.
 
-    `done` is the last merge of each task that we know to have made, wherever it is now. `copies` are the commits that
-    reviewers have before them, by task.
-    `checking`: tasks whose checks were begun on the commit that their branch is at, and not ended.
+    `done` is the last merge of each task that we know we made, wherever it is now. `copies` are the commits that
+    reviewers are looking at, by task.
+    `checking`: tasks whose checks have begun on the commit that their branch is at, and have not ended.
 
-    `target` is the name of the feature's branch; `homes` are the paths of the tasks' worktrees, there or not yet;
-    `blocked` says by task why its worktree cannot be made. By task, too: its `strays`; `away`, its worktree where that
-    has something else checked out; `fallen`, where its branch was before somebody deleted it.
+    `target` is the name of the feature's branch; `homes` are the paths of the tasks' worktrees, whether they exist or
+    not; `blocked` says by task why its worktree cannot be made. Also by task: its `strays`; `away`, its worktree if
+    that has something else checked out; `fallen`, where its branch was before somebody deleted it. `removed`: tasks
+    whose worktrees do not exist, or have lost every file.
+
+    `remembered`: tasks whose uncommitted changes were not looked up this time, but are as last seen.
     """
 
     target: str = ""
@@ -92,10 +97,12 @@ class GitEvidence(msgspec.Struct, frozen=True):
     strays: dict[str, tuple[Stray, ...]] = {}
     away: dict[str, WorkTree] = {}
     fallen: dict[str, str] = {}
+    remembered: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
 
 
 class TalkState(msgspec.Struct, frozen=True):
-    """A session as far as one prompt of it is concerned. `up`: its agent has a process. `question`: what it asks."""
+    """A session with respect to one of its prompts. `up`: its agent has a process. `question`: what it asks."""
 
     session: str
     phase: Phase = "absent"
@@ -109,7 +116,7 @@ class TalkState(msgspec.Struct, frozen=True):
 
 
 class RunMemory(msgspec.Struct):
-    """What this run has found out and nobody else has to remember: losing it costs a repetition of a check."""
+    """What this run has found out and nobody else has to remember: losing it only means repeating a check."""
 
     problems: dict[str, str] = {}
     revived: dict[str, int] = {}

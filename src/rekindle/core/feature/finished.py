@@ -1,4 +1,4 @@
-"""Whether a plan was worked before: nobody pays agents twice for the same work unless they say so. Pure."""
+"""Whether a plan was carried out before: nobody pays agents twice for the same work without saying so. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from rekindle.core.journal.run import COMPLETE
 
 
 def done_before(plan: Plan, earlier: Plan | None, state: LineageState) -> tuple[str, ...]:
-    """The tasks of a plan that an earlier run of its feature has completed, with the same words."""
+    """The tasks of a plan that an earlier run of its feature has completed, with the same text."""
     known = {task.id: _asked(task) for task in earlier.tasks} if earlier is not None else {}
     complete = {name for name, task in state.tasks.items() if task.status == COMPLETE}
     return tuple(task.id for task in plan.tasks if task.id in complete and known.get(task.id) == _asked(task))
 
 
 def _asked(task: Task) -> str:
-    """What an agent is asked to do: a plan of others may have nothing but a summary."""
+    """What an agent is asked to do: another program's plan may have only a summary."""
     return (task.prompt or task.summary).strip()

@@ -1,4 +1,4 @@
-"""The merge of a task whose work has passed: in the order of the plan, and through an agent where it conflicts."""
+"""The merge of a task whose work has passed: in the order of the plan, and with an agent's help if it conflicts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rekindle.core.feature.evidence import WorkBranch
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.talks import further_try, merge_prompt
 
-#: So many files a sentence names.
+#: How many files a sentence names.
 _NAMED = 5
 
 
 def left_out(merge_: e.Merge, target: str, files: tuple[str, ...]) -> str:
-    """What a person is told of work that is in the history of the feature's branch, and not in its files."""
+    """What a person is told about work that is in the history of the feature's branch, but not in its files."""
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
     return (
-        f"{merge_.tip[:10]} of {merge_.branch} is in the history of {target}, but what it changed in "
-        f"{', '.join(files[:_NAMED])}{more} is not there: somebody merged without it, or took it out of the merge"
+        f"{merge_.tip[:10]} of {merge_.branch} is in the history of {target}, but its changes in "
+        f"{', '.join(files[:_NAMED])}{more} are not there: somebody merged without it, or took it out of the merge"
     )
 
 
@@ -43,9 +43,9 @@ def merge(
     say = e.Assign(name, helper.session, "merge", task.agent, again, text, 0)
     step = converse(now, name, helper, say, may_start=may_start)
     if step is not None and not isinstance(step, e.Fail):
-        return step  # files without conflicts are no result yet while it works on them
+        return step  # files without conflicts are not a result yet while it works on them
     if not conflicts:
         return merging
     files, where = ", ".join(conflicts), under_way.path if under_way is not None else ""
     remedy = f"; resolve it in {where}, or answer at a resume" if where else ""
-    return e.Block(name, f"its merge conflicts, and no agent could resolve it: {files}{remedy}", is_blocker=True)
+    return e.Block(name, f"its merge has conflicts that no agent could resolve: {files}{remedy}", is_blocker=True)

@@ -1,27 +1,27 @@
-"""Names that are derived and never random, so that what a cut run has made is found again by the next one."""
+"""Names that are derived and never random, so that the next run finds what an interrupted one has made."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
-#: Folders beside those of the tasks; no task can be called so, because no name begins with a dot.
+#: Folders next to those of the tasks; no task can have these names, because no name begins with a dot.
 INTEGRATION = ".integration"
 SHARED = ".work"
-#: Below the kept refs, where what was in the integration worktree is.
+#: Under the kept refs: what was in the integration worktree.
 INTEGRATION_WORD = "integration"
 COPY = ".review-"
 _UNFIT = re.compile(r"[^A-Za-z0-9._+=-]+|\.\.+|\.lock\Z|\.\Z")
 
 
 def branch_word(name: str) -> str:
-    """A name as a part of a branch's name; one that git would refuse is changed, and marked so that it stays unique."""
+    """A name as part of a branch name; one that git would refuse is changed, and marked so that it stays unique."""
     word = _UNFIT.sub("-", name)
     return word if word == name else f"{word.strip('-') or 'x'}-{_digest(name)[:6]}"
 
 
 def feature_branch(feature: str) -> str:
-    """The branch that a feature's work comes together on."""
+    """The branch where a feature's work comes together."""
     return f"feature/{branch_word(feature)}"
 
 
@@ -31,20 +31,20 @@ def work_branch(feature: str, task: str) -> str:
 
 
 def session_id(repository: str, feature: str, epoch: str, task: str, role: str) -> str:
-    """The session for a task: `role` says what for. A task that is started over (a new epoch) has a new one.
+    """The id of a task's session in a `role`. A task that is started over (a new epoch) gets a new session.
 
-    `repository` is its id, which it keeps under any other path.
+    `repository` is its id, which stays the same under any path.
     """
     return _digest("\0".join((repository, feature, epoch, task, role)))[:10]
 
 
 def base_ref(feature: str, task: str = "") -> str:
-    """Where git remembers at which commit a task's branch, or the feature's own, began."""
+    """Where git remembers the commit at which a task's branch, or the feature's own, began."""
     return f"refs/rekindle/base/{branch_word(feature)}/{branch_word(task) if task else '@feature'}"
 
 
 def wave_ref(feature: str, wave: str) -> str:
-    """Where git remembers the commit that the branches of a wave's tasks begin at; `wave` is of one plan's run."""
+    """Where git remembers the commit where the branches of a wave's tasks begin; `wave` belongs to one plan's run."""
     return f"refs/rekindle/base/{branch_word(feature)}/@wave-{branch_word(wave)}"
 
 
@@ -64,12 +64,12 @@ def merged_ref(feature: str) -> str:
 
 
 def done_ref(feature: str, task: str) -> str:
-    """Where git remembers our merge commit of a task. It says something only while the feature's branch contains it."""
+    """Where git remembers our merge commit of a task. It counts only while the feature's branch contains it."""
     return f"refs/rekindle/done/{branch_word(feature)}/{branch_word(task)}"
 
 
 def kept_ref(feature: str, epoch: str, branch: str) -> str:
-    """Where the old tip of a branch is kept that is made anew."""
+    """Where the old tip of a recreated branch is kept."""
     return f"refs/rekindle/kept/{branch_word(feature)}/{epoch}/{branch}"
 
 

@@ -1,6 +1,6 @@
-"""What a resume of a feature would have done: every agent, prompt and command, in plain values, for a person to see.
+"""What a resume of a feature would order: every agent, prompt and command, in plain values, for a person to see.
 
-A journal is data until the user has seen this and said yes, or has written it. Pure.
+A journal is only data until the user has seen this and said yes, or has written it. Pure.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from rekindle.core.feature.progress import TaskProgress
 def orders(
     plan: Plan, known: Mapping[str, TaskProgress], mode: str, agents: Collection[str], default_agent: str
 ) -> dict[str, Any]:
-    """The orders that a plan and the progress so far amount to. `mode` decides which of the commands are run.
+    """The orders that a plan and the progress so far lead to. `mode` decides which of the commands run.
 
-    A plan may name roles instead of `agents` that there are: the default agent plays them.
+    A plan may name roles that are not among `agents`: the default agent plays them.
     """
     play = {name: name for name in agents}
     return {

@@ -1,6 +1,6 @@
 """What a resume of a feature would do, and why: the decision with its options, and every row of the three tables.
 
-Pure: the same value is shown by `--explain` and acted upon by the resume itself.
+Pure: `--explain` shows the same value that the resume itself acts on.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from rekindle.core.feature.task_outcome import (
 from rekindle.core.journal.analysis import Analysis, Decision, affected, decide, options_with_issues
 from rekindle.core.journal.event import BLOCKER_REPORTED
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, PENDING, SKIPPED, Issue
+from rekindle.core.naming_some import some_of
 from rekindle.core.reconcile import branches, tasks, worktrees
 from rekindle.core.reconcile.branches import Recorded
 
@@ -37,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outlook:
-    """Everything that a resume will do. `lost` are tasks of whose work nothing is left: they start over."""
+    """Everything that a resume will do. `lost` are tasks that have no work left: they start over."""
 
     decision: Decision
     issues: tuple[Issue, ...]
@@ -57,9 +58,9 @@ def outlook(
     kept: frozenset[str] = frozenset(),
     named: Sequence[str] = (),
 ) -> Outlook:
-    """Look at a feature that is to be resumed. An issue that git shows to be overcome asks nothing any more.
+    """Look at a feature that is to be resumed. An issue that git shows to be resolved asks nothing any more.
 
-    `kept` are tasks whose uncommitted work a snapshot has, `named` the branches that the journal calls the feature's.
+    `kept` are tasks whose uncommitted work is in a snapshot, `named` the branches that the journal calls the feature's.
     """
     issues = tuple(issue for issue in analysis.state.issues if not _is_overcome(issue, known, git))
     decision = decide(analysis.state, interrupted=True)
@@ -85,23 +86,23 @@ def outlook(
         tuple(_branches(known, git, trees)),
         tuple(tree.row for tree in trees),
         lost,
-        tuple(_warnings(plan, known, merged, git, named)),
+        tuple(_warnings(plan, known, merged, git, named, is_partial=analysis.state.plan is not None)),
         concerned,
     )
 
 
 def after_answer(found: Outlook, answer: str) -> tuple[Row, ...]:
-    """The rows of the tasks once a person has answered. `answer` is the option, with `restart` where all start over."""
+    """The rows of the tasks once a person has answered. `answer` is the option, with `restart` if all start over."""
     rows = []
     for row in found.tasks:
         if answer == "restart A":
-            rows.append(Row(row.name, "start over", "so it was chosen; its old branch is kept"))
+            rows.append(Row(row.name, "start over", "you chose this; its old branch is kept"))
         elif answer == "restart B":
-            rows.append(Row(row.name, "give up", "the new plan takes its place; its old branch is kept"))
+            rows.append(Row(row.name, "give up", "the new plan replaces it; its old branch is kept"))
         elif answer == "A" and row.name in found.affected:
-            rows.append(Row(row.name, "start over", "so it was chosen; its old branch is kept"))
+            rows.append(Row(row.name, "start over", "you chose this; its old branch is kept"))
         elif answer == "B" and row.name in found.affected:
-            rows.append(Row(row.name, "skip", "so it was chosen; its branch is kept"))
+            rows.append(Row(row.name, "skip", "you chose this; its branch is kept"))
         elif answer == "C" and row.action not in ("done", "skipped", "not begun"):
             rows.append(Row(row.name, "go on with your words", row.why))
         else:
@@ -109,26 +110,28 @@ def after_answer(found: Outlook, answer: str) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+#: How many tasks a sentence names.
+_NAMED = 20
 _BEGUN = (IN_PROGRESS, COMPLETE, FAILED)
 
 
 def _is_lost(name: str, one: TaskProgress, git: GitEvidence) -> bool:
-    """Whether all that was done for a task is gone: its branch, or the worktree beside a branch without commits.
+    """Whether everything done for a task is gone: its branch, or the worktree of a branch without commits.
 
-    A worktree that has something else checked out is there, and so is the tip of a deleted branch that one remembers.
+    A worktree that has something else checked out is not gone, nor is the remembered tip of a deleted branch.
     """
     if not one.has_branch or one.status not in _BEGUN or name in {*git.away, *git.fallen}:
         return False
     done = git.done.get(name)
     if done is not None and done.epoch == one.epoch and done.tip is not None:
-        return False  # our merge of it is known, and so is what was merged
+        return False  # we know our merge of it, and so what was merged
     branch = git.branches.get(one.branch)
     there = any(tree.branch == one.branch for tree in git.trees.values())
     return branch is None or (not there and not branch.commits and branch.elsewhere is None)
 
 
 def _is_overcome(issue: Issue, known: dict[str, TaskProgress], git: GitEvidence) -> bool:
-    """A blocked merge that a person has resolved, where it waits or on the branch; or a failure of merged work."""
+    """A blocked merge that a person has resolved, in the worktree or on the branch; or a failure of merged work."""
     one = known.get(issue.task or "")
     if one is None:
         return False
@@ -144,7 +147,7 @@ def _is_overcome(issue: Issue, known: dict[str, TaskProgress], git: GitEvidence)
 def _task(name: str, one: TaskProgress, git: GitEvidence) -> Row:
     branch = git.branches.get(one.branch)
     if one.status == SKIPPED:
-        return Row(name, "skipped", "it was decided to leave it out")
+        return Row(name, "skipped", "you decided to leave it out")
     quality: tasks.Quality = "failed" if one.qa is not None and one.qa.result == "failed" else "none"
     quality = "passed" if has_passed(one, git) else quality
     commits = branch is not None and branch.commits > 0
@@ -169,7 +172,7 @@ def _task(name: str, one: TaskProgress, git: GitEvidence) -> Row:
 
 
 def _asks_about_strays(name: str, one: TaskProgress, git: GitEvidence) -> bool:
-    """Whether a run has asked about work beside its branch: it does so, and keeps that, when nobody works on it."""
+    """Whether a run has asked about work outside its branch: it asks, and keeps the work, when nobody works on it."""
     return any(stray.kept for stray in unanswered(git.strays.get(name, ()), one.answered))
 
 
@@ -177,7 +180,7 @@ def _under_way(merging: Merging) -> str:
     """A merge that waits in the integration worktree."""
     if merging.conflicts:
         return f"it has passed; its merge waits in {merging.path}, with conflicts in {', '.join(merging.conflicts)}"
-    return f"it has passed; the conflicts of its merge are resolved in {merging.path}: it is merged as that is"
+    return f"it has passed; the conflicts of its merge are resolved in {merging.path}: that result is merged"
 
 
 _ASKED = (
@@ -188,15 +191,15 @@ _WHY: dict[tasks.Step, str] = {
     "merge": "it has work that passed quality assurance",
     "work on the issues": "it has work that did not pass: its agent gets the issues",
     "merge again": "it was merged and passed, and somebody took the merge out of the feature's branch",
-    "check": "it has work that nobody has checked yet",
-    "resume the work": "it has work on its branch: its agent goes on, or another is told what the branch holds",
+    "check": "it has work that is not checked yet",
+    "resume the work": "it has work on its branch: its agent continues, or another is told what the branch contains",
     "start": "its branch has no commits: its agent is brought back, or started",
     "make the branch and start": "there is neither a branch nor a merge of it",
 }
 
 
 def _recorded(one: TaskProgress | None, *, merged: bool, exists: bool) -> Recorded:
-    """What the journal says of a branch. One that is there under a task's name is worked on, recorded or not."""
+    """What the journal says about a branch. One that exists under a task's name is worked on, recorded or not."""
     if one is None:
         return "nothing"
     if one.status == SKIPPED and not merged:
@@ -207,7 +210,7 @@ def _recorded(one: TaskProgress | None, *, merged: bool, exists: bool) -> Record
 
 
 def _is_merged_again(name: str, one: TaskProgress, git: GitEvidence) -> bool:
-    """Whether only our merge of a task has to be made again, which needs neither its branch nor its worktree."""
+    """Whether only our merge of a task has to be redone, which needs neither its branch nor its worktree."""
     has_branch = one.branch in git.branches or name in git.fallen
     return one.status != SKIPPED and not has_branch and merge_of(name, one, git) == "gone"
 
@@ -284,19 +287,25 @@ def _missing(known: dict[str, TaskProgress], git: GitEvidence) -> str:
     gone = [name for name, one in known.items() if merge_of(name, one, git) == "gone"]
     if not gone:
         return "all merged work is in it still"
-    return f"{'task' if len(gone) == 1 else 'tasks'} {', '.join(gone)} will be merged again"
+    return f"{'task' if len(gone) == 1 else 'tasks'} {some_of(gone, _NAMED)} will be merged again"
 
 
 def _warnings(
-    plan: Plan | None, known: dict[str, TaskProgress], merged: set[str], git: GitEvidence, named: Sequence[str]
+    plan: Plan | None,
+    known: dict[str, TaskProgress],
+    merged: set[str],
+    git: GitEvidence,
+    named: Sequence[str],
+    *,
+    is_partial: bool,
 ) -> list[str]:
     branch = git.target
     told = []
     if named and named[0] != branch:
-        told.append(
-            f"the journal names {named[0]}, which is not there or is yours: its work comes together on {branch}"
-        )
-    if plan is None:
+        told.append(f"the journal names {named[0]}, which does not exist or is yours: its work is merged into {branch}")
+    if plan is None and is_partial:
+        told.append("the journal has only part of the plan: its writer was killed before it wrote the rest")
+    elif plan is None:
         told.append("the journal has no plan")
     if git.tip is None and git.last_merge is not None:
         told.append(f"{branch} is gone; it is made again at our last merge ({git.last_merge[:10]})")
@@ -307,8 +316,8 @@ def _warnings(
     word = [name for name, one in known.items() if is_complete_by_word(one, git) and name not in merged]
     if word:
         told.append(
-            f"complete by the journal's word alone, without a branch or a merge in git: {', '.join(word)}; nobody "
-            "works on that, and nothing of it was checked here"
+            f"complete by the journal's word alone, without a branch or a merge in git: {some_of(word, _NAMED)}; "
+            "nobody works on that, and nothing of it was checked here"
         )
     if git.rewritten and git.last_merge is not None:
         told.append(

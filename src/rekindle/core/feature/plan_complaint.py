@@ -1,4 +1,4 @@
-"""What is wrong with a plan file, and on which line: in words for people who do not know what reads it."""
+"""What is wrong with a plan file, and on which line, in words for people who do not know how it is parsed."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class PlanText:
 
 
 def complaint(error: str, text: PlanText, keys: Mapping[str, Sequence[str]], values: Mapping[str, str]) -> BadPlan:
-    """What the reader of the file says, told so that it can be mended.
+    """The parser's complaint, reworded so that a person can fix the file.
 
-    `keys` are those that there are (under "task" and ""), `values` what a key can have, where that is worth telling.
+    `keys` are the valid ones (under "task" and ""), `values` what a key can have, if that is worth saying.
     """
     where = _PLACE.search(error)
     task = int(where.group(1)) if where is not None and where.group(1) is not None else None

@@ -1,4 +1,4 @@
-"""The plan as a person writes it: TOML. Every complaint names the file, the key and, where it is known, the line."""
+"""The plan as a person writes it: TOML. Every complaint names the file, the key and, if known, the line."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import json
 import shlex
 import tomllib
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
+from rekindle.core.feature.modes import MODES, Mode
 from rekindle.core.feature.plan import BadPlan, Plan, Task, Waves, arrange
 from rekindle.core.feature.plan_complaint import PlanText, complaint
 from rekindle.core.feature.shell_syntax import shell_syntax
 from rekindle.core.names import why_not
 
-Mode = Literal["strict", "standard", "fast"]
-MODES: tuple[Mode, ...] = ("strict", "standard", "fast")
-#: How many tasks are worked at once where nobody says so.
+#: How many tasks run at once if nobody says otherwise.
 PARALLEL = 4
-#: A command as a file has it: words as one writes them in a shell, or a list of arguments.
+#: A command in a file: words as in a shell, or a list of arguments.
 _Command = str | list[str]
 
 
@@ -42,7 +40,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     task: list[_Task]
     mode: Mode = "standard"
     parallel: int | msgspec.UnsetType = msgspec.UNSET
-    jobs: int | msgspec.UnsetType = msgspec.UNSET  # what `parallel` was called before
+    jobs: int | msgspec.UnsetType = msgspec.UNSET  # the old name of `parallel`
     base: str = ""
     agent: str = ""
     reviewer: str = ""
@@ -53,7 +51,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PlanFile(msgspec.Struct, frozen=True):
-    """What a plan file says: the plan, and how it is to be run."""
+    """What a plan file says: the plan, and how to run it."""
 
     feature: str
     plan: Plan
@@ -72,11 +70,11 @@ def parse(content: bytes, name: str) -> PlanFile:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise BadPlan(f"{name}, line {line}: is not UTF-8", "write it in UTF-8") from error
+        raise BadPlan(f"{name}, line {line}: is not valid UTF-8", "write it in UTF-8") from error
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadPlan(f"{name}: is not TOML ({error})", "mend it; docs/features.md shows a plan") from error
+        raise BadPlan(f"{name}: is not valid TOML ({error})", "fix it; docs/features.md shows a plan") from error
     if "tasks" in table and "task" not in table:
         table["task"] = table.pop("tasks")
     lines = PlanText(name, text)
@@ -103,14 +101,14 @@ def parse(content: bytes, name: str) -> PlanFile:
 
 
 def _parallel(given: _File, lines: PlanText) -> int:
-    """How many tasks are worked at once, by the key or by its old name."""
+    """How many tasks run at once, by the key or by its old name."""
     if given.parallel is not msgspec.UNSET and given.jobs is not msgspec.UNSET:
         raise BadPlan(
-            f"{lines.place(key='jobs')}: jobs and parallel are the same key", "take jobs out, it is the old name"
+            f"{lines.place(key='jobs')}: jobs and parallel are the same key", "remove jobs, it is the old name"
         )
     key, found = ("jobs", given.jobs) if given.jobs is not msgspec.UNSET else ("parallel", given.parallel)
     if found is not msgspec.UNSET and found < 1:
-        raise BadPlan(f"{lines.place(key=key)}: {key} is {found}", "at least one task at a time has to run")
+        raise BadPlan(f"{lines.place(key=key)}: {key} is {found}", "it must be 1 or more")
     return PARALLEL if found is msgspec.UNSET else found
 
 
@@ -142,9 +140,12 @@ def _waves(given: _File) -> Waves | None:
         return None
     if None in numbered:
         without = next(str(one.id) for one in given.task if one.wave is None)
-        raise BadPlan(f"task {without!r} has no wave, others have", "give every task one, or none", without)
-    order = sorted(number for number in numbered if number is not None)
-    return tuple(tuple(str(one.id) for one in given.task if one.wave == number) for number in order)
+        raise BadPlan(f"task {without!r} has no wave, but others have one", "give every task one, or none", without)
+    waves: dict[int, list[str]] = {number: [] for number in sorted(number for number in numbered if number is not None)}
+    for one in given.task:
+        if one.wave is not None:
+            waves[one.wave].append(str(one.id))
+    return tuple(map(tuple, waves.values()))
 
 
 def _check_task(task: _Task, number: int, lines: PlanText) -> None:
@@ -167,7 +168,7 @@ def _check_task(task: _Task, number: int, lines: PlanText) -> None:
 
 
 def _commands(given: Sequence[_Command]) -> tuple[str, ...]:
-    """Commands as the plan keeps them: in words, quoted as in a shell."""
+    """Commands as the plan keeps them: as words, quoted as in a shell."""
     return tuple(one if isinstance(one, str) else shlex.join(one) for one in given)
 
 
@@ -179,13 +180,13 @@ def _check_commands(commands: Sequence[_Command], place: str) -> None:
             shown = "a line break" if found == "\n" else repr(found)
             as_list = json.dumps(["sh", "-c", command.strip()], ensure_ascii=False)
             raise BadPlan(
-                f"{place}: the check {command!r} has {shown}, and there is no shell that understands it",
-                f"have a shell run it: {as_list}; or put it into a script; or quote what is meant as it stands",
+                f"{place}: the check {command!r} has {shown}, and checks run without a shell",
+                f"run it with a shell: {as_list}; or put it into a script; or quote it if it is meant literally",
             )
         else:
             words = _split(command, place)
         if not words or not words[0]:
-            raise BadPlan(f"{place}: a check is empty", "give a command, or take it out")
+            raise BadPlan(f"{place}: a check is empty", "give a command, or remove it")
 
 
 def _split(command: str, place: str) -> list[str]:

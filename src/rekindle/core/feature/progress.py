@@ -1,7 +1,7 @@
-"""How far each task of a plan has come, by the journal: the runs of a lineage, with the decisions between them.
+"""How far each task of a plan has come according to the journal: the runs of a lineage and the decisions between them.
 
-A decision to start a task over (a new *epoch*) makes everything that was said of it before void, so that its old
-failure, checks and merge do not count for the new work.
+A decision to start a task over (a new *epoch*) cancels everything that was said about it before, so its old failure,
+checks and merge do not count for the new work.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from rekindle.core.feature.strays import LEAVE, TAKE
 from rekindle.core.git_names import is_branch_name
 from rekindle.core.journal.run import COMPLETE, FAILED, PENDING, EarlierChoice, Qa, RecordedBranch, RunState
 
-#: The answers to the questions of a resume that change what becomes of tasks.
+#: The answers to a resume's questions that change what happens to tasks.
 START_OVER = "A"
 SKIP = "B"
 INSTRUCT = "C"
 
 
 class TaskProgress(msgspec.Struct):
-    """A task as the journal knows it. `merge` is the commit that it was merged with, where that was written down.
+    """A task as the journal knows it. `merge` is the commit that it was merged with, if that was recorded.
 
     `told` is the run in which a person gave instructions for it.
 
-    `unchanged`: rekindle itself has written down that it is complete, and that it changed nothing.
+    `unchanged`: rekindle itself has recorded that it is complete, and that it changed nothing.
 
     `error` is why it has failed, if it has.
 
@@ -103,7 +103,7 @@ def _decided(before: TaskProgress, sid: str, made: EarlierChoice) -> TaskProgres
 
 
 def _merged_by_name(found: dict[str, TaskProgress], runs: Sequence[RunState]) -> None:
-    """Branches that no event has tied to a task count for the task that they are named after, in its own epoch."""
+    """A branch that no event has tied to a task counts for the task that it is named after, in that task's epoch."""
     order = {run.sid: place for place, run in enumerate(runs)}
     by_branch = {one.branch: one for one in found.values()}
     for run in runs:

@@ -22,7 +22,7 @@ def work(feature: str, task: Task, branch: str, instructions: str) -> str:
 
 
 def holds(commits: int, subjects: Sequence[str], *, uncommitted: bool) -> str:
-    """What an agent is told that takes over a branch from one whose conversation nobody knows."""
+    """What an agent is told when it takes over a branch from an agent whose conversation nobody knows."""
     lines = ["", "(Somebody has worked on this before, and what they said is lost. Look at it first, keep what is"]
     lines.append("good, and finish what is missing. Do not do again what is done.")
     if commits:
@@ -33,7 +33,7 @@ def holds(commits: int, subjects: Sequence[str], *, uncommitted: bool) -> str:
 
 
 def again(feature: str, task: Task, branch: str, issues: Sequence[str], instructions: str, *, fresh: bool) -> str:
-    """The prompt of a further round; a conversation without history gets the task once more."""
+    """The prompt of a further round; a conversation without history gets the task again."""
     begin = [work(feature, task, branch, ""), ""] if fresh else []
     found = [f"Quality assurance of task {task.id} found problems. Mend them:", *_listed(issues)] if issues else []
     return "\n".join(begin + found + _told(instructions)) or work(feature, task, branch, instructions)
@@ -64,7 +64,7 @@ def review(task: Task, branch: str, tip: str, target: str) -> str:
 def verdict(said: str) -> tuple[str, ...]:
     """The issues that a reviewer has found; none if it passed. A reviewer without a verdict has not passed anything.
 
-    Its last verdict counts, in bold or with more words behind it too; only one that says nothing but PASS passes.
+    Its last verdict counts, even in bold or with more text after it; only one that says nothing but PASS passes.
     """
     lines = [line.strip() for line in said.splitlines()]
     verdicts = [plain for line in lines if (plain := line.strip(_MARKS)).upper().startswith(_VERDICT)]
@@ -77,7 +77,7 @@ def verdict(said: str) -> tuple[str, ...]:
 
 
 def resolve(feature: str, task: Task, conflicts: Sequence[str], instructions: str = "") -> str:
-    """What an agent is asked when a merge has conflicts, with the words of a person who was asked before."""
+    """What an agent is asked when a merge has conflicts, with the answer of a person who was asked before."""
     return "\n".join(
         [
             f"The work on task {task.id} ({task.summary}) conflicts with what is merged into the feature {feature}.",

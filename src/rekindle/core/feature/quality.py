@@ -6,12 +6,12 @@ from rekindle.core.feature import effects as e
 from rekindle.core.feature import prompts
 from rekindle.core.feature.conversing import converse
 from rekindle.core.feature.evidence import WorkBranch
+from rekindle.core.feature.modes import Mode
 from rekindle.core.feature.plan import Task
-from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.talks import further_try, review_prompt
 
-#: So many commits of one round are checked. After that somebody, or a check itself, keeps committing.
+#: How many commits of one round are checked. After that, somebody, or a check itself, keeps committing.
 CHECKED = 4
 
 
@@ -23,7 +23,7 @@ def looked_at(task: Task, mode: Mode) -> tuple[str, ...]:
 
 
 def unchanged(task: Task, mode: Mode) -> str:
-    """What a person is told of a task that is done without a change."""
+    """What a person is told about a task that is done without a change."""
     looked = ", ".join(looked_at(task, mode))
     passed = f"that passed ({looked})" if looked else "nothing checks it"
     return f"task {task.id} is done without a change: its agent finished its turn and changed nothing, and {passed}"
@@ -37,7 +37,7 @@ def check(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_sta
     if found is None:
         before = sum(task_ == name and number == round_ for task_, number, _ in now.memory.checks)
         if before >= CHECKED:
-            return e.Judge(name, round_, branch.tip, (f"{branch.name} gets new commits whenever it is checked",))
+            return e.Judge(name, round_, branch.tip, (f"{branch.name} gets new commits every time it is checked",))
         return e.RunChecks(name, round_, branch.tip, commands)
     if found or not task.reviewer:
         return e.Judge(name, round_, branch.tip, found)
@@ -45,7 +45,7 @@ def check(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_sta
 
 
 def _review(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_start: bool) -> e.Effect | e.Waiting:
-    """Ask the reviewer about this commit, in a copy of it: what happens there gets into nobody's work."""
+    """Ask the reviewer about this commit, in a copy of it: what happens there affects nobody's work."""
     task = now.plan.task(name)
     asked = review_prompt(branch.tip)
     review = now.talk_with(name, f"review-{round_}", asked)

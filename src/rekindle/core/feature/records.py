@@ -1,4 +1,4 @@
-"""What a journal says about names: the feature's branch and the worktrees of branches. Others choose other names."""
+"""What a journal says about names: the feature's branch and the worktrees of branches. Other programs differ."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def named_branches(runs: Sequence[RunState]) -> tuple[str, ...]:
 
 
 def choose_branch(feature: str, named: Sequence[str], existing: Collection[str], users: str | None = None) -> str:
-    """The branch that a feature's work comes together on: the newest that is there, else one with a usual name.
+    """The branch where a feature's work comes together: the newest that exists, else one with a usual name.
 
-    What a person tracks by hand names the branch that they have checked out, wherever the work is to come together:
-    `users` is that branch, and only counts if it is called after the feature: by whole words.
+    A feature that a person tracks by hand names the branch that they have checked out, wherever the work is to come
+    together: `users` is that branch, and counts only if it is named after the feature, by whole words.
     """
     usual = {f"{kind}/{branch_word(feature)}" for kind in ("feature", "hotfix", "refactor")}
     there = next((name for name in named if name in existing and (name != users or _is_after(feature, name))), None)
@@ -37,7 +37,7 @@ def choose_branch(feature: str, named: Sequence[str], existing: Collection[str],
 
 
 def _is_after(feature: str, branch: str) -> bool:
-    """Whether the words of the feature's name stand in the branch's, one after the other: `main` is not after `ai`."""
+    """Whether the words of the feature's name appear in the branch's, in sequence: `main` is not named after `ai`."""
     wanted, words = _words(branch_word(feature)), _words(branch)
     return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words)))
 
@@ -47,7 +47,7 @@ def _words(name: str) -> list[str]:
 
 
 def recorded_trees(runs: Sequence[RunState]) -> dict[str, str]:
-    """Where the journal says that the worktree of a branch was made; the newest word counts."""
+    """Where the journal says the worktree of a branch was made; the newest statement counts."""
     return {
         tree.branch: path
         for run in runs

@@ -16,7 +16,7 @@ Strays = Mapping[str, Sequence[Stray]]
 def pending(
     known: Mapping[str, TaskProgress], strays: Strays, settled: Collection[str]
 ) -> dict[str, tuple[Stray, ...]]:
-    """What a run has asked about, by task. A run keeps what it asks about; before that, its agent may go on with it."""
+    """What a run has asked about, by task. A run keeps what it asks about; until then, its agent may still use it."""
     left = {name: unanswered(strays.get(name, ()), one.answered) for name, one in known.items() if name not in settled}
     return {name: found for name, found in left.items() if any(one.kept for one in found)}
 

@@ -2,7 +2,7 @@
 
 A worktree's reflog lists every commit that was made in it. Most of those that are on no branch are ordinary: amended,
 rebased, squashed, made again. What is left is work that somebody may miss. Pure: the adapter reads git and compares
-files; which commits are compared with which, and what follows from it, is decided here.
+files; which commits are compared, and what follows from it, is decided here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 class Stray(msgspec.Struct, frozen=True):
     """A commit that is not on its task's branch. `where` says where it is; `kept`: a private ref keeps it.
 
-    Changes that nobody has committed, in a worktree that has something else checked out, have no commit.
+    Uncommitted changes, in a worktree that has something else checked out, have no commit.
     """
 
     commit: str
@@ -69,7 +69,7 @@ class Made(msgspec.Struct, frozen=True):
 class Past:
     """What happened in a worktree, oldest first. `now` is the branch that it has checked out (None: a detached HEAD).
 
-    `outside` are the commits of the past that the task's branch lacks. `loose` is a HEAD on no branch whatever.
+    `outside` are the past commits that the task's branch lacks. `loose` is a HEAD that is on no branch at all.
     """
 
     entries: Sequence[ReflogEntry]
@@ -127,7 +127,7 @@ def last_tip(entries: Sequence[ReflogEntry], now: str | None, branch: str) -> st
 def belongs_to(
     entries: Sequence[ReflogEntry], now: str | None, branch: str, others: Collection[str]
 ) -> tuple[list[ReflogEntry], str | None]:
-    """The lines that belong to a task, in a worktree that others use in turn, and what was checked out after them."""
+    """The lines that belong to a task, in a worktree that others also use, and what was checked out after them."""
     owner, last = None, None
     mine = []
     for entry, name in zip(entries, checked_out(entries, now), strict=True):
@@ -139,9 +139,9 @@ def belongs_to(
 
 
 def suspects(past: Past) -> tuple[Suspect, ...]:
-    """The commits that may be lost work, in the order in which they were made, and what each is compared with.
+    """The commits that may be lost work, in the order they were made, and what to compare each with.
 
-    An amended commit is not, nor one that was rebased: its successor counts instead.
+    An amended commit is not one of them, nor is a rebased one: its successor counts instead.
     """
     order = made(past.entries)
     if past.loose is not None:
@@ -152,7 +152,7 @@ def suspects(past: Past) -> tuple[Suspect, ...]:
 
 
 def lost(past: Past, suspected: Sequence[Suspect], compare: Callable[[str, str], Found]) -> tuple[str, ...]:
-    """The suspects that nothing makes up for. Who has everything of one has everything of those before it, too."""
+    """The suspects that nothing replaces. What contains all of one also contains all of those before it."""
     gone: set[str] = set()
     for one in reversed(suspected):
         for rival in one.rivals if one.commit not in gone else ():
@@ -167,14 +167,14 @@ def lost(past: Past, suspected: Sequence[Suspect], compare: Callable[[str, str],
 
 
 def holds(before: bytes | None, after: bytes | None, now: bytes | None) -> bool:
-    """Whether a file has what a change did to it: every line that it added, and none of those that it removed."""
+    """Whether a file contains a change: every line that it added, and none of those that it removed."""
     if after in (before, now):
         return True
     if now is None or after is None or b"\0" in after or b"\0" in now:
         return False
     was, made_, is_ = (Counter((text or b"").split(b"\n")) for text in (before, after, now))
     if was == made_ and before is not None:
-        return False  # the order of the lines was all that changed
+        return False  # only the order of the lines changed
     return all(
         is_[line] >= made_[line] if made_[line] > was[line] else is_[line] <= made_[line]
         for line in was.keys() | made_.keys()
@@ -183,7 +183,7 @@ def holds(before: bytes | None, after: bytes | None, now: bytes | None) -> bool:
 
 
 def kind_of(commit: str, past: Past, branch: str) -> tuple[Kind, str]:
-    """How a commit that is on no branch came to be there, and the words for it."""
+    """How a commit came to be on no branch: the kind, and the words for it."""
     number = made(past.entries).get(commit)
     on = checked_out(past.entries, past.now)[number] if number is not None else None
     if on == branch:
@@ -213,7 +213,7 @@ class Stash:
 
 
 def question(feature: str, task: str, branch: str, found: Sequence[Stray]) -> str:
-    """What a person is asked about the strays of a task, with both answers."""
+    """What a person is asked about a task's strays, with both answers."""
     each = "; ".join(map(told, found[:_NAMED]))
     more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     resume, name = f"rekindle resume {shlex.quote(feature)}", shlex.quote(task)
@@ -239,7 +239,7 @@ def _is_null(commit: str) -> bool:
 
 
 def _last(commit: str, successor: Mapping[str, str]) -> str:
-    """What has taken a commit's place in the end."""
+    """What finally took a commit's place."""
     seen = {commit}
     while (after := successor.get(commit)) is not None and after not in seen:
         seen.add(after)
@@ -248,7 +248,7 @@ def _last(commit: str, successor: Mapping[str, str]) -> str:
 
 
 def _successors(past: Past) -> dict[str, str]:
-    """What took the place of which commit: an amended one, and all that a rebase copied or made on its way."""
+    """What replaced which commit: an amended one, and everything that a rebase copied or made on its way."""
     found: dict[str, str] = {}
     began: ReflogEntry | None = None
     copies: list[str] = []

@@ -1,4 +1,4 @@
-"""How a session stands, as far as one of the prompts that a feature's run has put to it is concerned."""
+"""The state of a session with respect to one of the prompts that a feature's run has given it."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ import re
 
 from rekindle.core.feature.evidence import Phase, TalkState
 from rekindle.core.session.plan import wants_agent
+from rekindle.core.session.proving import is_being_checked
 from rekindle.core.session.starting import has_failed_to_start
-from rekindle.core.session.state import Prompt, Session, State
+from rekindle.core.session.state import UNKNOWN, Prompt, Session, State
 
 _ROUND = re.compile(r"round/(\d+)(~\d+)?")
 
 
 def signed(feature: str) -> str:
-    """How a feature's run signs what it does to a session: what it has ended itself, a later run may bring back."""
+    """How a feature's run signs what it does to a session: a later run may bring back what the run itself ended."""
     return f"feature {feature}"
 
 
 def is_signature(by: str) -> bool:
-    """Whether this is how a run signs: nobody else may."""
+    """Whether this is the signature of a run: nobody else may use it."""
     return by.startswith(signed(""))
 
 
 def round_prompt(round_: int, told: str = "", attempt: int = 0) -> str:
-    """The id of a work prompt: the same round never asks twice, a further try of it has an id of its own.
+    """The id of a work prompt: the same round never asks twice, and a further try has its own id.
 
-    Like all ids of a run's prompts it has a slash in it, which nobody else's can have (see `prompt_ids.why_not_id`).
+    Like the ids of all prompts from a run it contains a slash, which no other id can (see `prompt_ids.why_not_id`).
     """
     first = f"{told + '.' if told else ''}round/{round_}"
     return further_try(first, attempt) if attempt else first
 
 
 def further_try(prompt: str, number: int) -> str:
-    """The id of a prompt of a run's that is said once more because its turn failed."""
+    """The id of a run's prompt that is repeated because its turn failed."""
     return f"{prompt}~{number}"
 
 
@@ -47,7 +48,7 @@ def merge_prompt(tip: str, told: str) -> str:
 
 
 def talk(session_id: str, session: Session | None, prompt: str) -> TalkState:
-    """What the runner has to know of a session about one prompt and the further ones that it led to."""
+    """What the runner has to know about a session: one prompt and the further ones that it led to."""
     if session is None:
         return TalkState(session_id)
     asked = {one.id for one in session.prompts if prompt in (one.id, _first_try(one.id))}
@@ -65,7 +66,7 @@ def talk(session_id: str, session: Session | None, prompt: str) -> TalkState:
 
 
 def _is_fresh(session: Session) -> bool:
-    """Whether nothing was said yet in the conversation that the agent has now, although there was one before it."""
+    """Whether nothing was said yet in the agent's current conversation, although there was one before it."""
     begun = max((one.number for one in session.attempts if one.how == "new"), default=0)
     told = any(one.attempt >= begun and one.state not in ("queued", "cancelled") for one in session.prompts)
     return begun > 1 and not told
@@ -73,9 +74,9 @@ def _is_fresh(session: Session) -> bool:
 
 def _phase(session: Session, last: Prompt | None) -> Phase:
     if last is not None and last.state == "done":
-        return "done"
+        return "working" if is_being_checked(session) else "done"  # its agent may rest once its record was compared
     is_over = session.state in (State.COMPLETED, State.CANCELLED) and session.resume_asked is None
-    if is_over and (session.feature is None or session.stopped_by != signed(session.feature)):
+    if is_over and (session.feature is None or session.stopped_by not in (signed(session.feature), UNKNOWN)):
         return "stopped"
     if last is None:
         return "unsaid"
@@ -89,7 +90,7 @@ def _phase(session: Session, last: Prompt | None) -> Phase:
 
 
 def _first_try(prompt: str) -> str:
-    """The prompt that this one is a further try of; empty if it is none."""
+    """The prompt that this one is a further try of; empty if it is not one."""
     first, tilde, number = prompt.rpartition("~")
     return first if tilde and number.isdigit() else ""
 

@@ -1,7 +1,7 @@
-"""How a task stands between the journal and git: merged by whom, passed at which commit, finished or not. Pure.
+"""Where a task stands between the journal and git: who merged it, which commit passed, finished or not. Pure.
 
-Nothing here follows from a branch being contained in the feature's: anybody can bring that about, an agent in the
-middle of its turn included.
+It proves nothing that the feature's branch contains a task's branch: anybody can bring that about, even an agent in
+the middle of its turn.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.journal.run import COMPLETE
 
-#: `ours`: a merge of ours is in the feature's branch. `said`: a journal that counts calls it merged, and git does not
-#: deny it. `gone`: we merged it, and somebody took the merge out again. `nothing`: it passed without a change, and its
-#: branch has nothing that could be merged.
+#: `ours`: the feature's branch has a merge of ours. `said`: a journal that counts calls it merged, and git does not
+#: deny it. `gone`: we merged it, and somebody removed the merge. `nothing`: it passed without a change, and its
+#: branch has nothing to merge.
 Merge = Literal["ours", "said", "nothing", "gone", "no"]
 
 
@@ -24,7 +24,7 @@ def merge_of(name: str, one: TaskProgress, git: GitEvidence) -> Merge:
     if done is not None and done.epoch == one.epoch and (done.present or done.tip is not None):
         if done.present or one.merged:
             return "ours" if done.present else "gone"
-        return "no"  # a merge that was cut before it was in the branch
+        return "no"  # a merge that was interrupted before it reached the branch
     branch = git.branches.get(one.branch)
     has_work = branch is not None and branch.commits > 0
     if one.merged:
@@ -33,15 +33,15 @@ def merge_of(name: str, one: TaskProgress, git: GitEvidence) -> Merge:
 
 
 def is_merged(name: str, one: TaskProgress, git: GitEvidence) -> bool:
-    """Whether a task's work is in the feature's branch, by our hand or by the word of a journal that counts.
+    """Whether a task's work is in the feature's branch, merged by us or according to a journal that counts.
 
-    So is that of a task which rightly changed nothing.
+    The same goes for a task that was right to change nothing.
     """
     return merge_of(name, one, git) in ("ours", "said", "nothing")
 
 
 def is_contained(name: str, one: TaskProgress, git: GitEvidence) -> bool:
-    """Whether another hand than ours brought the work of a task into the feature's branch."""
+    """Whether somebody other than us brought the work of a task into the feature's branch."""
     branch = git.branches.get(one.branch)
     return branch is not None and branch.merged and branch.commits > 0 and not is_merged(name, one, git)
 
@@ -55,9 +55,9 @@ def has_passed(one: TaskProgress, git: GitEvidence) -> bool:
 
 
 def is_said_finished(one: TaskProgress) -> bool:
-    """Whether a journal says that a task's agent came to its end, although no session of ours knows of it.
+    """Whether a journal says that a task's agent finished, although no session of ours knows about it.
 
-    What is checked was finished before; and nobody but another orchestrator calls a task complete before its merge.
+    A task that is checked was finished before; and only another orchestrator calls a task complete before its merge.
     """
     passed = one.qa is not None and one.qa.result == "passed"
     return passed or one.status == COMPLETE

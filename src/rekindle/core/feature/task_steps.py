@@ -1,4 +1,4 @@
-"""The life of one task, read from its end: what it needs next, by how things stand."""
+"""The life of one task, read backwards from its end: what it needs next, given the current state."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from rekindle.core.feature.talks import round_prompt
 from rekindle.core.feature.task_outcome import has_passed, is_complete_by_word, is_contained, is_said_finished, merge_of
 from rekindle.core.journal.run import COMPLETE, FAILED, SKIPPED
 
-#: A task that asks for nothing now: it is over (well, badly, or until a person does something), somebody works on it,
+#: A task that needs nothing now: it is over (well, badly, or until a person does something), somebody works on it,
 #: or it is ready to be merged and others come first.
 Rests = Literal["settled", "failed", "stuck", "waiting", "ready"]
-#: So often what an agent left uncommitted is committed in one round. After that somebody else keeps writing there.
+#: How often an agent's uncommitted work is committed in one round. After that, somebody else keeps writing there.
 COMMITS = 4
 
 
@@ -35,7 +35,7 @@ class Leave:
 
 
 def next_step(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
-    """The next step of one task. The order of the questions is the order of its life, read from the end."""
+    """The next step of one task. The order of the questions is the order of its life, backwards."""
     known = now.progress[name]
     branch = now.git.branches.get(known.branch)
     if known.status == SKIPPED:
@@ -48,7 +48,7 @@ def next_step(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     if name in now.memory.problems:
         return "stuck"
     if how == "gone" and name not in now.memory.restored and (tip := now.git.done[name].tip) is not None:
-        why = f"our merge of task {name} is not in {now.target} any more: its commit {tip[:10]} is merged again"
+        why = f"our merge of task {name} is no longer in {now.target}: its commit {tip[:10]} is merged again"
         return e.Restore(name, known.branch, tip, why)
     if branch is None and how == "no" and known.qa is not None and now.git.fallen.get(name) == known.qa.commit:
         tip = now.git.fallen[name]
@@ -74,10 +74,10 @@ def _by_another_hand(now: Situation, name: str) -> str:
     known, target = now.progress[name], now.target
     tip = now.git.branches[known.branch].tip[:10]
     if has_passed(known, now.git):
-        return f"task {name} ({tip}) passed its checks and was brought into {target} by another hand than rekindle's"
+        return f"task {name} ({tip}) passed its checks and was brought into {target} by somebody other than rekindle"
     return (
-        f"work on task {name} ({tip}) was brought into {target} by another hand, before it was checked: "
-        "its agent goes on, and what is there is checked after the fact"
+        f"work on task {name} ({tip}) was brought into {target} by somebody else, before it was checked: "
+        "its agent continues, and the work is checked after the fact"
     )
 
 
@@ -92,13 +92,17 @@ def _work(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     branch, tree = now.git.branches.get(known.branch), now.tree_of(name)
     is_over = (work.phase == "done" and not work.up) or (work.phase == "absent" and not known.told)
     has_work = branch is not None and branch.commits > 0
+    if branch is not None and branch.unrelated and is_over:
+        return e.Block(name, _unrelated(now, branch), is_blocker=True)
     has_passed_whole = has_passed(known, now.git) and not _astray(now, name)
     if branch is not None and tree is None and has_work and is_over and has_passed_whole:
         return merge(now, name, branch, may_merge=leave.may_merge, may_start=leave.may_start)
     if (branch is None or tree is None) and work.up and work.phase in ("working", "asking"):
-        return wait(now, name, work)  # what it does with its own worktree is its business while it works
+        return wait(now, name, work)  # while it works, what it does with its own worktree is its business
     if name in now.git.away and (step := _elsewhere(now, name, work, round_, leave)) is not None:
         return step
+    if tree is None and work.phase == "done" and name in now.git.removed and work.session not in now.kept:
+        return e.Rest(name, work.session) if work.up else e.Block(name, _unseen(now, name), is_blocker=True)
     if branch is None or tree is None:
         wave = f"{now.root}-{leave.wave}" if known.epoch == now.root else ""
         return e.Prepare(name, known.branch, work.session, wave) if leave.may_start else "waiting"
@@ -109,13 +113,32 @@ def _work(now: Situation, name: str, leave: Leave) -> e.Effect | Rests:
     return _judge(now, name, branch, tree, round_, leave)
 
 
+def _unrelated(now: Situation, branch: WorkBranch) -> str:
+    return (
+        f"{branch.name} has no commit in common with {now.target} and cannot be merged: somebody deleted it while its "
+        "agent worked, or the agent began a history of its own"
+    )
+
+
+def _unseen(now: Situation, name: str) -> str:
+    """Its agent has finished, and nobody has seen all that it did: what is on the branch may not be everything."""
+    known = now.progress[name]
+    branch = now.git.branches.get(known.branch)
+    number = branch.commits if branch is not None else 0
+    has = f"{known.branch} has {number} commit{'' if number == 1 else 's'}" if branch else f"{known.branch} is gone too"
+    return (
+        f"somebody removed its worktree {now.git.homes.get(name, '')} before its agent had finished: {has}, "
+        "and what else the agent did there is in no commit and in no snapshot"
+    )
+
+
 def _astray(now: Situation, name: str) -> tuple[Stray, ...]:
     """Work of a task that is not on its branch, and that nobody has decided about."""
     return unanswered(now.git.strays.get(name, ()), now.progress[name].answered)
 
 
 def _elsewhere(now: Situation, name: str, work: TalkState, round_: int, leave: Leave) -> e.Effect | Rests | None:
-    """Its worktree has something else checked out: its agent goes on there, and what it leaves there is asked about."""
+    """Its worktree has something else checked out: its agent continues there, and a person is asked about that."""
     if work.phase != "absent":
         step = converse(now, name, work, _say(now, name, None, None, work, round_), may_start=leave.may_start)
         if step is not None:
@@ -140,7 +163,7 @@ def _judge(
     if astray := _astray(now, name):
         return e.AskStrays(name, branch.name, astray)
     if not branch.commits and (tree.withheld or (tree.uncommitted and name not in now.git.checking)):
-        return e.Judge(name, round_, branch.tip, ("nothing is on its branch: what it changed could not be committed",))
+        return e.Judge(name, round_, branch.tip, ("its branch is empty: its changes could not be committed",))
     if has_passed(now.progress[name], now.git):
         if not branch.commits:
             return e.Settle(name, branch.name, unchanged=True)
@@ -149,7 +172,7 @@ def _judge(
 
 
 def _round(known: TaskProgress, work: TalkState) -> int:
-    """The round that a task is in, by the journal or by what was put to its agent, whichever knows more."""
+    """The round that a task is in, by the journal or by what its agent was asked, whichever is further."""
     said = 0
     if known.qa is not None:
         said = (known.qa.round or 1) + (known.qa.result == "failed")
@@ -162,10 +185,10 @@ def _issues(known: TaskProgress) -> str:
 
 
 def _inside(now: Situation, name: str) -> str:
-    """What has to be added where work that did not pass is in the feature's branch all the same."""
+    """What to add if work that did not pass is in the feature's branch anyway."""
     if not is_contained(name, now.progress[name], now.git):
         return ""
-    return f" (this work is in {now.target} already, by another hand)"
+    return f" (this work is in {now.target} already, by somebody else)"
 
 
 def _say(

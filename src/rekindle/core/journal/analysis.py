@@ -52,7 +52,7 @@ class Analysis:
 
 
 def analyse(journal: JournalState, *, owned: frozenset[str] = frozenset()) -> Analysis:
-    """Analyse a journal. `owned` are the runs that a live process holds: they are not interrupted."""
+    """Analyse a journal. `owned` are the runs that a live process holds: those are not interrupted."""
     links = lineages(journal)
     interrupted = tuple(sid for sid in links.interrupted if sid not in owned)
     runs = journal.runs
@@ -95,7 +95,7 @@ def decide(state: LineageState, *, interrupted: bool) -> Decision:
 
 
 def affected(state: LineageState, restart: tuple[str, ...]) -> tuple[str, ...]:
-    """The tasks that the issues are about. One that was only cut goes on, unless an issue does not say whose it is."""
+    """The tasks that the issues are about. One that was only cut off continues, unless an issue names no task."""
     named = {issue.task for issue in state.issues}
     if None in named:
         return restart
@@ -103,7 +103,7 @@ def affected(state: LineageState, restart: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def options_with_issues(affected: tuple[str, ...], next_step: Any) -> tuple[DecisionOption, ...]:
-    """What there is to choose from. Where no task is affected there is none to start over, to skip or to talk to."""
+    """The options. If no task is affected, there is none to start over, to skip or to talk to."""
     if not affected:
         return (
             DecisionOption("A", "Fix and restart", "no task starts over; what failed is tried again: mend it first"),

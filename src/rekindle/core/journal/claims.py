@@ -1,8 +1,8 @@
-"""Whose word counts in a run that rekindle drives: its own. What others wrote into it is a claim, kept and shown.
+"""Whose word counts in a run that rekindle drives: only rekindle's. What others wrote is a claim, kept and shown.
 
-Through our own door an agent's event gets its mark as it is written (`append.py`). What somebody put straight into the
-file is told apart here, by the record of what we wrote ourselves. That goes for whole runs too: one that nobody here
-began takes no run of ours over, and none begins beside one that is under way.
+An agent's event that comes through our own door is marked as it is written (`append.py`). What somebody put straight
+into the file is recognised here, by comparison with the record of what we wrote. That goes for whole runs too: a run
+that nobody here began cannot take over one of ours, nor begin while one is under way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Events = Sequence[tuple[int, Event]]
 def disowned(events: _Events, on_record: Collection[int]) -> list[int]:
     """The lines that would decide something in a run that we drive, and that we did not write.
 
-    `events` are all that the journal has, by line; `on_record` the lines that we know to be our own. A line with the
+    `events` is everything that the journal has, by line; `on_record` the lines that we know are ours. A line with the
     place of one of ours (`sid` and `seq`) would be used instead of it, whatever it says, so it counts too.
     """
     driven = _driven(events, on_record)
@@ -43,8 +43,8 @@ def disowned(events: _Events, on_record: Collection[int]) -> list[int]:
 def intruders(events: _Events, on_record: Collection[int], approved: Collection[str] = ()) -> frozenset[str]:
     """The runs that are not on record and that continue or restart a run of ours, or began while one was under way.
 
-    `events` are all that the journal has, without those that are `disowned`. Approved are the runs that the user said
-    yes to; so is one that a run of ours says it continues.
+    `events` is everything that the journal has, without the `disowned` lines. Approved are the runs that the user said
+    yes to, and any run that a run of ours says it continues.
     """
     driven = _driven(events, on_record)
     strangers = {one.sid for line, one in events if line not in on_record and ev.makes_run(one.type)} - driven
@@ -72,7 +72,7 @@ def intruders(events: _Events, on_record: Collection[int], approved: Collection[
 
 
 def of_intruders(events: _Events, on_record: Collection[int], intruding: Collection[str]) -> list[int]:
-    """The lines by which these runs would count. Of one whose own beginning is on record, only what is not."""
+    """The lines that make these runs count. If a run's own beginning is on record, only the lines that are not."""
     begun = {one.sid for line, one in events if line in on_record and one.type == ev.SESSION_START}
     return [
         line
@@ -96,7 +96,7 @@ def _driven(events: _Events, on_record: Collection[int]) -> set[str | None]:
 
 
 def _follow(under_way: set[str | None], event: Event, driven: Collection[str | None]) -> None:
-    """Keep track of which runs of ours are open, by an event that is on record."""
+    """Keep track of which of our runs are open, given an event that is on record."""
     if event.sid in driven:
         under_way.difference_update(_named(event))
         if event.type == ev.SESSION_END:
@@ -113,7 +113,7 @@ def _named(event: Event) -> list[str]:
 
 
 def _begun_here(events: _Events, on_record: Collection[int]) -> set[str | None]:
-    """The runs whose first word is on record. A later one proves little: whoever asks us may add to any run."""
+    """The runs whose first event is on record. A later one proves little: anybody who asks us may add to any run."""
     first: dict[str | None, bool] = {}
     for line, one in events:
         if ev.makes_run(one.type):

@@ -1,8 +1,8 @@
 """The one normative decoder: which bytes are an event, and if not, why not.
 
 Every faster way to read a journal (stream.py, the writer's head) is a candidate filter: whatever it is unsure of comes
-here, and property tests hold the two equal. Keep this plain; it is the definition. The standard library's `json` and
-nothing else: the hook client imports this.
+here, and property tests prove that the two agree. Keep this plain; it is the definition. It uses only the standard
+library's `json`: the hook client imports this.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ BOM = b"\xef\xbb\xbf"
 _WHITE = b" \t\r\n"
 #: More digits than this are not worth an int (and CPython refuses to make one by default).
 _DIGITS = 4000
-#: Deeper nesting is not read, so that the verdict on a line never depends on who asks.
+#: Deeper nesting is not read, so that the verdict on a line never depends on the reader.
 MAX_DEPTH = 500
 
 
 class Blank:
-    """An empty line: skipped without a word."""
+    """An empty line: skipped silently."""
 
 
 class Malformed:
-    """Not JSON, not an object, no text `type`, or a `seq` that is no integer of 0 or more."""
+    """Not JSON, not an object, no text `type`, or a `seq` that is not an integer of 0 or more."""
 
 
 class UnknownVersion:
@@ -65,7 +65,7 @@ def parse_object(line: bytes) -> dict[str, Any] | None:
 
 
 def may_be_too_deep(line: bytes) -> bool:
-    """Whether a line has so many opening brackets that somebody has to count."""
+    """Whether a line has so many opening brackets that its nesting has to be counted."""
     return len(line) > 2 * MAX_DEPTH and line.count(b"[") + line.count(b"{") > MAX_DEPTH
 
 

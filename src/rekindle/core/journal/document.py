@@ -45,7 +45,10 @@ def document(analysis: Analysis) -> dict[str, Any]:
         "qa": {name: {"result": qa.result, "round": qa.round} for name, qa in state.qa.items()},
         "plan": None
         if state.plan is None
-        else {name: getattr(state.plan, name) for name in state.plan.__struct_fields__},
+        else {
+            **{name: getattr(state.plan, name) for name in ("tasks", "waves", "dependencies")},
+            **({"missing_parts": state.plan.missing} if state.plan.missing else {}),
+        },
         "claims": [{name: getattr(one, name) for name in one.__struct_fields__} for one in state.claims],
         "branches": {
             name: {"task": branch.task, "merged": branch.merged is True} for name, branch in state.branches.items()
@@ -86,7 +89,7 @@ def _run(run: RunState, analysis: Analysis) -> dict[str, Any]:
 
 
 def _first_seq(run: RunState) -> int | None:
-    """The lowest number of a run; None where none of its events has one. Whatever is missing at its start is a gap."""
+    """The lowest number of a run; None if none of its events has one. Whatever is missing at its start is a gap."""
     if run.last_seq < 0:
         return None
     return next((gap.actual_seq for gap in run.work.gaps if gap.after_seq < 0), 0)

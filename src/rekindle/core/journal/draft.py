@@ -1,4 +1,4 @@
-"""What a person or an agent types, made into an event: short names, where the message goes, what must be there."""
+"""Turns what a person or an agent types into an event: short names, where the message goes, what is required."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def draft(
     data: dict[str, Any],
     agent: str | None = None,
 ) -> Draft:
-    """Make an event from the words of a command. `data` wins over what the other words say."""
+    """Make an event from the words of a command. `data` overrides what the other words say."""
     full = SHORT.get(type_, type_)
     known = full in FIELDS
     if not known and not _TYPE.match(full):
         near = difflib.get_close_matches(full, [*SHORT, *FIELDS], n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "a type is a dotted name such as task.started"
-        raise CannotDraft(f"{type_!r} is no event type", hint)
+        raise CannotDraft(f"{type_!r} is not a valid event type", hint)
     made: dict[str, Any] = {}
     if task is not None:
         made["task" if full in (ev.BLOCKER_REPORTED, ev.AGENT_SPAWNED) else "taskId"] = task
@@ -111,7 +111,7 @@ def draft(
 
 
 def names_in(made: Draft) -> list[tuple[str, str]]:
-    """The names of tasks and agents that an event carries, as (what it is, name): they come from outside too."""
+    """The names of tasks and agents in an event, as (what it is, name): these come from outside too."""
     data = made.data
     found = [("task", value) for key in ("taskId", "task_id", "task") if isinstance(value := data.get(key), str)]
     if made.type.startswith("agent.") and isinstance(data.get("name"), str):

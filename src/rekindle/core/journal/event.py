@@ -1,7 +1,7 @@
-"""The words of the journal: envelope, event types, and how a value in `data` is read.
+"""The vocabulary of the journal: envelope, event types, and how a value in `data` is read.
 
-Only vocabulary lives here. Which bytes are an event is decode.py's business; what events add up to is
-run_events.py's and fold.py's. No imports at all: the hook client reads this on every tool call.
+Only vocabulary lives here. decode.py decides which bytes are an event; run_events.py and fold.py decide what events
+add up to. No imports at all: the hook client reads this on every tool call.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     RESUME_DECIDED: ("choice", "issues", "tasks", "commits"),
 }
 
-#: What makes a sid a run when its `session.start` was lost: these prefixes, or a checkpoint.
+#: What makes a sid a run if its `session.start` was lost: these prefixes, or a checkpoint.
 _RUN_PREFIXES: Final = ("plan.", "task.", "agent.")
 
 
@@ -72,17 +72,17 @@ def makes_run(type_: str) -> bool:
     return type_ in (SESSION_START, CHECKPOINT) or type_.startswith(_RUN_PREFIXES)
 
 
-#: What an interruption must not lose is synced at once; what only describes progress may wait for company.
+#: What an interruption must not lose is synced at once; what only describes progress may wait and be synced together.
 _SYNCED: Final = ("session.", "plan.", "task.", "checkpoint", "resume.", "receipt.")
 
 
 def is_synced_at_once(type_: str) -> bool:
-    """Whether an event of this type has to be on disk before it is acknowledged, where nobody chose otherwise."""
+    """Whether an event of this type has to be on disk before it is acknowledged, unless somebody chose otherwise."""
     return type_.startswith(_SYNCED)
 
 
 class Event:
-    """One usable line. `sid` is None where the line had none; then `seq` is None too."""
+    """One usable line. `sid` is None if the line had none; then `seq` is None too."""
 
     __slots__ = ("data", "eid", "feature", "seq", "sid", "ts", "type")
 
@@ -133,7 +133,7 @@ def message_of(data: dict[str, Any]) -> str:
 
 
 def commit_id(value: object) -> str | None:
-    """The value if it is the whole name of a commit, else None: whoever wrote it, git is not told anything else."""
+    """The value if it is the full name of a commit, else None: whoever wrote it, git is given nothing else."""
     return value if isinstance(value, str) and len(value) in (40, 64) and not value.strip("0123456789abcdef") else None
 
 

@@ -1,7 +1,7 @@
 """The normative fold: the lines of a whole journal, de-duplicated first, then run by run in `seq` order.
 
-This is the definition that `stream.py` (one pass, incremental, used on regular journals) is tested against, and
-what irregular journals (duplicates, lines out of order) are read with.
+This is the definition that `stream.py` (one pass, incremental, used on regular journals) is tested against, and it
+reads irregular journals (duplicates, lines out of order).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rekindle.core.journal.run_events import count, evolve
 
 
 class JournalState(msgspec.Struct):
-    """All that a journal says. `sids` stand in the order of their first kept line, strays included."""
+    """All that a journal says. `sids` are in the order of their first kept line, strays included."""
 
     lines: int = 0
     malformed: list[int] = []
@@ -34,15 +34,15 @@ class JournalState(msgspec.Struct):
 
     @property
     def strays(self) -> list[str]:
-        """Sids that are no run."""
+        """Sids that are not runs."""
         return [run.sid for run in self.sids.values() if not run.is_run]
 
 
 class Arrangement:
-    """Which line counts for which run: the one set of rules by which a journal is read, and verified (rules.py).
+    """Which line counts for which run: the one set of rules for reading and verifying a journal (rules.py).
 
-    `overridden` are lines with the later line that takes their place. `members` are the lines of each sid in the order
-    of the run, `homeless` those without a sid that stand where no run is open.
+    `overridden` are lines with the later line that replaces them. `members` are the lines of each sid in the order of
+    the run, `homeless` those without a sid at a place where no run is open.
     """
 
     def __init__(self, events: list[tuple[int, Event]]) -> None:
@@ -57,7 +57,7 @@ class Arrangement:
         self.members = {sid: _in_run_order(items) for sid, items in assigned.items()}
 
     def fold_into(self, state: JournalState) -> None:
-        """Add up what the runs amount to."""
+        """Add up the runs."""
         state.duplicates = len(self.overridden)
         for sid, is_run in self.is_run.items():
             run = state.sids[sid] = RunState(sid, is_run=is_run)
@@ -72,7 +72,7 @@ def fold(decoded: Iterable[Decoded]) -> JournalState:
 
 
 def fold_arranged(decoded: Iterable[Decoded]) -> tuple[JournalState, Arrangement]:
-    """The same, with the lines that it was made of."""
+    """The same, with the lines that it was made from."""
     state = JournalState()
     events: list[tuple[int, Event]] = []
     for line, item in enumerate(decoded, start=1):
@@ -107,7 +107,7 @@ _Lines = list[tuple[int, Event]]
 
 
 def _assign(kept: _Lines, is_run: dict[str, bool]) -> tuple[dict[str, _Lines], _Lines]:
-    """Give every event its sid: its own or, where it has none, the newest run that is open at its place."""
+    """Give every event its sid: its own or, if it has none, the newest run that is open at its place."""
     members: dict[str, _Lines] = {}
     homeless: _Lines = []
     begun: dict[str, bool] = {}

@@ -1,10 +1,11 @@
-"""Which run continues which, what is therefore interrupted, and the state of a whole lineage."""
+"""Which run continues which, which are therefore interrupted, and the state of a whole lineage."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from rekindle.core.journal.fold import JournalState
+from rekindle.core.journal.plan_parts import newer_plan
 from rekindle.core.journal.run import (
     FAILED,
     PENDING,
@@ -26,7 +27,7 @@ from rekindle.core.journal.run_events import LATER
 
 @dataclass(frozen=True)
 class Lineages:
-    """How the runs of a journal hang together. Sids; `interrupted` is newest first."""
+    """How the runs of a journal are connected. Sids; `interrupted` is newest first."""
 
     parents: dict[str, str]
     superseded: frozenset[str]
@@ -89,7 +90,7 @@ def _default_parent(earlier: list[RunState], continued: set[str]) -> str | None:
 
 @dataclass(frozen=True)
 class LineageState:
-    """The runs of a lineage laid over one another, oldest first."""
+    """The runs of a lineage merged into one state, oldest first."""
 
     tasks: dict[str, RecordedTask] = field(default_factory=dict)
     active_agents: list[str] = field(default_factory=list)
@@ -134,7 +135,7 @@ def overlay(runs: list[RunState]) -> LineageState:
         worktrees.update(run.work.worktrees)
         qa.update(run.work.qa)
         gaps.extend(run.work.gaps)
-        plan = run.work.plan or plan
+        plan = newer_plan(plan, run.work.plan)
         decided.update(run.work.decided)
     recent = _from_the_checkpoint(runs)
     issues: list[Issue] = []
@@ -160,14 +161,14 @@ def overlay(runs: list[RunState]) -> LineageState:
 
 
 def _from_the_checkpoint(runs: list[RunState]) -> list[Work]:
-    """The work of the run with the lineage's last checkpoint and of those after it; of all runs where there is none."""
+    """The work of the run with the lineage's last checkpoint and of the runs after it; of all runs if there is none."""
     works = [run.work for run in runs]
     marked = [at for at, work in enumerate(works) if work.checkpoint is not None]
     return works[marked[-1] :] if marked else works
 
 
 def _newer(old: RecordedTask | None, new: RecordedTask) -> RecordedTask:
-    """What is known of a task when a later run adds to it: a mere mention resets nothing."""
+    """What is known about a task when a later run adds to it: a mere mention resets nothing."""
     if old is None:
         return new
     merged = RecordedTask()
@@ -190,5 +191,5 @@ def _is_settled(issue: Issue, tasks: dict[str, RecordedTask], decided: set[tuple
 
 
 def status_of(task: RecordedTask) -> str:
-    """The status that is shown: a task that was only mentioned is pending."""
+    """The status for display: a task that was only mentioned is pending."""
     return task.status or PENDING

@@ -56,7 +56,7 @@ def run_lines(feature: str, analysis: Analysis) -> Iterator[RunLine]:
 
 
 def by_date(lines: list[RunLine]) -> dict[str, list[RunLine]]:
-    """Newest date first; inside a date in order of time."""
+    """Newest date first; within a date, in order of time."""
     dates: dict[str, list[RunLine]] = {}
     for line in sorted(lines, key=lambda line: (line.began or "", line.feature)):
         dates.setdefault(line.date, []).append(line)

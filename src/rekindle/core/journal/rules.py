@@ -1,6 +1,6 @@
-"""What is wrong with a journal that can be read: lines that the analysis does not use, or that contradict one another.
+"""What is wrong with a readable journal: lines that the analysis does not use, or that contradict one another.
 
-The lines are arranged as the analysis arranges them (fold.py), so that whatever it passes over is named here.
+The lines are arranged as in the analysis (fold.py), so that whatever it skips is named here.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _gaps(arranged: Arrangement) -> Iterator[Problem]:
 
 
 def _homeless(arranged: Arrangement) -> Iterator[Problem]:
-    """Events that would have a say, and stand where they have none. What only describes may stand anywhere."""
+    """Events that would count elsewhere, but do not where they are. Merely descriptive ones may be anywhere."""
     for line, event in arranged.homeless:
         if has_a_say(event.type):
             yield Problem(line, "no_run", f"{event.type} has no sid, and no run is open here: it is not used")
@@ -97,7 +97,7 @@ def _beginnings(arranged: Arrangement) -> Iterator[Problem]:
 
 
 def _left_open(state: JournalState, arranged: Arrangement, links: Lineages) -> Iterator[Problem]:
-    """What the end of a run leaves open, with the runs before it that it continues."""
+    """What the end of a run leaves open, including the earlier runs that it continues."""
     for run in state.runs:
         if not run.ended or run.sid in links.superseded:
             continue

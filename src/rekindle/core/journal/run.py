@@ -1,8 +1,8 @@
 """What the events of one run add up to.
 
-`RunState` is everything that recovery needs to know of a run, small enough to be kept in a snapshot and made
-so that the states of a lineage can be laid over one another (lineage.py) without reading their events again.
-`run_events.evolve` is the only place where an event changes it.
+`RunState` is everything that recovery needs to know about a run, small enough to keep in a snapshot and made so that
+the states of a lineage can be merged (lineage.py) without reading their events again. `run_events.evolve` is the only
+place where an event changes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SKIPPED = "SKIPPED"
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Sequence numbers that a run should have and has not."""
+    """Sequence numbers that a run should have but does not."""
 
     sid: str
     after_seq: int
@@ -31,7 +31,7 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Issue(msgspec.Struct, frozen=True):
-    """An error, blocker, failure or warning, as it was reported. `commit` is what it is about, if it says so."""
+    """An error, blocker, failure or warning, as reported. `commit` is what it is about, if it says so."""
 
     sid: str
     seq: int | None
@@ -46,7 +46,7 @@ class Issue(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where it was met, as `file:line`; empty if nobody said."""
+        """Where it occurred, as `file:line`; empty if nobody said."""
         return f"{self.file}:{self.line}" if self.file and self.line is not None else self.file or ""
 
 
@@ -61,7 +61,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class LaterEvent(msgspec.Struct, frozen=True, gc=False):
-    """An event that has a say, after the last checkpoint. `task`, `agent` and `resolved` as far as it names them."""
+    """An event that counts, after the last checkpoint. `task`, `agent` and `resolved` as far as it names them."""
 
     sid: str
     seq: int | None
@@ -72,7 +72,7 @@ class LaterEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class RunStart(msgspec.Struct, frozen=True):
-    """What a run said of itself when it began."""
+    """What a run said about itself when it began."""
 
     command: str | None
     branch: str | None
@@ -81,14 +81,22 @@ class RunStart(msgspec.Struct, frozen=True):
     restarts: str | None
     team: str | None
     driver: str | None = None
+    agent: str | None = None
+    permission: str | None = None
+    limits: dict[str, Any] | None = None
 
 
 class RecordedPlan(msgspec.Struct, frozen=True):
-    """The plan as it was written, kept raw: it is shown and handed on, not interpreted here."""
+    """The plan as it was written, kept raw: it is shown and passed on, not interpreted here.
+
+    A large one is written in parts. `missing` is how many of them are still to come; nobody works on an incomplete
+    plan.
+    """
 
     tasks: list[Any] = []
     waves: list[Any] = []
     dependencies: list[Any] = []
+    missing: int = 0
 
 
 class RecordedTask(msgspec.Struct):
@@ -104,7 +112,7 @@ class RecordedTask(msgspec.Struct):
 
 
 class Qa(msgspec.Struct, frozen=True):
-    """The last word of quality assurance on a task: started, passed or failed, and on which commit of it."""
+    """The last verdict of quality assurance on a task: started, passed or failed, and on which commit."""
 
     result: str
     round: int | None
@@ -122,7 +130,7 @@ class EarlierChoice(msgspec.Struct, frozen=True):
 
 
 class RecordedBranch(msgspec.Struct):
-    """A branch that the journal knows of, and the commit that it was merged with. None: this run does not say."""
+    """A branch that the journal knows, and the commit that it was merged with. None: this run does not say."""
 
     task: str | None = None
     merged: bool | None = None
@@ -146,9 +154,9 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Disowned(msgspec.Struct, frozen=True):
-    """A line that we did not write, and that does not count: in a run of ours, or of a run that intrudes on one.
+    """A line that we did not write and that does not count: in a run of ours, or in a run that intrudes on one.
 
-    `intruder` is what the user can say yes to such a run with; empty for a line in a run of ours.
+    `intruder` is the name by which the user can approve such a run; empty for a line in a run of ours.
     """
 
     line: int
@@ -158,9 +166,9 @@ class Disowned(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct):
-    """What a run has done and what it met with: the larger part of its state, which only its own lineage needs.
+    """What a run has done and encountered: the larger part of its state, which only its own lineage needs.
 
-    `later` are the newest of the `later_count` events after its last checkpoint that have a say.
+    `later` are the newest of the `later_count` events that count after its last checkpoint.
     """
 
     gaps: list[Gap] = []
@@ -185,9 +193,9 @@ _decode_work = msgspec.msgpack.Decoder(Work).decode
 
 
 class RunState(msgspec.Struct):
-    """One sid. `is_run` is False while it has shown nothing but the events of a stray hook.
+    """One sid. `is_run` is False while it has only the events of a stray hook.
 
-    `work` stays packed, as a snapshot has it, until somebody asks for it.
+    `work` stays packed, as in a snapshot, until somebody asks for it.
     """
 
     sid: str
@@ -219,6 +227,6 @@ class RunState(msgspec.Struct):
         return self.unpacked
 
     def pack(self) -> None:
-        """Put the work away."""
+        """Pack the work again."""
         if self.unpacked is not None:
             self.packed, self.unpacked = _encode_work(self.unpacked), None

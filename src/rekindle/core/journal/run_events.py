@@ -1,10 +1,11 @@
-"""What each kind of event does to a run. It expects a run's events in their order, each once."""
+"""What each kind of event does to a run. Expects a run's events in order, each once."""
 
 from __future__ import annotations
 
 from rekindle.core.journal import event as ev
 from rekindle.core.journal.event import Event
 from rekindle.core.journal.orders import CLAIMED
+from rekindle.core.journal.plan_parts import with_part
 from rekindle.core.journal.run import (
     COMPLETE,
     FAILED,
@@ -18,7 +19,6 @@ from rekindle.core.journal.run import (
     LaterEvent,
     Qa,
     RecordedBranch,
-    RecordedPlan,
     RecordedTask,
     RecordedWorktree,
     RunStart,
@@ -34,7 +34,7 @@ _STATUS = {
 
 
 def count(run: RunState, seq: int | None, feature: str | None, ts: str | None) -> None:
-    """Take note that an event of this run stands here, whatever it says."""
+    """Record that there is an event of this run here, whatever it says."""
     run.events += 1
     if feature is not None:
         run.feature = feature
@@ -50,7 +50,7 @@ def count(run: RunState, seq: int | None, feature: str | None, ts: str | None) -
 
 
 def evolve(run: RunState, event: Event) -> None:
-    """Let one event change what the run amounts to."""
+    """Apply one event to the run."""
     if event.sid is not None and not run.is_run and ev.makes_run(event.type):
         run.is_run = True
     handler = _HANDLERS.get(event.type)
@@ -63,7 +63,7 @@ def evolve(run: RunState, event: Event) -> None:
         run.work.claims.append(Claim(run.sid, event.seq, claimed, ev.task_of(event.data)))
 
 
-#: So many events after the last checkpoint are kept, and shown: a run without checkpoints may have any number.
+#: How many events after the last checkpoint are kept and shown: a run without checkpoints may have any number.
 LATER = 100
 
 
@@ -87,8 +87,12 @@ def _note_later(run: RunState, event: Event) -> None:
 
 def _session_start(run: RunState, event: Event) -> None:
     if run.start is None and event.sid is not None:
-        field = {key: ev.text(event.data.get(key)) for key in RunStart.__struct_fields__}
-        run.start = RunStart(**field)
+        words = (key for key in RunStart.__struct_fields__ if key != "limits")
+        limits = event.data.get("limits")
+        run.start = RunStart(
+            **{key: ev.text(event.data.get(key)) for key in words},
+            limits=limits if isinstance(limits, dict) else None,
+        )
 
 
 def _session_end(run: RunState, event: Event) -> None:
@@ -110,10 +114,7 @@ def _plan(run: RunState, event: Event) -> None:
                 task.summary = ev.text(item.get("summary")) or task.summary
                 task.agent = ev.text(item.get("agent")) or task.agent
     if event.type == ev.PLAN_CREATED or isinstance(tasks, list):
-        run.work.plan = RecordedPlan(*(value if isinstance(value := data.get(key), list) else [] for key in _PLAN_KEYS))
-
-
-_PLAN_KEYS = ("tasks", "waves", "dependencies")
+        run.work.plan = with_part(run.work.plan, event.type, data)
 
 
 def _checkpoint(run: RunState, event: Event) -> None:

@@ -1,9 +1,9 @@
-"""The fast fold: one pass over regular journals, which can be stopped, stored and taken up again.
+"""The fast fold: one pass over regular journals, which can be stopped, stored and continued.
 
 A journal is *regular* while every line of a sid has a higher `seq` than the one before: then file order is run
 order, nothing is overridden, and each line can be folded as it comes. The first line that breaks this makes the
 whole journal `irregular`, and the caller folds it normatively. Headers are decoded by msgspec without their data;
-any line it refuses, or that is not plainly the next one of the run at hand, goes to the normative decoder.
+any line that it refuses, or that is not plainly the next one of the current run, goes to the normative decoder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rekindle.core.journal.run_events import changes_state, count, evolve
 
 
 class _Header(msgspec.Struct, gc=False):
-    """What tells whether a line is plainly the next one of the run at hand, and whether it matters."""
+    """What shows whether a line is plainly the next one of the current run, and whether it matters."""
 
     type: str
     sid: str | None = None
@@ -36,7 +36,7 @@ class _Meta(msgspec.Struct, gc=False):
 
 
 class _Full(msgspec.Struct, gc=False):
-    """A line that changes its run, if it is as plain as our own writers make it."""
+    """A line that changes its run, if it is as plain as those our own writers make."""
 
     type: str
     sid: str
@@ -51,7 +51,7 @@ _decode_full = msgspec.json.Decoder(_Full).decode
 _decode_header = msgspec.json.Decoder(_Header).decode
 _decode_meta = msgspec.json.Decoder(_Meta).decode
 
-#: What msgspec may raise on bytes that it does not like.
+#: What msgspec may raise on bytes that it rejects.
 REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -68,7 +68,7 @@ class StreamFold:
     def feed(self, block: bytes) -> None:
         """Fold a block of whole lines, each ended by a newline.
 
-        Raises Irregular; the state is then of no use any more.
+        Raises Irregular; the state is useless after that.
         """
         lines = block.split(b"\n")
         if lines.pop():
@@ -84,7 +84,7 @@ class StreamFold:
         self._feed_headers(lines, headers)
 
     def feed_last(self, line: bytes) -> None:
-        """Fold what stands after the last newline: a torn line, or one whose newline is still to come."""
+        """Fold what comes after the last newline: a torn line, or one whose newline is still to come."""
         self._feed_slowly([line])
 
     def _feed_headers(self, lines: list[bytes], headers: list[_Header]) -> None:
@@ -172,7 +172,7 @@ def _event(line: bytes) -> Event:
 
 
 def _book(run: RunState, plain: list[bytes]) -> None:
-    """Enter a stretch of consecutive lines of a run that `_feed_headers` has let pass without counting them."""
+    """Enter consecutive lines of a run that `_feed_headers` has let pass without counting them."""
     if not plain:
         return
     run.events += len(plain)

@@ -1,4 +1,4 @@
-"""An analysis in a dozen plain values: what a listing shows, and what is cheap to keep from one call to the next."""
+"""An analysis as a dozen plain values: what a listing shows, and what is cheap to keep from one call to the next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 from rekindle.core.journal.analysis import Analysis
 from rekindle.core.journal.lineage import status_of
 
-#: So many problems are named, each in so many characters: a screen is no log.
+#: How many problems are named, and how many characters each gets: a screen is not a log.
 _MOST: Final = 3
 _LONGEST: Final = 300
 

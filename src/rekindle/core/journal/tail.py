@@ -1,7 +1,7 @@
 """Who wrote last: the quick look that tells a finished feature from one that may be interrupted.
 
 It sees only the end of a journal, so it is a hint for listings, and the analysis has the last word: an older run
-that was left open behind a finished one shows in the analysis and not here.
+that was left open before a finished one shows up in the analysis but not here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rekindle.core.journal.event import Event
 
 @dataclass(frozen=True)
 class Tail:
-    """The run whose word is the last one, and whether that word is its end, and for what reason it ended."""
+    """The run that wrote last, whether its last event ends it, and why it ended."""
 
     sid: str
     ended: bool
@@ -25,7 +25,7 @@ class Tail:
 
 
 def last_run(backward: Iterable[Decoded]) -> Tail | None:
-    """Look through decoded lines from the last one back until a run shows itself."""
+    """Go back through decoded lines, last one first, until a run turns up."""
     seen: set[tuple[str, int]] = set()
     ts: str | None = None
     ended = False

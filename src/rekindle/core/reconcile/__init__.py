@@ -1,1 +1,1 @@
-"""What the journal says against what git says: tasks, branches, worktrees. Tables, and nothing but tables."""
+"""Compares the journal with git: tasks, branches, worktrees. Tables, and nothing but tables."""

@@ -1,7 +1,7 @@
-"""Branches: what the journal says of one, what git says of it, and what is therefore done about it.
+"""Branches: what the journal says about one, what git says about it, and what to do.
 
-The journal alone never has anything deleted: git itself must call the branch merged, and nothing uncommitted may hang
-on it.
+Nothing is deleted on the journal's word alone: git itself must call the branch merged, and nothing uncommitted may
+depend on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Action = Literal["delete", "nothing", "go on", "start", "make again", "keep", "w
 
 @dataclass(frozen=True)
 class BranchSides:
-    """One branch from both sides. `commits`: how many it has that the feature's branch had not when it began.
+    """One branch from both sides. `commits`: how many it has that the feature's branch did not have when it began.
 
     `held`: a worktree that has it checked out stays. `blocked` says why no worktree can have it.
     """
@@ -31,21 +31,21 @@ class BranchSides:
 
 @dataclass(frozen=True)
 class BranchVerdict:
-    """What is done, and the sentence that says why."""
+    """What to do, and a sentence that says why."""
 
     action: Action
     why: str
 
 
 _TABLE: dict[tuple[Recorded, bool], BranchVerdict] = {
-    ("merged", True): BranchVerdict("delete", "it is merged and was only not deleted yet"),
+    ("merged", True): BranchVerdict("delete", "it is merged, but not deleted yet"),
     ("merged", False): BranchVerdict("nothing", "it is merged and gone, as it should be"),
     ("in progress", True): BranchVerdict("go on", "it has work on it"),
-    ("in progress", False): BranchVerdict("make again", "it is lost: it is made again and its task is started over"),
+    ("in progress", False): BranchVerdict("make again", "it is lost: it is made again and its task starts over"),
     ("skipped", True): BranchVerdict("keep", "its task is left out: it is kept"),
     ("skipped", False): BranchVerdict("nothing", "its task is left out"),
     ("nothing", True): BranchVerdict("warn", "the journal does not know it: it is left alone"),
-    ("nothing", False): BranchVerdict("nothing", "nobody speaks of it"),
+    ("nothing", False): BranchVerdict("nothing", "nothing mentions it"),
 }
 
 
@@ -57,7 +57,7 @@ def reconcile(branch: BranchSides) -> BranchVerdict:
     if verdict.action == "delete" and branch.held:
         return BranchVerdict("keep", "it is merged, but its worktree stays: it is kept")
     if verdict.action in ("go on", "make again") and branch.blocked:
-        return BranchVerdict("blocked", f"{branch.blocked}: its task rests until you have put that right")
+        return BranchVerdict("blocked", f"{branch.blocked}: its task waits until you have fixed that")
     if verdict.action == "go on" and not branch.commits:
         return BranchVerdict("start", "it has no commits yet: its agent is started again")
     return verdict

@@ -1,8 +1,8 @@
-"""Where the worktree of each task is, or is made: by what git has registered, then by what the journal says.
+"""Where the worktree of each task is or will be made: first by what git has registered, then by the journal.
 
-Whoever planned the tasks may have named their worktrees in any way. A path in a journal is data: a worktree is made
-there only if it is inside the folder of worktrees, and an existing one is used only if git has the task's own branch
-checked out in it.
+The worktrees may have been named in any way when the tasks were planned. A path in a journal is data: a worktree is
+made there only if it is inside the folder of worktrees, and an existing one is used only if git has the task's own
+branch checked out in it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RecordedHome:
 
 @dataclass(frozen=True)
 class Folder:
-    """How worktrees are named that nobody has named yet: after the branch, or so that nothing else has the name."""
+    """How to name worktrees that have no name yet: after the branch, or so that nothing else has the name."""
 
     plain: Callable[[str], str]
     unique: Callable[[str], str]
@@ -46,7 +46,7 @@ def homes(
 ) -> dict[str, str]:
     """The path of each task's worktree. `tasks` are the branches by task, `existing` the branches that git has.
 
-    No path is given to two tasks. A worktree that belongs to one task stays its own, whatever is checked out in it.
+    No two tasks get the same path. A worktree that belongs to one task stays its own, whatever is checked out in it.
     """
     held = {one.branch: one for one in linked if one.branch is not None and one.exists}
     claims: dict[str, str] = {}
@@ -60,11 +60,13 @@ def homes(
             continue
         if tree.inside or (branch in records and records[branch].path == tree.path):
             found[task] = tree.path
+    used = {*found.values()}
     for task, branch in tasks.items():
         if task not in found:
-            used = {*found.values()}
             ways = _ways(branch, linked, records, folder)
-            found[task] = next((path for path in ways if path not in used), folder.unique(branch))
+            path = next((path for path in ways if path not in used), None)
+            found[task] = path if path is not None else folder.unique(branch)
+            used.add(found[task])
     return found
 
 
@@ -74,7 +76,7 @@ def _claim(branch: str, records: Mapping[str, RecordedHome], folder: Folder) -> 
 
 
 def _ways(branch: str, linked: Sequence[Linked], records: Mapping[str, RecordedHome], folder: Folder) -> list[str]:
-    """Where a worktree may be made that is not there, best first: git may remember where it was."""
+    """Where a missing worktree may be made, best first: git may remember where it was."""
     gone = [one.path for one in linked if one.branch == branch and not one.exists and one.inside]
     record = records.get(branch)
     return [*gone, *([record.path] if record is not None and record.fit else []), folder.plain(branch)]

@@ -1,6 +1,6 @@
-"""Tasks: how far one has come, by its branch and its quality assurance, and with which step it therefore goes on.
+"""Tasks: how far one has come, by its branch and its quality assurance, and which step comes next.
 
-The journal may have lost an event; git is a witness too. Both are in the evidence, and the further one counts.
+The journal may have lost an event; git is a witness too. Both are in the evidence, and the one that is further counts.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Quality = Literal["passed", "failed", "none"]
 
 @dataclass(frozen=True)
 class TaskSides:
-    """What there is of a task. `gone`: we merged it, and that is not in the feature's branch any more.
+    """What exists of a task. `gone`: we merged it, and the merge is no longer in the feature's branch.
 
-    `finished`: its agent is known to have come to its end.
+    `finished`: its agent is known to have finished.
     """
 
     merged: bool
@@ -37,7 +37,7 @@ class TaskSides:
 
 
 def step(task: TaskSides) -> Step:
-    """The step with which the task goes on."""
+    """The step with which the task continues."""
     match task:
         case TaskSides(merged=True):
             return "done"

@@ -1,6 +1,6 @@
-"""Worktrees: what the journal says of a task, what is on the disk, and what is therefore done.
+"""Worktrees: what the journal says about a task, what is on the disk, and what to do.
 
-Removed is only what git calls merged, that is clean, and that nobody has locked.
+A worktree is removed only if git calls it merged, it is clean, and nobody has locked it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class WorktreeSides:
 
 
 _TABLE: dict[tuple[Recorded, bool], BranchVerdict] = {
-    ("merged", True): BranchVerdict("delete", "its task is merged: it is not needed any more"),
+    ("merged", True): BranchVerdict("delete", "its task is merged: it is no longer needed"),
     ("merged", False): BranchVerdict("nothing", "its task is merged, and it is gone"),
-    ("in progress", True): BranchVerdict("go on", "its task goes on in it"),
+    ("in progress", True): BranchVerdict("go on", "its task continues in it"),
     ("in progress", False): BranchVerdict("make again", "it is gone: it is made again from its branch"),
     ("skipped", True): BranchVerdict("keep", "its task is left out: it is kept"),
     ("skipped", False): BranchVerdict("nothing", "its task is left out"),
     ("nothing", True): BranchVerdict("warn", "the journal does not know it: it is left alone"),
-    ("nothing", False): BranchVerdict("nothing", "nobody speaks of it"),
+    ("nothing", False): BranchVerdict("nothing", "nothing mentions it"),
 }
 
 
@@ -39,7 +39,7 @@ def reconcile(tree: WorktreeSides) -> BranchVerdict:
     """What to do about a worktree."""
     verdict = _TABLE[tree.recorded, tree.exists]
     if verdict.action == "make again" and tree.blocked:
-        return BranchVerdict("blocked", f"{tree.blocked}: its task rests until you have put that right")
+        return BranchVerdict("blocked", f"{tree.blocked}: its task waits until you have fixed that")
     if verdict.action != "delete":
         return verdict
     if not tree.merged:

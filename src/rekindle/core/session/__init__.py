@@ -1,1 +1,1 @@
-"""A session: one conversation with one agent, over all its restarts. States, what to do next, and how it is told."""
+"""A session: one conversation with one agent, across all its restarts. States, what to do next, and how to show it."""

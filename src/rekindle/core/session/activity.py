@@ -1,29 +1,33 @@
-"""What a session that somebody waits for, or wants back, is about to do. Pure."""
+"""What a session is about to do, for somebody who waits for it or wants it back. Pure."""
 
 from __future__ import annotations
 
 from rekindle.core.effects import Wait
 from rekindle.core.session.plan import plan, wants_agent
+from rekindle.core.session.proving import is_being_checked
 from rekindle.core.session.starting import has_stalled
 from rekindle.core.session.state import TERMINAL, Session, State
 
 
 def rests(session: Session) -> bool:
-    """Whether nothing will happen before somebody does something."""
+    """Whether nothing will happen until somebody does something."""
     if any(not asked.answered for asked in session.permissions):
         return True
+    if session.gate is not None:
+        return False
     if not session.is_up:
         return not wants_agent(session)
-    return session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
+    at_rest = session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
+    return at_rest and not is_being_checked(session)
 
 
 def needs_daemon(session: Session) -> bool:
-    """Whether a daemon has to attend to it: its agent lives, as far as is known, or something is due by itself."""
+    """Whether a daemon has to attend to it: its agent is alive, as far as is known, or something is due by itself."""
     return session.is_up or not rests(session)
 
 
 def waits_until(session: Session, now: float) -> float | None:
-    """When a session that waits for its time goes on by itself; None: it does not wait for that."""
+    """When a session that waits for a certain time continues by itself; None: it does not wait for one."""
     return next((effect.until for effect in plan(session, now) if isinstance(effect, Wait)), None)
 
 
@@ -33,12 +37,12 @@ def works(session: Session) -> bool:
 
 
 def is_sent(session: Session, prompt: str) -> bool:
-    """Whether a prompt is in the agent's hands, or was."""
+    """Whether the agent has, or had, a prompt."""
     return any(one.id == prompt and one.state not in ("queued", "cancelled") for one in session.prompts)
 
 
 def has_come_up(session: Session, now: float) -> bool:
-    """Whether a start that was asked for has come to something: it is not about to be tried once more."""
+    """Whether a requested start has had a result: it is not about to be tried again."""
     attempt = session.attempt
     if attempt is None or session.resume_asked is not None:
         return False
@@ -48,7 +52,7 @@ def has_come_up(session: Session, now: float) -> bool:
 
 
 def is_back(session: Session) -> bool:
-    """Whether the agent that was asked for is there, is certain to be there in a moment, or was and had its turn."""
+    """Whether the requested agent is there, is certain to be there in a moment, or was there and had its turn."""
     attempt = session.attempt
     if session.is_up or session.load_at is not None:
         return True
@@ -56,35 +60,13 @@ def is_back(session: Session) -> bool:
 
 
 def has_come_by_itself(session: Session) -> bool:
-    """Whether the agent that is there was brought back without anybody's asking."""
+    """Whether the current agent was brought back without anybody asking."""
     attempt = session.attempt
     return session.is_up and attempt is not None and attempt.number > 1 and not attempt.asked_by
 
 
-def is_proved(session: Session) -> bool:
-    """Whether no better receipt is to be expected soon: the agent's first words make one."""
-    attempt = session.attempt
-    if attempt is None or attempt.status != "ready" or attempt.receipt is None or attempt.how == "new":
-        return True
-    return attempt.receipt.kind != "unproven" or attempt.compared or (session.turn is None and not session.queued)
-
-
-def is_being_proved(session: Session, now: float, within: float) -> bool:
-    """Whether an agent that came back has had its turn, and nobody has looked yet at what its own record shows of it.
-
-    That comes a moment after the turn's end. Whoever waits for the turn waits for it too, but no longer than `within`.
-    """
-    attempt = session.attempt
-    if attempt is None or attempt.status != "ready" or attempt.how != "load" or attempt.compared:
-        return False
-    if session.turn is not None or attempt.receipt is None or attempt.receipt.kind != "unproven":
-        return False
-    worked = any(one.attempt == attempt.number and one.state not in ("queued", "sent") for one in session.prompts)
-    return worked and now - session.changed_at < within
-
-
 def why_skipped(session: Session, *, alive: bool, kill: bool, of_a_run: bool) -> str | None:
-    """Why bringing back all that died passes this one by; None: it does not."""
+    """Why bringing back all dead agents skips this one; None: it does not."""
     if of_a_run:
         return f"it belongs to the run of {session.feature}, which brings it back"
     if session.is_up and alive and not kill:
@@ -96,14 +78,16 @@ def why_skipped(session: Session, *, alive: bool, kill: bool, of_a_run: bool) ->
         return f"it came in an archive: look at it (rekindle show {session.id}), then resume it by its id"
     attempt = session.attempt
     if session.held and not session.is_up:
-        return f"its agent would not open the conversation; rekindle resume {session.id}, or a prompt, begins a new one"
+        return (
+            f"its agent refused to open the conversation; rekindle resume {session.id}, or a prompt, starts a new one"
+        )
     if attempt is not None and attempt.by_us and not session.queued and not session.is_up:
         return "it is asleep; a prompt wakes it"
     return None
 
 
 def who_has_it(session: Session) -> str:
-    """The attempt that a second one would be in the way of, in words."""
+    """The attempt that a second one would conflict with, in words."""
     attempt = session.attempt
     if attempt is None or not session.is_up:
         return f"attempt {attempt.number + 1 if attempt is not None else 1} of it is being started"

@@ -1,7 +1,7 @@
 """An agent's questions: which id a question has, which one an id means, and what an answer to it means. Pure.
 
-The id follows from all that a person is shown of the question. Whoever answers names it, so that an answer never
-reaches a question that was not on the screen, also not one for which the agent uses a request number again.
+The id follows from everything that a person is shown of the question. An answer names it, so that it never reaches a
+question that was not on the screen, not even one for which the agent reuses a request number.
 """
 
 from __future__ import annotations
@@ -14,26 +14,34 @@ from typing import Final
 import msgspec
 
 from rekindle.core.session import facts as f
-from rekindle.core.session.state import Permission, Session, Settled
+from rekindle.core.session.state import Escalation, Permission, Session, Settled
 
-#: The first letter of every question's id. A session's id is hexadecimal, so that the two cannot be mixed up.
+#: The first letter of every question's id. A session's id is hexadecimal, so the two cannot be confused.
 MARK: Final = "q"
 _DIGITS: Final = 10
 POLICY: Final = "policy"
+#: Who answers, if a rule of `on_ask` does.
+RUNBOOK: Final = "the runbook"
 _WORDS: Final = {"allow": "allow_once", "deny": "reject_once"}
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A question that somebody means: an open one, or one that is over."""
+    """A question that an id refers to: an open one, or one that is over."""
 
     session: str
-    open: Permission | None = None
+    open: Permission | Escalation | None = None
     over: Settled | None = None
 
 
 def question_id(session: str, fact: f.PermissionAsked) -> str:
-    """The id of a question: the same whenever the same one is told again, and that of no other question."""
+    """The id of a question: the same whenever the same question is reported again, and never that of another one."""
     shown = [session, fact.attempt, fact.request, fact.prompt, fact.title, fact.kind, fact.detail, fact.options]
+    return MARK + hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:_DIGITS]
+
+
+def escalation_id(session: str, fact: f.Escalated) -> str:
+    """The id of one of rekindle's own questions. It names the place, so a later one is a different question."""
+    shown = [session, fact.trigger, fact.attempt, fact.prompt, fact.title, fact.detail, fact.options, fact.at]
     return MARK + hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:_DIGITS]
 
 
@@ -42,25 +50,31 @@ def open_questions(session: Session) -> list[Permission]:
     return [one for one in session.permissions if not one.answered]
 
 
+def all_open(session: Session) -> list[Permission | Escalation]:
+    """What waits for a person: the agent's questions, and rekindle's own."""
+    own = [session.escalation] if session.escalation is not None else []
+    return [*open_questions(session), *own]
+
+
 def meant(sessions: Iterable[Session], given: str) -> list[Found]:
-    """The questions that an id, or the beginning of one, can mean: the exact one alone where there is one."""
+    """The questions that an id, or the beginning of one, can mean: if one matches exactly, only that one."""
     if not given.startswith(MARK):
         return []
     found: dict[str, Found] = {}
     for session in sessions:
         for over in session.settled:
             found[over.id] = Found(session.id, over=over)
-        for one in open_questions(session):
+        for one in all_open(session):
             found[one.id] = Found(session.id, open=one)
     if given in found:
         return [found[given]]
     return [one for name, one in found.items() if name.startswith(given)]
 
 
-def option_meant(question: Permission, given: str) -> str | None:
+def option_meant(question: Permission | Escalation, given: str) -> str | None:
     """The id of the option that a word means: `allow` and `deny` by what an option does, others by its id or kind.
 
-    Neither word ever means "always", nor what an agent merely calls so.
+    Neither word ever means "always", nor an option that an agent merely labels so.
     """
     if given in _WORDS:
         return _first(option[0] for option in question.options if option[2] == _WORDS[given])
@@ -73,18 +87,20 @@ def is_same_answer(over: Settled, given: str) -> bool:
     return given == over.option or (bool(over.kind) and _WORDS.get(given, given) == over.kind)
 
 
-def shown(session: Session, question: Permission) -> dict[str, object]:
+def shown(session: Session, question: Permission | Escalation) -> dict[str, object]:
     """A question as lists and answers show it."""
+    own = question if isinstance(question, Escalation) else None
     return {
         "id": question.id,
         "session": session.id,
         "feature": session.feature,
-        "kind": "permission",
-        "tool": question.kind,
+        "kind": "permission" if own is None else own.trigger,
+        "tool": question.kind if own is None else "",
         "title": question.title,
         "detail": question.detail,
         "options": [{"id": name, "label": label, "kind": kind} for name, label, kind in question.options],
-        "recommended": None,
+        "recommended": own.recommended or None if own is not None else None,
+        "otherwise": own.otherwise if own is not None else "the agent waits",
         "expires_at": None,
         "asked_at": question.at,
     }

@@ -14,18 +14,18 @@ from rekindle.core.session.quoting import quoted
 
 _MOST_FILES: Final = 50
 _MOST_OF_THE_TASK: Final = 4000
-#: What an agent gets back of its own words, in characters: an eighth of a context of 128,000 tokens, at four a token.
-#: Several answers share it, so that the conversation has room to go on.
+#: How many characters of its own text an agent gets back: an eighth of a context of 128,000 tokens, at four a token.
+#: Several answers share them, so that the conversation has room to continue.
 MOST_OF_ITS_WORDS: Final = 128_000 * 4 // 8
 
 
 def continuation(
     prompt: str, cut: Cut, changed: Sequence[str] = (), *, same: bool = True, said: Sequence[str] = ()
 ) -> str:
-    """The truth about the cut. `same` is False where the agent is in a new conversation that was told the old one.
+    """The truth about the cut. `same` is False if the agent is in a new conversation that was told the old one.
 
-    `prompt` is what a person asked for. `said` is what the agent has said about it each time before it was cut off,
-    oldest first and shortened already (`handed_back`); without it the last words that `cut` has must do.
+    `prompt` is what a person asked for. `said` is what the agent said about it each time before it was cut off, oldest
+    first and already shortened (`handed_back`); without it, the last text in `cut` has to do.
     """
     which = (
         "this is the same conversation" if same else "this is a new conversation, and what is above is all of the old"
@@ -56,7 +56,7 @@ def continuation(
 
 
 def handed_back(said: Sequence[str], room: int = MOST_OF_ITS_WORDS) -> list[str]:
-    """Words within a room that they share: what is short stays whole, what is long loses its middle, with a count."""
+    """Texts that share a maximum length: short ones stay whole, long ones lose their middle, with a count."""
     shares: dict[int, int] = {}
     by_length = sorted(range(len(said)), key=lambda index: len(said[index]))
     for rank, index in enumerate(by_length):

@@ -7,7 +7,7 @@ from rekindle.core.session.tables import REFUSALS, STOPS, TRANSITIONS
 
 
 def mermaid() -> str:
-    """The diagram in Mermaid's words."""
+    """The diagram in Mermaid's syntax."""
     lines = ["stateDiagram-v2", f"    [*] --> {State.STARTING}: Created"]
     arrows: dict[tuple[State, State], list[str]] = {}
     for (before, fact), after in TRANSITIONS.items():

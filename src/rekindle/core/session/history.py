@@ -1,4 +1,4 @@
-"""What an agent that cannot load a conversation is told of it: its history in front of the first prompt, once."""
+"""What an agent that cannot load a conversation is told about it: its history before the first prompt, once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ TITLE = "RESUME CONTEXT FOR CONTINUING TASK"
 _HISTORY, _REQUEST, _INSTRUCTIONS = "=== EXECUTION HISTORY ===", "=== CURRENT REQUEST ===", "=== INSTRUCTIONS ==="
 MOST_OF_A_MESSAGE = 2000
 MOST_OF_A_RESULT = 500
-#: A long conversation must leave room for work: then the first message and the newest ones are told.
+#: A long conversation must leave room for work: then only the first message and the newest ones are told.
 MOST_OF_ALL = 60_000
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One thing that was said or done. `name` is the tool's, or says who asked where no person did."""
+    """One thing that was said or done. `name` is the tool's, or says who asked if it was not a person."""
 
     role: Literal["user", "assistant", "tool_call", "tool_result"]
     text: str = ""
@@ -26,7 +26,7 @@ class Turn:
 
 
 def with_history(turns: Sequence[Turn], prompt: str) -> str:
-    """The prompt with the history in front of it; as it is where there is none. The same turns give the same bytes."""
+    """The prompt with the history before it; unchanged if there is none. The same turns give the same bytes."""
     told = [line for turn in turns if (line := _told(turn))]
     if not told:
         return prompt
@@ -48,7 +48,7 @@ def with_history(turns: Sequence[Turn], prompt: str) -> str:
 
 
 def request_of(prompt: str) -> str:
-    """What was asked for in a prompt that may have a history in front of it."""
+    """What was asked for in a prompt that may begin with a history."""
     if not prompt.startswith(f"{TITLE}\n"):
         return prompt
     _, found, rest = prompt.partition(f"\n{_REQUEST}\n")

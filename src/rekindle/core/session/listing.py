@@ -1,6 +1,6 @@
 """A session as every list shows it: a word, whether a person has to act, why, and what to type next. Pure.
 
-Every list is made from this, so that no two of them tell different things, and what is not at an end is in all of them.
+Every list is made from this, so that no two lists disagree, and whatever is not over is in all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import msgspec
 
 from rekindle.core.session.activity import rests, waits_until
 from rekindle.core.session.facts import Receipt, Usage
+from rekindle.core.session.limits import raised
 from rekindle.core.session.plan import is_cut, wants_agent
+from rekindle.core.session.proving import is_being_checked, may_change
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import presumed_dead, status, word
@@ -22,7 +24,10 @@ OVER = frozenset({"completed", "cancelled"})
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """One line of a list. `why` is empty where there is nothing to say, `next` where there is nothing to type."""
+    """One line of a list. `why` is empty if there is nothing to say, `next` if there is nothing to type.
+
+    `receipt_may_change`: its receipt is not final yet; the agent's record will arrive in a moment.
+    """
 
     status: str
     is_running: bool
@@ -33,10 +38,11 @@ class Listing(msgspec.Struct, frozen=True):
     why: str
     next: str
     waits_until: float | None
+    receipt_may_change: bool
 
 
 class Whereabouts(msgspec.Struct, frozen=True):
-    """What a list says beside: where a session works, on what, since when its turn runs, what it has used and proved.
+    """What else a list shows: where a session works, on what, since when its turn runs, what it has used and proved.
 
     `tokens` is the sum of all tokens.
     """
@@ -59,12 +65,12 @@ class _Need(NamedTuple):
 def listing(
     session: Session, now: float, *, alive: bool, seen_seconds_ago: float | None = None, served: bool = True
 ) -> Listing:
-    """`alive`: its agent is followed, or its lock is held. `served`: a daemon is there that brings it back."""
+    """`alive`: its agent is followed, or its lock is held. `served`: there is a daemon that brings it back."""
     found = status(session, alive=alive, seen_seconds_ago=seen_seconds_ago)
     lives = alive or seen_seconds_ago is not None
-    need = _end(session) or (_alive(session, now) if lives else _gone(session, served=served))
+    need = _end(session) or (_alive(session, now, served=served) if lives else _gone(session, served=served))
     return Listing(
-        # An agent that lives is not interrupted, also while we cannot follow it: on a full disk, for example.
+        # A living agent is not interrupted, even while we cannot follow it: on a full disk, for example.
         word(session, alive=lives),
         found.is_running,
         found.needs_resume,
@@ -72,6 +78,7 @@ def listing(
         found.reason,
         *need,
         waits_until(session, now),
+        lives and may_change(session),
     )
 
 
@@ -91,7 +98,7 @@ def whereabouts(session: Session) -> Whereabouts:
 
 
 def _end(session: Session) -> _Need | None:
-    """A session that is at an end, or at a limit of its own."""
+    """A session that is over, or at one of its limits."""
     if session.resume_asked is not None:
         return None  # somebody wants it back
     if session.state in (State.COMPLETED, State.CANCELLED):
@@ -107,12 +114,16 @@ def _end(session: Session) -> _Need | None:
     return None
 
 
-def _alive(session: Session, now: float) -> _Need:
+def _alive(session: Session, now: float, *, served: bool) -> _Need:
     asked = next((one for one in session.permissions if not one.answered), None)
     if asked is not None:
         return _Need(True, f"it asks: {asked.title}", f"rekindle answer {session.id}")
+    if session.escalation is not None:
+        return _Need(True, session.escalation.title, f"rekindle answer {session.escalation.id}")
     if waits_until(session, now) is not None:
         return _Need(False, _last_failure(session) or session.message)
+    if is_being_checked(session) and not served:
+        return _Need(False, "its turn has ended; what it proves is checked when the daemon runs")
     if session.message and rests(session):
         return _Need(True, session.message, f'rekindle send {session.id} "how to go on"')
     return _Need()
@@ -127,19 +138,21 @@ def _gone(session: Session, *, served: bool) -> _Need:
         by_itself = f"policy {session.policy}: it" if session.policy == "continue" else "it"
         if not served:
             told = (
-                f"{reason}; {by_itself} goes on when the daemon runs" if reason else "it goes on when the daemon runs"
+                f"{reason}; {by_itself} continues when the daemon runs"
+                if reason
+                else "it continues when the daemon runs"
             )
             return _Need(True, told, resume)
         if attempt is not None and has_failed_to_start(session):
             when = " when that is there" if attempt.blocked else ""
             return _Need(attempt.blocked, f"{reason}; {by_itself} is tried again{when}", resume)
-        return _Need(False, f"{reason}; {by_itself} goes on by itself" if reason else "it is about to be started")
+        return _Need(False, f"{reason}; {by_itself} continues by itself" if reason else "it is about to be started")
     if is_cut(session):
         times = session.rules.restarts.times
         tried = f"; it was brought back {times} times" if not session.left("restarts") else ""
         return _Need(True, f"{reason}{tried}", resume)
     if session.queued:
-        return _Need(True, reason or "a prompt waits, and no agent is there", resume)
+        return _Need(True, reason or "a prompt is waiting, and there is no agent", resume)
     if session.message:
         tell = f'rekindle send {session.id} "how to go on"'
         return _Need(True, session.message, resume if _is_of_a_run(session) else tell)
@@ -149,12 +162,12 @@ def _gone(session: Session, *, served: bool) -> _Need:
 
 
 def _is_of_a_run(session: Session) -> bool:
-    """Whether it works on a task of a feature: then the feature's run is what goes on, and brings it back."""
+    """Whether it works on a task of a feature: then the feature's run continues, and brings it back."""
     return session.feature is not None and session.task is not None
 
 
 def _resume(session: Session) -> str:
-    """What brings it back: by its id, or by its feature's name, as the run knows what its task still needs."""
+    """What brings it back: its id, or its feature's name, because the run knows what its task still needs."""
     if session.feature is not None and _is_of_a_run(session):
         return f"rekindle resume {quoted(session.feature)}"
     return f"rekindle resume {session.id}"
@@ -162,13 +175,10 @@ def _resume(session: Session) -> str:
 
 def _raised(session: Session) -> str:
     """The limits that a session has used up, doubled, as they are typed."""
-    limits, used = session.limits, session.usage
-    raised = ""
-    if limits.tokens is not None and used.tokens >= limits.tokens:
-        raised += f" --max-tokens {2 * used.tokens}"
-    if limits.cost is not None and used.cost is not None and used.cost >= limits.cost:
-        raised += f" --max-cost {2 * used.cost:.2f}"
-    return raised
+    limits = session.limits
+    higher = raised(limits, session.usage)
+    words = "" if higher.tokens == limits.tokens else f" --max-tokens {higher.tokens}"
+    return words if higher.cost == limits.cost else f"{words} --max-cost {higher.cost:.2f}"
 
 
 def _how_it_ended(session: Session) -> str:

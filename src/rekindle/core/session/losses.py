@@ -1,8 +1,8 @@
-"""What an agent lacks of a conversation that it has just loaded, as far as it shows. Pure.
+"""What an agent lacks of a conversation that it has just loaded, as far as this can be seen. Pure.
 
-An agent may open a conversation and have lost a part of it: then it goes on without that and does not know. What was
-said to it and what it said are known from elsewhere, so what it shows is held against that. A loss is stated only where
-nothing else explains what is seen: agents put words into another form, and leave out a turn that failed.
+An agent may open a conversation and have lost a part of it: then it continues without it and does not know. We know
+from elsewhere what was said to it and what it said, so we compare what it shows with that. A loss is stated only if
+nothing else explains what is seen: agents reformat text, and leave out a turn that failed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rekindle.core.session.state import Prompt, Session, conversation_begun, pro
 def lost_prompts(session: Session, known: Sequence[str], shown: Sequence[Turn], *, verbatim: bool = False) -> str:
     """Which prompts are lost, in words; empty: none. `known` are those that the agent has, `shown` is its past.
 
-    `verbatim`: the agent shows every prompt in the words that it was given in, so that other words are another prompt.
+    `verbatim`: the agent shows every prompt exactly as it was given, so different text is a different prompt.
     """
     prompts = _answered(session)
     there = prompts_in(session, known)
@@ -30,7 +30,7 @@ def lost_prompts(session: Session, known: Sequence[str], shown: Sequence[Turn], 
 
 
 def misplaced_prompts(session: Session, read: Sequence[str]) -> str:
-    """Which prompts are out of their order, in words; empty: none. `read` are those in the agent's own record."""
+    """Which prompts are out of order, in words; empty: none. `read` are those in the agent's own record."""
     wanted = [mark(one.text) for one in sorted(_answered(session), key=lambda one: one.sent_at)]
     there = [one for one in marks(read) if one in set(wanted)]
     rest = iter(there)
@@ -41,10 +41,10 @@ def misplaced_prompts(session: Session, read: Sequence[str]) -> str:
 
 
 def foreign_prompts(session: Session, foreign: int, unconfirmed: Sequence[str]) -> str:
-    """Which prompts are of another conversation, in words; empty: none. `foreign` of them say so themselves.
+    """Which prompts belong to another conversation, in words; empty: none. `foreign` of them say so themselves.
 
     `unconfirmed` is what the model gets in the user's name although the record does not say that anybody said it. It
-    may be a prompt of this session: the agent was killed before it had confirmed it.
+    may be a prompt of this session: the agent was killed before it confirmed it.
     """
     strangers = foreign + sum(not prompts_in(session, [one]) for one in unconfirmed)
     return f"the agent's record has {strangers} prompts of another conversation" if strangers else ""
@@ -53,7 +53,7 @@ def foreign_prompts(session: Session, foreign: int, unconfirmed: Sequence[str]) 
 def lost_answers(session: Session, shown: Sequence[Turn], heard: Sequence[Turn], *, verbatim: bool = False) -> str:
     """Which answers are lost, in words; empty: none. `shown` is the past as the agent has it, `heard` as we have it.
 
-    `verbatim`: the agent shows every answer in the words that it gave it in, so that other words are a loss too.
+    `verbatim`: the agent shows every answer exactly as it gave it, so different text is a loss too.
     """
     prompts = _answered(session)
     if verbatim and (changed := _torn(prompts, shown, heard, _differs)):
@@ -65,7 +65,7 @@ def lost_answers(session: Session, shown: Sequence[Turn], heard: Sequence[Turn],
 def _answered(session: Session) -> list[Prompt]:
     """The prompts whose turns ended well in this conversation, as far as the agent has to have them.
 
-    A command of the agent's own leaves what it likes. None where the agent was told to shorten the conversation.
+    One of the agent's own commands may leave anything. None if the agent was told to shorten the conversation.
     """
     begun = conversation_begun(session, session.attempts[-1])
     earlier = [one for one in session.prompts if begun <= one.attempt < session.attempts[-1].number]
@@ -77,9 +77,9 @@ def _answered(session: Session) -> list[Prompt]:
 def _torn(
     prompts: Sequence[Prompt], shown: Sequence[Turn], heard: Sequence[Turn], is_torn: Callable[[str, str], bool]
 ) -> int:
-    """How many prompts are shown with something else behind them than was heard.
+    """How many prompts are shown with a different answer from the one we heard.
 
-    An agent that has summed its conversation up may show a prompt twice, so what was said to the same words is joined.
+    An agent that has summarised its conversation may show a prompt twice, so the answers to the same text are joined.
     """
     ours = {mark(one.text) for one in heard if one.role == "user"}
     before, now = _answers(heard, ours), _answers(shown, ours)
@@ -92,7 +92,7 @@ def _torn(
 def _answers(turns: Sequence[Turn], ours: Collection[str]) -> defaultdict[str, list[list[str]]]:
     """The pieces of what was said to each prompt, by its mark, each time that it was given.
 
-    Only `ours` are prompts: what an agent says to itself in the user's name belongs to the turn that it does it in.
+    Only `ours` are prompts: what an agent says to itself in the user's name belongs to the turn in which it does so.
     """
     found: defaultdict[str, list[list[str]]] = defaultdict(list)
     pieces: list[str] = []

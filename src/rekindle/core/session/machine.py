@@ -1,7 +1,7 @@
-"""What a fact changes in a session. `evolve` books facts, and decides nothing: what follows from a fact is in `react`.
+"""What a fact changes in a session. `evolve` books facts and decides nothing: what follows from a fact is in `react`.
 
-Which state follows which is in `tables`; the diagram in docs/sessions.md is made from those. All else that a fact
-changes is in `booking`. Pure.
+Which state follows which is in `tables`; the diagram in docs/sessions.md is made from those. Everything else that a
+fact changes is in `booking`. Pure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rekindle.core.session.tables import TRANSITIONS
 
 
 def create(fact: f.Created) -> Session:
-    """A session out of nothing."""
+    """A new session."""
     return Session(
         id=fact.session,
         agent=fact.agent,
@@ -44,11 +44,13 @@ def create(fact: f.Created) -> Session:
         repository_id=fact.repository_id,
         native=fact.native,
         terminal=fact.terminal,
+        program=fact.program,
+        of_run=fact.of_run,
     )
 
 
 def evolve(session: Session | None, fact: AnyFact) -> Session:
-    """The session after one more fact. A fact that is told twice, or of an attempt that is over, changes nothing."""
+    """The session after one more fact. A repeated fact, or one about an attempt that is over, changes nothing."""
     if isinstance(fact, f.Created):
         return session if session is not None else create(fact)
     assert session is not None, "a session begins with Created"

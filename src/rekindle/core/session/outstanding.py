@@ -1,7 +1,7 @@
-"""What a resume still has to tell: everything since the last receipt that was proved and after which a turn ended well.
+"""What a resume still has to report: everything since the last proved receipt after which a turn ended well.
 
 An agent may die again before anybody has read the receipt, or before the model has answered what it was told. What was
-open then stays open, over as many attempts as it takes. Pure.
+open then stays open, across as many attempts as it takes. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rekindle.core.session.state import Attempt, Prompt, Session
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool that was running when its attempt ended: nobody learned how it went on."""
+    """A tool that was running when its attempt ended: nobody knows how it ended."""
 
     words: str
     attempt: int
@@ -44,7 +44,7 @@ def outstanding(session: Session, attempt: int) -> Outstanding:
 
 
 def untold_tools(session: Session, attempt: int) -> list[Tool]:
-    """The tools that the model has to be told of when this attempt goes on: since a turn last ended well."""
+    """The tools that the model has to be told about when this attempt continues: since a turn last ended well."""
     since = last_worked(session, attempt)
     return _open_tools([one for one in session.attempts if since <= one.number < attempt])
 
@@ -57,7 +57,7 @@ def last_worked(session: Session, attempt: int) -> int:
 
 
 def not_in(session: Session, there: set[str], begun: int, attempt: int) -> list[Prompt]:
-    """The prompts that were cut off since, and that a record which has those of `there` does not have."""
+    """The prompts that were cut off since then, and that a record with the prompts in `there` lacks."""
     first = max(begun, outstanding(session, attempt).since)
     return [
         one
@@ -91,6 +91,4 @@ def _in_words(tool: Tool, attempt: int) -> str:
 
 
 def _truncated(attempt: Attempt) -> str:
-    return (
-        f"attempt {attempt.number}: something shortened the agent's output, {attempt.truncated} bytes of it may be lost"
-    )
+    return f"attempt {attempt.number}: the agent's output was truncated, {attempt.truncated} bytes may be lost"

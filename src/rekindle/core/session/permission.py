@@ -1,7 +1,7 @@
 """What to answer when an agent asks for permission: a pure policy.
 
 Nothing is asked and nothing is resolved here: paths come in resolved (absolute, links followed), as the caller found
-them in the world. What is not known to be harmless is asked; no paths means that nothing is known.
+them. What is not known to be harmless is asked; no paths means that nothing is known.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 Mode: TypeAlias = Literal["edits", "ask", "deny", "all"]
 
 _READS: Final = frozenset({"read", "search"})
-#: Deleting and moving are not in it: what an edit spoils is still there to be seen.
+#: Deleting and moving are not included: what an edit spoils can still be seen.
 _EDITS: Final = frozenset({"edit"})
-#: Whoever may write here may have commands run later, without being asked.
+#: An agent that may write here can have commands run later, without being asked.
 _GUARDED: Final = ".git"
 
 
@@ -33,7 +33,7 @@ class Allow(msgspec.Struct, frozen=True, tag=True):
 
 
 class Deny(msgspec.Struct, frozen=True, tag=True):
-    """`option` is None where the agent offers no way to reject: then its request is answered as cancelled."""
+    """`option` is None if the agent offers no way to reject: then its request is answered as cancelled."""
 
     option: Option | None
 
@@ -46,7 +46,7 @@ Verdict: TypeAlias = Allow | Deny | Ask
 
 
 def decide(mode: Mode, kind: str, paths: Sequence[str], folder: str, options: Sequence[Option]) -> Verdict:
-    """The answer to one request. `kind` is the tool's kind in the words of ACP, `folder` the working folder."""
+    """The answer to one request. `kind` is the tool's kind in ACP's terms, `folder` the working folder."""
     match mode:
         case "all":
             return _allow(options, "allow_once", "allow_always")
@@ -58,12 +58,12 @@ def decide(mode: Mode, kind: str, paths: Sequence[str], folder: str, options: Se
             harmless = _is_read(kind, paths, folder)
         case _:
             assert_never(mode)
-    # "Always" would let later calls pass without a look at their paths, so it is nobody's to give but a person's.
+    # "Always" would let later calls pass without a look at their paths, so only a person may give it.
     return _allow(options, "allow_once") if harmless else Ask()
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a resolved path is the folder or below it. A path that was not resolved is nowhere."""
+    """Whether a resolved path is the folder or below it. An unresolved path is nowhere."""
     if not path.startswith("/") or ".." in path.split("/"):
         return False
     return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,19 +1,19 @@
 """What to do next about a session: a pure function of its state and the time, level-triggered.
 
-It never looks at the last fact, only at where the facts have led, so that starting up after a crash and going on as
-ever are the same call.
+It never looks at the last fact, only at the state that the facts have led to, so starting up after a crash and
+continuing as usual are the same call.
 """
 
 from __future__ import annotations
 
-from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, Say, Wait
+from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, RunGate, Say, Wait
 from rekindle.core.session.facts import PROMPT
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import TERMINAL, Attempt, Session, State, nothing_ever_ran
 
 
 def plan(session: Session, now: float) -> list[Effect]:
-    """The effects that are due. At most one of them starts, opens or ends the agent."""
+    """The effects to run now. At most one of them starts, opens or ends the agent."""
     attempt = session.attempt
     if attempt is None or attempt.status == "gone":
         return _bring_up(session, now)
@@ -29,10 +29,10 @@ def plan(session: Session, now: float) -> list[Effect]:
 
 
 def wants_agent(session: Session) -> bool:
-    """Whether somebody needs the agent up: a question of state, not of whether it is."""
+    """Whether somebody needs the agent to be up, whether it is or not."""
     if session.resume_asked is not None:
         return True
-    if session.state in TERMINAL or session.is_foreign:
+    if session.state in TERMINAL or session.is_foreign or session.gate is not None:
         return False
     if session.attempt is None:
         return True
@@ -54,7 +54,7 @@ def is_cut(session: Session) -> bool:
 
 
 def _has_lost_turn(session: Session) -> bool:
-    """Whether a turn was cut off in a conversation that the agent has lost since."""
+    """Whether a turn was cut off in a conversation that the agent has since lost."""
     turn = session.turn
     return turn is not None and turn.state == "cut" and session.token is None
 
@@ -66,13 +66,20 @@ def next_attempt(session: Session) -> int:
 
 def _bring_up(session: Session, now: float) -> list[Effect]:
     if not wants_agent(session):
-        return []
+        return _gates(session)
     if session.is_loadable and session.load_at is not None and session.load_at > now:
         return [Wait(session.id, session.load_at)]
     until = max(session.retry_at or 0.0, _not_before(session))
     if until > now and session.resume_asked is None:
         return [Wait(session.id, until)]
     return [Launch(session.id, next_attempt(session))]
+
+
+def _gates(session: Session) -> list[Effect]:
+    """The command that is to decide about the task."""
+    if session.gate is None or session.state in TERMINAL:
+        return []
+    return [RunGate(session.id, session.gate.id, tuple(session.gate.run))]
 
 
 def _open(session: Session, attempt: Attempt) -> list[Effect]:
@@ -92,7 +99,7 @@ def _not_before(session: Session) -> float:
 
 
 def _is_finished(session: Session, attempt: Attempt) -> bool:
-    """Whether an attempt that lives for its turns only has had them."""
+    """Whether an attempt that lives only for its turns has finished them."""
     return session.one_shot and any(
         one.attempt == attempt.number and one.state in ("done", "failed") for one in session.prompts
     )
@@ -104,11 +111,12 @@ def _converse(session: Session, attempt: Attempt, now: float) -> list[Effect]:
         for asked in session.permissions
         if asked.answered and asked.attempt == attempt.number
     ]
+    effects += _gates(session)
     queued = session.queued
     turn = session.turn
     if turn is not None and turn.id == session.cancel_asked:
         effects.append(Cancel(session.id, attempt.number, turn.id))
-    if turn is not None:
+    if turn is not None or session.gate is not None:
         return effects
     if queued and _not_before(session) > now:
         effects.append(Wait(session.id, _not_before(session)))
@@ -120,5 +128,5 @@ def _converse(session: Session, attempt: Attempt, now: float) -> list[Effect]:
 
 
 def told(attempt: Attempt, text: str) -> str:
-    """A prompt as it is sent: the first one of a new conversation is told the history of the old."""
+    """A prompt as it is sent: the first one of a new conversation is preceded by the history of the old one."""
     return attempt.history.replace(PROMPT, text) if attempt.history else text

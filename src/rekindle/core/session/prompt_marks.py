@@ -1,4 +1,4 @@
-"""Long texts in short: what is kept of an agent's record for ever is enough to find a prompt in it, and no more."""
+"""Short forms of long texts: what is kept forever of an agent's record suffices to find a prompt in it, and no more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEAD: Final = 40
 
 
 def mark(text: str) -> str:
-    """A short text itself, a longer one by its beginning and its hash. The mark of a mark is the same mark."""
+    """A short text itself; for a longer one, its beginning and its hash. The mark of a mark is the same mark."""
     if len(text) <= _LONGEST:
         return text
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -20,10 +20,10 @@ def mark(text: str) -> str:
 
 
 def marks(texts: Iterable[str]) -> list[str]:
-    """The marks of some texts, in their order."""
+    """The marks of some texts, in order."""
     return [mark(text) for text in texts]
 
 
 def in_both(shown: Sequence[str], read: Sequence[str] | None) -> list[str]:
-    """What an agent shows may come from elsewhere than what its model gets: where its record was read, both count."""
+    """What an agent shows may differ from what its model gets: if its record was read, both count."""
     return list(shown) if read is None else list((Counter(marks(shown)) & Counter(marks(read))).elements())

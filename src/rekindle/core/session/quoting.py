@@ -1,4 +1,4 @@
-"""Texts of others inside of ours."""
+"""Other people's text inside ours."""
 
 from __future__ import annotations
 

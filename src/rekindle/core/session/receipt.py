@@ -1,6 +1,6 @@
-"""What a resume proved: judged from the agent's own record, and never better than it.
+"""What a resume proved: judged by the agent's own record, and never better than that.
 
-A receipt adds up: what it names is everything since the last one that was proved and acted on (`outstanding`).
+A receipt is cumulative: it names everything since the last one that was proved and acted on (`outstanding`).
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from rekindle.core.session.facts import AnyFact, Compared, Named, Opened, Receipt
+from rekindle.core.session.facts import AnyFact, Compared, Due, Named, Opened, Receipt
 from rekindle.core.session.outstanding import not_in, outstanding
 from rekindle.core.session.prompt_marks import in_both
 from rekindle.core.session.state import Attempt, Prompt, Session, conversation_begun, prompts_in
 
 
 def receipt(before: Session, fact: AnyFact) -> Receipt | None:
-    """The receipt that a fact gives rise to; None: it says nothing about a resume.
+    """The receipt that a fact leads to; None: the fact says nothing about a resume.
 
-    `before` is the session as it was before the fact. A receipt may be followed by a better founded one.
+    `before` is the session as it was before the fact. A receipt may be followed by a better one.
     """
     attempt = before.attempt
     if attempt is None or not _earlier(before, attempt):
@@ -38,6 +38,9 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
             return _not_same(before, attempt, "fresh", f"another conversation, without the history: {why}")
         case Compared() if attempt.how == "load" and attempt.named in (None, attempt.token):
             return _compared(before, attempt, fact)
+        case Due(timer="proof"):
+            reason = "the agent has not written its own record of the last turn yet"
+            return _not_same(before, attempt, "unproven", reason)
         case _:
             return None
 
@@ -53,7 +56,7 @@ def _open_lines(session: Session, attempt: Attempt) -> list[str]:
 
 
 def _repeated(session: Session, attempt: Attempt, there: set[str]) -> list[str]:
-    """The prompts that a record which has those of `there` lacks, with those that earlier receipts had to name."""
+    """The prompts that a record with those in `there` lacks, plus those that earlier receipts had to name."""
     lacking = not_in(session, there, conversation_begun(session, attempt), attempt.number)
     before = outstanding(session, attempt.number).repeated
     return list(dict.fromkeys([*before, *(f"not in the agent's record: {one.text[:200]}" for one in lacking)]))
@@ -102,7 +105,7 @@ def _compared(session: Session, attempt: Attempt, fact: Compared) -> Receipt:
 def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str) -> Receipt:
     """What a record that shows `known` proves.
 
-    A prompt whose turn was cut may be missing: it is named, and either sent again or a person is asked. One that is
+    A prompt whose turn was cut off may be missing: it is named, and either sent again or a person is asked. One that is
     queued (again) cannot be there. Every other one has to be.
     """
     if not known:
@@ -124,7 +127,7 @@ def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str
 
 
 def _compacted(attempt: Attempt) -> str:
-    """What the same conversation lacks all the same, as the end of a sentence."""
+    """What the same conversation lacks nevertheless, as the end of a sentence."""
     if not attempt.compacted_before:
         return ""
     return "; the agent had compacted the conversation, so its model gets a summary of what came before, or nothing"

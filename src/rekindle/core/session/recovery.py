@@ -1,18 +1,21 @@
-"""What follows a turn that failed: a prompt of our own that says so and goes on, now or later, or nothing. Pure."""
+"""What follows a failed turn: a prompt of our own that says so and continues, now or later, or nothing. Pure."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from rekindle.core.runbook.reaction import Reaction
 from rekindle.core.session import facts as f
+from rekindle.core.session.choosing import ChosenRule, chosen
+from rekindle.core.session.escalating import conclusion, escalation
 from rekindle.core.session.facts import AnyFact, TurnFailed
+from rekindle.core.session.gating import gate_wanted
 from rekindle.core.session.history import request_of
 from rekindle.core.session.prompt_ids import derived
 from rekindle.core.session.quoting import quoted
-from rekindle.core.session.rules import Budget
 from rekindle.core.session.state import OURS, Prompt, Session, task_of
 
-#: A limit is not tried in the very moment in which it ends.
+#: Do not retry at the very moment a limit ends.
 _MARGIN: Final = 0.5
 
 _WORDS: Final = {
@@ -22,17 +25,15 @@ _WORDS: Final = {
 }
 
 
-def retry_at(failed: TurnFailed, budget: Budget, spent: int) -> float | None:
-    """When the turn may be tried again without anybody's help; None: never."""
-    if spent >= budget.times or not (failed.transient or failed.error in _WORDS):
-        return None
+def retry_at(failed: TurnFailed, pause: float) -> float:
+    """When the turn may be tried again: when its limit ends, if that is known, else after a pause."""
     if failed.retry_at is not None and failed.retry_at > failed.at:
         return failed.retry_at + _MARGIN
-    return failed.at + budget.pause(spent)
+    return failed.at + pause
 
 
 def retry_prompt(failed: TurnFailed, text: str) -> str:
-    """What the agent is told when its turn can go on."""
+    """What the agent is told when its turn can continue."""
     why = _WORDS.get(failed.error, "the model's service had a fault")
     return "\n".join(
         (
@@ -44,7 +45,7 @@ def retry_prompt(failed: TurnFailed, text: str) -> str:
 
 
 def compacted_prompt(text: str) -> str:
-    """What the agent is told after its conversation had become too long and was shortened."""
+    """What the agent is told after its conversation became too long and was shortened."""
     return "\n".join(
         (
             "Your conversation had become too long for the model and was shortened; you remember a summary of it.",
@@ -56,40 +57,73 @@ def compacted_prompt(text: str) -> str:
 
 def after_failure(before: Session, fact: TurnFailed, after: Session) -> list[AnyFact]:
     """What goes on with a failed turn by itself, if anything does. `before` still has the whole text of its prompt."""
+    if after.stop_asked is not None:
+        return []  # somebody has decided otherwise
     failed = next(one for one in before.prompts if one.id == fact.prompt)
     task = task_of(before, failed)
-    if after.policy == "never":
-        return []
-    if fact.error == "context_overflow" and after.compact and after.left("compactions"):
-        return _compact(after, failed, task, fact.at)
-    if fact.error == "context_overflow" and after.token is not None and after.left("renewals"):
-        return _begin_anew(after, failed, task, fact.at)
-    when = retry_at(fact, after.rules.retries, after.spent.get("retries", 0))
-    if when is None:
-        return []
-    text = failed.text if failed.by == OURS else retry_prompt(fact, failed.text)
-    why = f"{after.message}; it goes on by itself in {max(1, round(when - fact.at))} s"
+    held = chosen(after, "error", fact.error, transient=fact.transient, can=lambda rule: _is_possible(rule, after))
+    if fact.error == "session_lost" and after.token is not None and held.rule.match != fact.error:
+        lost = "the agent has lost the conversation"
+        return [*_leave(after, fact.at), *escalation(after, "error", lost, fact.at, what=fact.error)]
+    match held.rule.action:
+        case "compact":
+            return _compact(after, failed, task, fact.at)
+        case "renew":
+            return _begin_anew(after, failed, task, fact.at, held.rule)
+        case "wait" | "resume":
+            return _again(after, fact, failed, task, held)
+        case "fail":
+            return conclusion(fact.at, "fail", _why(held.rule, after))
+        case "gate":
+            return gate_wanted(after, "error", held, after.message, fact.at)
+        case _:
+            return escalation(after, "error", _why(held.rule, after), fact.at, what=fact.error)
+
+
+def _why(rule: Reaction, session: Session) -> str:
+    return f"{rule.message} ({session.message})" if rule.message else session.message
+
+
+def _is_possible(rule: Reaction, session: Session) -> bool:
+    """Not every agent can shorten its conversation, and a conversation that never began cannot be begun again."""
+    if rule.action == "compact":
+        return session.compact is not None
+    return rule.action != "renew" or session.token is not None
+
+
+def _again(after: Session, fact: TurnFailed, failed: Prompt, task: Prompt, held: ChosenRule) -> list[AnyFact]:
+    """Try the turn again, now or later, in the same conversation unless the rule wants a new one."""
+    when, rule = retry_at(fact, held.pause), held.rule
+    text = rule.message or (failed.text if failed.by == OURS else retry_prompt(fact, failed.text))
+    left: list[AnyFact] = []
+    if not rule.keeps_history and after.token is not None and after.attempt is not None:
+        why = "the runbook starts anew with a message of its own"
+        left = [
+            f.ConversationLeft(at=fact.at, token=after.token, why=why, untold=True),
+            f.GivenUp(at=fact.at, attempt=after.attempt.number, why=why, purpose="renew"),
+        ]
+    why = f"{after.message}; it continues by itself in {max(1, round(when - fact.at))} s"
+    name = _next_retry(after, task.id)
     return [
-        f.PromptQueued(
-            at=fact.at, prompt=_next_retry(after, task.id), text=text, by=OURS, of=task.id, after=when, first=True
-        ),
-        f.BudgetSpent(at=fact.at, budget="retries"),
+        *left,
+        f.PromptQueued(at=fact.at, prompt=name, text=text, by=OURS, of=task.id, after=when, first=True),
+        f.BudgetSpent(at=fact.at, budget=held.budget),
         f.Postponed(at=fact.at, until=when, why=why),
     ]
 
 
 def is_compaction(session: Session, prompt: str) -> bool:
-    """Whether a turn only shortened the conversation: no progress, or it would go round and round."""
+    """Whether a turn only shortened the conversation: that is not progress, or it would loop forever."""
     return any(one.id == prompt and one.by == OURS and one.text == session.compact for one in session.prompts)
 
 
 def _compact(session: Session, failed: Prompt, task: Prompt, at: float) -> list[AnyFact]:
-    """Have the agent shorten its conversation, then go on."""
+    """Have the agent shorten its conversation, then continue."""
     assert session.compact is not None
     nth = session.spent.get("compactions", 0)
     told = "the conversation had become too long for the model; the agent was told to shorten it"
     go_on = compacted_prompt(task.text)
-    # Each is put before what is queued: the last one told is the first one said.
+    # Each is put at the front of the queue: the last one added is sent first.
     return [
         f.Noticed(at=at, message=told),
         f.BudgetSpent(at=at, budget="compactions"),
@@ -100,19 +134,30 @@ def _compact(session: Session, failed: Prompt, task: Prompt, at: float) -> list[
     ]
 
 
-def _begin_anew(session: Session, failed: Prompt, task: Prompt, at: float) -> list[AnyFact]:
-    """Give a conversation up that is too long for the model, for a new one that is told the history of it."""
+def _begin_anew(session: Session, failed: Prompt, task: Prompt, at: float, rule: Reaction) -> list[AnyFact]:
+    """Abandon a conversation that is too long for the model, for a new one that is told its history."""
     assert session.token is not None and session.attempt is not None
     name = derived(failed.id, f"n{len(session.attempts)}")
     why = "the conversation has become too long for the model"
+    text = rule.message or compacted_prompt(task.text)
     return [
-        f.PromptQueued(at=at, prompt=name, text=compacted_prompt(task.text), by=OURS, of=task.id, first=True),
-        f.GivenUp(at=at, attempt=session.attempt.number, why=why),
+        f.PromptQueued(at=at, prompt=name, text=text, by=OURS, of=task.id, first=True),
+        f.GivenUp(at=at, attempt=session.attempt.number, why=why, purpose="renew"),
         f.ConversationLeft(at=at, token=session.token, why=why),
     ]
 
 
+def _leave(session: Session, at: float) -> list[AnyFact]:
+    """Abandon a conversation that the agent has lost while we were using it. A person says how to continue."""
+    assert session.token is not None and session.attempt is not None
+    why = "the agent has lost the conversation; the next prompt begins a new one, which is told the history of this one"
+    return [
+        f.ConversationLeft(at=at, token=session.token, why=why),
+        f.GivenUp(at=at, attempt=session.attempt.number, why=why, purpose="renew"),
+    ]
+
+
 def _next_retry(session: Session, task: str) -> str:
-    """The id of the next retry: numbered by those that there were, because the budget may have been refilled."""
+    """The id of the next retry: numbered by past retries, because the budget may have been refilled."""
     taken = {one.id for one in session.prompts}
     return next(name for number in range(len(taken) + 1) if (name := derived(task, f"r{number}")) not in taken)

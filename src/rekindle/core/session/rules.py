@@ -1,26 +1,35 @@
-"""The rules of a session: what rekindle does by itself about it, and how often. Pure data.
+"""The rules of a session: what rekindle does about it automatically, and how often. Pure data.
 
 A session's rules are recorded as a fact when it begins, so that a later version of rekindle, or another setting,
-changes no session that exists. Every budget counts what was spent since there was progress.
+changes no existing session. Every budget counts what was spent since the last progress.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from rekindle.core.session.values import Limits
+from rekindle.core.runbook.limits import Limits
+from rekindle.core.runbook.reaction import Reaction
+from rekindle.core.runbook.runbook import Reactions
+from rekindle.core.runbook.triggers import Action, Trigger
 
-#: What a budget is for: automatic restarts of an agent, retries of a failed turn, shortening a conversation that is too
-#: long, and beginning a new conversation where the old one is lost or too long.
+#: What the first budgets are for: automatic restarts of an agent, retries of a failed turn, shortening a conversation
+#: that is too long, and beginning a new conversation if the old one is lost or too long.
 BudgetName = Literal["restarts", "retries", "compactions", "renewals"]
+#: Errors that go away by themselves.
+PASSING: Final = ("rate_limited", "overloaded", "no_internet")
+_POLICIES: Final[dict[Action, str]] = {"resume": "continue", "stop": "never"}
+#: More often than anything can happen.
+_FOREVER: Final = 1_000_000_000
 
 
 class Budget(msgspec.Struct, frozen=True):
     """How often something may be done without progress, and how many seconds to wait before each time.
 
-    The last pause holds for all later times.
+    The last pause applies to all later times.
     """
 
     times: int
@@ -32,12 +41,13 @@ class Budget(msgspec.Struct, frozen=True):
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What rekindle does by itself about one session.
+    """What rekindle does automatically about one session.
 
-    `policy` says what happens when its agent dies: it goes on (`continue`), a person says so (`ask`), or nothing ever
-    happens by itself (`never`). `failed_start_pauses` hold before a restart where the agent could not be started: what
-    keeps it from starting takes longer to go away than what kills it. `idle_seconds`: an agent that has nothing to do
-    for so long is put to sleep. `start_seconds`: an agent has to be ready after so long.
+    `reactions` are the runbook's. If it has none for a trigger, the other fields say what happens. `policy` says what
+    happens when its agent dies: it continues (`continue`), a person decides (`ask`), or nothing ever happens by
+    itself (`never`). `failed_start_pauses` apply to a restart after the agent could not be started: what keeps it from
+    starting takes longer to go away than what kills it. An agent that has nothing to do for `idle_seconds` is put to
+    sleep. An agent has to be ready after `start_seconds`.
     """
 
     policy: str = "ask"
@@ -49,9 +59,10 @@ class Rules(msgspec.Struct, frozen=True):
     renewals: Budget = Budget(1)
     idle_seconds: float = 600.0
     start_seconds: float = 60.0
+    reactions: Reactions = Reactions()
 
     def budget(self, name: BudgetName) -> Budget:
-        """The budget of this name."""
+        """The budget with this name."""
         match name:
             case "restarts":
                 return self.restarts
@@ -62,6 +73,58 @@ class Rules(msgspec.Struct, frozen=True):
             case "renewals":
                 return self.renewals
 
+    def of(self, trigger: Trigger) -> tuple[Reaction, ...]:
+        """The rules for a trigger, in order: the runbook's, or what follows from the other fields."""
+        given = self.reactions.of(trigger)
+        if given is not None:
+            return given
+        match trigger:
+            case "idle":
+                return (Reaction("sleep", attempts=None, cooldown=(self.idle_seconds,)),)
+            case "dead":
+                return (self._on_dead(),)
+            case "error":
+                return self._on_error()
+            case "stall" | "limit":
+                return (Reaction("stop", attempts=None),)
+            case "ask":
+                return (Reaction("escalate"),)
 
-#: What holds where nobody has set anything else.
+    def _on_dead(self) -> Reaction:
+        if self.policy == "continue":
+            return Reaction("resume", attempts=self.restarts.times, cooldown=self.restarts.pauses)
+        return Reaction("stop" if self.policy == "never" else "escalate")
+
+    def _on_error(self) -> tuple[Reaction, ...]:
+        if self.policy == "never":
+            return (Reaction("escalate"),)
+        later = self.retries
+        return (
+            *(Reaction("wait", one, attempts=later.times, cooldown=later.pauses) for one in (*PASSING, "transient")),
+            Reaction("compact", "context_overflow", attempts=self.compactions.times),
+            Reaction("renew", "context_overflow", attempts=self.renewals.times),
+            Reaction("escalate"),
+        )
+
+
+def governed(rules: Rules, reactions: Reactions) -> Rules:
+    """The rules with a runbook on top: its `on_dead` is the policy, and says how often an agent is started again."""
+    rules = replace(rules, reactions=reactions)
+    if not reactions.dead:
+        return rules
+    rule = reactions.dead[0]
+    rules = replace(rules, policy=_POLICIES.get(rule.action, "ask"))
+    if rule.action != "resume":
+        return rules
+    return replace(rules, restarts=Budget(_FOREVER if rule.attempts is None else rule.attempts, rule.cooldown))
+
+
+#: The defaults.
 BUILT_IN = Rules()
+
+
+def ruled(policy: str, reactions: Reactions, *, policy_given: bool = False) -> Rules | None:
+    """The rules of a new session: a given policy overrides the runbook. None: the runbook says nothing."""
+    if policy_given:
+        reactions = replace(reactions, dead=None)
+    return None if reactions == Reactions() else governed(replace(BUILT_IN, policy=policy), reactions)

@@ -1,4 +1,4 @@
-"""What becomes of a turn that was cut, once the agent has opened a conversation again. Pure."""
+"""What happens to a turn that was cut off, once the agent has opened a conversation again. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rekindle.core.session.state import OURS, Prompt, Session, cut_of, prompts_i
 
 
 def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
-    """Decide, now that the agent's own record is known, what becomes of a prompt whose turn was cut.
+    """Decide, now that the agent's own record is known, what happens to a prompt whose turn was cut off.
 
-    The record has it: the agent is told to go on (a prompt of our own, queued first). The record lacks it and nothing
-    was said or started: it is sent again. Anything else cannot be decided from here, so a person is asked.
+    If the record has it, the agent is told to continue (a prompt of our own, queued first). If the record lacks it and
+    nothing was said or started, it is sent again. Anything else cannot be decided from here, so a person is asked.
     """
     turn = before.turn
     if turn is None or turn.state != "cut":
@@ -31,6 +31,9 @@ def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
         task = task_of(before, turn)
         every = [tool.words for tool in untold_tools(before, fact.attempt)]
         text = continuation(task.text, replace(cut, tools=every), attempt.changed, same=same, said=attempt.said)
+        told = before.rules.of("dead")[0]
+        if told.action == "resume" and told.append and told.message:
+            text = f"{text}\n{told.message}"
         outcome = "cut off; the agent was told to go on"
         cut_as: Literal["known", "lost"] = "known" if same else "lost"
         return [
@@ -47,18 +50,18 @@ def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
 
 
 def _was_told_how(session: Session, turn: Prompt) -> bool:
-    """Whether somebody has said how to go on since an agent had refused to: that stands for the turn.
+    """Whether somebody has said how to continue since an agent refused to: that stands in for the turn.
 
-    What was queued before that was meant to come behind the turn, and does.
+    What was queued before that was meant to come after the turn, and does.
     """
     refused = [one.opened_at for one in session.attempts if one.number > turn.attempt and one.refused]
     return any(one.by != OURS and one.at >= min(refused, default=inf) for one in session.queued)
 
 
 def cut_attempts(session: Session) -> list[int]:
-    """The attempts in which the turn that is to go on, or one that it goes on with, was cut off; oldest first.
+    """The attempts in which the turn to continue, or one that it continues, was cut off; oldest first.
 
-    Only those since a turn last ended well: what was said before that, the agent has answered for.
+    Only those since a turn last ended well: the agent has answered for what was said before that.
     """
     turn = session.turn
     if turn is None or turn.state != "cut":

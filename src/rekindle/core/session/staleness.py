@@ -1,4 +1,4 @@
-"""Which facts come too late or were told before: a spool can be folded again from its start without harm. Pure."""
+"""Which facts come too late or are repeated: a spool can be folded again from its start without harm. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _OF_A_PROMPT = (f.PromptSent, f.TurnBegan, f.Spent, f.TurnFinished, f.TurnFailed
 
 
 def is_stale(session: Session, fact: AnyFact) -> bool:
-    """Whether a fact changes nothing any more."""
+    """Whether a fact no longer changes anything."""
     if type(fact) in _OF_AN_ATTEMPT and (_status(session, fact), type(fact)) in IGNORED_ATTEMPTS:
         return True
     if isinstance(fact, _OF_A_PROMPT) and (progress(session, fact.prompt), type(fact)) in IGNORED_PROMPTS:
         return True
     match fact:
-        case f.Opened(how="load") | f.OpenRefused(how="load"):  # what was given up stays given up
+        case f.Opened(how="load") | f.OpenRefused(how="load"):  # what was abandoned stays abandoned
             return session.attempts[-1].token in session.lost
         case f.PermissionAsked():
             return bool(fact.prompt) and progress(session, fact.prompt) not in ("sent", "began")
@@ -31,7 +31,7 @@ def is_stale(session: Session, fact: AnyFact) -> bool:
 
 
 def _status(session: Session, fact: AnyFact) -> Status:
-    """The status of the attempt that a fact names, if it is the newest one. What begins one looks at the one before."""
+    """The status of the attempt that a fact names, if it is the newest. For a new attempt: of the one before."""
     newest, number = session.attempt, getattr(fact, "attempt", 0)
     if isinstance(fact, f.LaunchIntended):
         return "none" if newest is None else newest.status if number > newest.number else "launching"

@@ -1,7 +1,7 @@
-"""What becomes of a session whose agent could not be started, or would not open the conversation. Pure.
+"""What happens to a session whose agent could not be started, or would not open the conversation. Pure.
 
-A start that fails is not an end: the session is interrupted, and says why. It is tried again within its budget, after
-pauses that grow.
+A failed start is not an end: the session is interrupted, and says why. It is tried again within its budget, after
+growing pauses.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from rekindle.core.session import facts as f
+from rekindle.core.session.escalating import escalation
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.state import Session, State, nothing_ever_ran
 
-#: A start that failed so many seconds ago and was not tried again since is worth telling somebody who waits.
+#: If a start failed this many seconds ago and was not tried again since, somebody who waits should be told.
 _SOON: Final = 5.0
-#: How often it is looked whether what was missing is there: seconds, growing with the time that it has been missing.
+#: How often to check whether what was missing is there: seconds, growing with the time that it has been missing.
 _FIRST_LOOK: Final = 2.0
 _LATEST_LOOK: Final = 60.0
 
@@ -26,7 +27,7 @@ def has_failed_to_start(session: Session) -> bool:
 
 
 def has_stalled(session: Session, now: float) -> bool:
-    """Whether a start has failed and nobody should wait for the next one: something is missing, or it is not soon."""
+    """Whether a start has failed and nobody should wait for the next: something is missing, or it will not be soon."""
     attempt = session.attempt
     if attempt is None or not has_failed_to_start(session) or session.resume_asked is not None:
         return False
@@ -34,7 +35,7 @@ def has_stalled(session: Session, now: float) -> bool:
 
 
 def next_look(session: Session, now: float) -> float:
-    """How many seconds later to look again for what a start needs."""
+    """How many seconds to wait before checking again for what a start needs."""
     return min(max(_FIRST_LOOK, (now - session.changed_at) / 4), _LATEST_LOOK)
 
 
@@ -48,7 +49,7 @@ def pause(session: Session) -> float:
 
 
 def after_refusal(before: Session, fact: f.OpenRefused, after: Session) -> list[AnyFact]:
-    """What follows where an agent would not open the conversation. Unattended a new one begins; else somebody decides.
+    """What follows if an agent would not open the conversation. Unattended, a new one begins; else somebody decides.
 
     A refusal that says nothing about the conversation ends the attempt, and that is all.
     """
@@ -58,12 +59,14 @@ def after_refusal(before: Session, fact: f.OpenRefused, after: Session) -> list[
     goes_on = after.queued or (after.policy == "continue" and after.left("renewals"))
     if goes_on or nothing_ever_ran(before):
         return []  # a new conversation is told the history of this one, or there is none to tell
-    told = "; the next prompt begins a new conversation, which is told the history of this one" if is_lost else ""
-    return [f.HeldBack(at=fact.at, why=f"{fact.message}{told}")]
+    told = "; the next prompt begins a new one, which is told the history" if is_lost else ""
+    lost = "the agent has lost the conversation: " if is_lost else ""
+    why = f"{lost}{fact.message}{told}"
+    return [f.HeldBack(at=fact.at, why=why), *escalation(after, "dead", why, fact.at)]
 
 
 def after_launch(before: Session, fact: f.LaunchIntended) -> list[AnyFact]:
-    """What an attempt costs: one that nobody asked for, and one that gives a conversation up."""
+    """What an attempt costs: one that nobody asked for, and one that abandons a conversation."""
     found: list[AnyFact] = []
     if before.attempt is not None and not before.resume_asked:
         found.append(f.BudgetSpent(at=fact.at, budget="restarts"))

@@ -1,4 +1,4 @@
-"""A session as its facts have made it, and questions about it that have an answer in it alone. Pure data.
+"""A session as its facts have made it, and questions that it alone can answer. Pure data.
 
 What changes a session is in `machine` and `booking`; the small functions at the end only put a changed part back in its
 place.
@@ -14,6 +14,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec.structs import replace
 
+from rekindle.core.runbook.triggers import Trigger
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Cut, Limits, Receipt, Usage
 from rekindle.core.session.prompt_marks import mark
@@ -44,7 +45,7 @@ class TaskState(StrEnum):
 
 ACTIVE = frozenset({State.STARTING, State.RUNNING, State.WAITING_FOR_INPUT})
 TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
-#: So many notices are kept.
+#: How many notices are kept.
 _NOTICES: Final = 20
 
 _TASK = {
@@ -60,8 +61,8 @@ _TASK = {
 class Prompt(msgspec.Struct, frozen=True):
     """A prompt on its way. State `cut`: its turn was running when the agent ended, and nobody has settled that yet.
 
-    `cut` says what became of such a turn: `open` while nobody knows whether the agent has the prompt, `known` when its
-    record has it, `lost` when it does not. `of` is the prompt that one of rekindle's own goes on with.
+    `cut` says what happened to such a turn: `open` while nobody knows whether the agent has the prompt, `known` when
+    its record has it, `lost` when it does not. `of` is the prompt that one of rekindle's own continues.
     `after`: it is not sent before this time.
     """
 
@@ -84,14 +85,15 @@ class Attempt(msgspec.Struct, frozen=True):
     """One process life of the agent. launching -> up -> ready -> gone.
 
     `opened`: its conversation was open once, since `opened_at` (or, if nobody knows, until it ended). `lacks` is what
-    the agent had lost of it, if it was given up for that. `named` is the conversation as the agent itself named it.
-    `compared`: its record was looked at after it had come back. `known`, `changed`, `history` and `said` stay until
-    they have been used: a session is written as a whole, so nothing stays in it that only an earlier attempt needed.
-    `truncated`: so many bytes of its output may be lost.
+    the agent had lost of it, if it was abandoned for that. `named` is the agent's own name for the conversation.
+    `proof` is what shows that the conversation is the same. `compared`: its record was checked after it came back;
+    `overdue`: we waited for that in vain. `known`, `changed`, `history` and `said` stay until they have been used: a
+    session is written as a whole, so nothing stays in it that only an earlier attempt needed.
+    `truncated`: how many bytes of its output may be lost.
     `compactions`: how often the agent has shortened its conversation in this attempt, and `compacted_before` before it.
     `refused`: how it would not open the conversation, and why not.
     `blocked`: it could not be started because something is missing. `asked_by`: who asked for it; empty: nobody did, it
-    was started by itself.
+    was started automatically.
     """
 
     number: int
@@ -108,8 +110,11 @@ class Attempt(msgspec.Struct, frozen=True):
     opened: bool = False
     opened_at: float = 0.0
     named: str | None = None
+    proof: Literal["replay", "transcript"] = "replay"
     compared: bool = False
+    overdue: bool = False
     given_up: str = ""
+    given_for: str = ""
     known: list[str] | None = None
     changed: list[str] = []
     history: str = ""
@@ -127,7 +132,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Permission(msgspec.Struct, frozen=True):
-    """A question of the agent's. `option` is None until it is answered. `id` is what people and programs call it."""
+    """An agent's question. `option` is None until it is answered. `id` is what people and programs call it."""
 
     request: str
     attempt: int
@@ -140,6 +145,29 @@ class Permission(msgspec.Struct, frozen=True):
     id: str = ""
     detail: str = ""
     at: float = 0.0
+
+
+class Escalation(msgspec.Struct, frozen=True):
+    """One of rekindle's own questions: a person decides how the session continues. See `facts.Escalated`."""
+
+    id: str
+    trigger: Trigger
+    title: str
+    detail: str
+    options: list[tuple[str, str, str]]
+    recommended: str
+    otherwise: str
+    at: float
+    kind: str = "escalation"
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """A command that is to decide whether the task is finished."""
+
+    id: str
+    trigger: Trigger
+    run: list[str]
+    why: str
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -163,10 +191,14 @@ class Session(msgspec.Struct, frozen=True):
     created_at: float
     title: str = ""
     rules: Rules = BUILT_IN
+    rules_source: str = ""
+    rules_digest: str = ""
     permission: str = "edits"
     feature: str | None = None
     task: str | None = None
     arguments: list[str] = []
+    program: str = ""
+    of_run: bool = False
     model: str | None = None
     one_shot: bool = False
     fork_of: str | None = None
@@ -184,6 +216,8 @@ class Session(msgspec.Struct, frozen=True):
     prompts: list[Prompt] = []
     permissions: list[Permission] = []
     settled: list[Settled] = []
+    escalation: Escalation | None = None
+    gate: Gate | None = None
     resume_asked: str | None = None
     stop_asked: str | None = None
     cancel_asked: str | None = None
@@ -191,10 +225,14 @@ class Session(msgspec.Struct, frozen=True):
     retry_at: float | None = None
     load_at: float | None = None
     held: bool = False
-    #: how much of each budget was spent since there was progress, and when what is due
+    #: how much of each budget was spent since the last progress, and what is due when
     spent: dict[str, int] = {}
     timers: dict[str, float] = {}
     lost: list[str] = []
+    #: the newest snapshot that shows changed files
+    changed_snapshot: str = ""
+    #: the next conversation is told nothing about the one before
+    untold: bool = False
     compact: str | None = None
     usage: Usage = Usage()
     over: str = ""
@@ -202,7 +240,7 @@ class Session(msgspec.Struct, frozen=True):
     notices: list[str] = []
     changed_at: float = 0.0
     native: bool = True
-    #: what its archive asked for, and whether nobody here has wanted it to go on yet
+    #: what its archive asked for, and whether nobody here has asked for it to continue yet
     imported: list[str] = []
     is_foreign: bool = False
 
@@ -213,11 +251,11 @@ class Session(msgspec.Struct, frozen=True):
 
     @property
     def limits(self) -> Limits:
-        """What the session may take."""
+        """What the session may use."""
         return self.rules.limits
 
     def left(self, budget: BudgetName) -> int:
-        """How often something may still be done by itself before there is progress."""
+        """How often something may still be done automatically before there is progress."""
         return max(0, self.rules.budget(budget).times - self.spent.get(budget, 0))
 
     @property
@@ -227,12 +265,12 @@ class Session(msgspec.Struct, frozen=True):
 
     @property
     def is_loadable(self) -> bool:
-        """Whether the agent itself can take up its conversation, and is trusted to."""
-        return self.token is not None and self.can_load and self.native
+        """Whether the agent itself can resume its conversation, and is trusted to."""
+        return bool(self.token) and self.can_load and self.native
 
     @property
     def is_up(self) -> bool:
-        """Whether an attempt is on its way or alive, as far as the facts tell."""
+        """Whether an attempt is starting or alive, as far as the facts show."""
         return bool(self.attempts) and self.attempts[-1].status != "gone"
 
     @property
@@ -252,21 +290,23 @@ class Session(msgspec.Struct, frozen=True):
 
 
 OURS: Final = "rekindle"
+#: Who asked for something before the store was lost: that is in no other place.
+UNKNOWN: Final = "unknown"
 
 
 def task_of(session: Session, prompt: Prompt) -> Prompt:
-    """What a person asked for: the prompt itself, or the one that a prompt of rekindle's own goes on with."""
+    """What a person asked for: the prompt itself, or the one that a prompt of rekindle's own continues."""
     return next((one for one in session.prompts if one.id == prompt.of), prompt)
 
 
 def cut_of(session: Session, turn: Prompt) -> Cut:
-    """What was going on when this turn was cut."""
+    """What was going on when this turn was cut off."""
     before = next((one for one in reversed(session.attempts) if one.number == turn.attempt), None)
     return before.cut if before is not None and before.cut is not None else Cut()
 
 
 def prompts_in(session: Session, known: Iterable[str]) -> set[str]:
-    """The prompts (their ids) that an agent's record has. The same words sent twice have to be there twice."""
+    """The prompts (their ids) that an agent's record has. If the same text was sent twice, it has to be there twice."""
     left = Counter(mark(text) for text in known)
     found: set[str] = set()
     for one in session.prompts:
@@ -277,13 +317,13 @@ def prompts_in(session: Session, known: Iterable[str]) -> set[str]:
 
 
 def conversation_begun(session: Session, attempt: Attempt) -> int:
-    """The attempt that began the conversation of this one: what came before was told to it, not said in it."""
+    """The attempt that began this one's conversation: what came before was told to it, not said in it."""
     begun = (one.number for one in session.attempts if one.how == "new" and one.token == attempt.token)
     return max((number for number in begun if number < attempt.number), default=0)
 
 
 def nothing_ever_ran(session: Session) -> bool:
-    """Whether no turn has ever begun, so that a new conversation gives nothing up."""
+    """Whether no turn has ever begun, so that a new conversation loses nothing."""
     if any(prompt.state in ("began", "done") for prompt in session.prompts):
         return False
     return all(one.cut is None or not one.cut.had_begun for one in session.attempts)
@@ -308,5 +348,5 @@ def queued_first(session: Session, prompt: Prompt) -> Session:
 
 
 def noted(session: Session, told: str) -> Session:
-    """With a sentence for whoever looks; the same one twice running is one, and old ones go."""
+    """With a sentence for anybody who looks; the same one twice in a row counts once, and old ones are dropped."""
     return session if session.notices[-1:] == [told] else replace(session, notices=[*session.notices, told][-_NOTICES:])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rekindle.core.session.facts import Exited
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import is_cut
+from rekindle.core.session.proving import is_being_checked
 from rekindle.core.session.state import ACTIVE, Session, State
 
 #: A keeper that answered or wrote within this many seconds counts as recently seen.
@@ -46,7 +47,7 @@ def status(session: Session, *, alive: bool, seen_seconds_ago: float | None) -> 
 
 
 def presumed_dead(session: Session) -> Session:
-    """The session as it is if its agent is gone and nobody has written that down yet: no daemon was there to see it."""
+    """The session as it is if its agent is gone and nobody has recorded that yet: no daemon was there to see it."""
     attempt = session.attempt
     if attempt is None or attempt.status == "gone":
         return session
@@ -70,6 +71,8 @@ def word(session: Session, *, alive: bool) -> str:
             return "asking"
         if _is_about_to_work(session):
             return "working"
+        if is_being_checked(session):
+            return "checking"
         return {State.STARTING: "starting", State.RUNNING: "working", State.WAITING_FOR_INPUT: "waiting"}[session.state]
     session = presumed_dead(session)
     if is_cut(session):

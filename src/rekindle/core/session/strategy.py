@@ -1,7 +1,7 @@
 """How a session comes back: which of its conversations is resumed, or why a new one is begun. Pure.
 
 The agent's newest conversation comes first, then the earlier ones of the same session, newest first. A conversation
-that the agent itself has disowned is not tried again. Where nothing can be read, the agent is asked.
+that the agent itself has disowned is not tried again. If nothing can be read, the agent is asked.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import msgspec
 
 from rekindle.core.session.state import Session, nothing_ever_ran
 
-#: What is known of the agent's own record of one conversation.
+#: What is known about the agent's own record of one conversation.
 RecordState = Literal["intact", "repaired", "restored", "missing", "unsupported"]
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """The record of one conversation, as it lies there now. `prompts` None: it could not be read.
+    """The record of one conversation, as it is on disk now. `prompts` None: it could not be read.
 
-    `lacks` says what a resume from it would go on without, although it was acknowledged; empty: nothing.
+    `lacks` says what a resume from it would be missing, although it was acknowledged; empty: nothing.
     """
 
     token: str
@@ -44,7 +44,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def candidates(session: Session) -> list[str]:
-    """The conversations that can be resumed, best first. None where the newest was given up: its history is told."""
+    """The conversations that can be resumed, best first. None if the newest was abandoned: its history is told."""
     if session.token is None or not session.is_loadable:
         return []
     own = takewhile(lambda one: one.agent == session.agent, reversed(session.attempts))
@@ -55,7 +55,7 @@ def candidates(session: Session) -> list[str]:
 def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice:
     """Which conversation the next attempt loads, or why it begins a new one.
 
-    The evidence is about `candidates`, in their order.
+    The evidence is about `candidates`, in the same order.
     """
     tokens = [one.token for one in evidence]
     if not tokens:
@@ -65,10 +65,10 @@ def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice
     if barred is not None:
         return Choice("new", why=barred)
     if nothing_ever_ran(session) and all(one.state == "missing" for one in evidence):
-        return Choice("new")  # it was ended before it had written a word: nothing is given up
+        return Choice("new")  # it was ended before it had written a word: nothing is lost
     usable = next((one for one in evidence if one.state != "missing"), None)
     if usable is None:
-        return Choice("load", tokens[0], notes=evidence[0].notes)  # only the agent's own word gives a conversation up
+        return Choice("load", tokens[0], notes=evidence[0].notes)  # only the agent's own word ends a conversation
     if usable.lacks:  # the agent would not notice; the history that a new conversation is told has all of it
         return Choice("new", why=usable.lacks, notes=usable.notes)
     notes = usable.notes
@@ -84,7 +84,7 @@ def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice
 def load_not_before(session: Session, span: float, now: float) -> float:
     """When a conversation may be loaded: not in a span of the clock in which the agent has opened one.
 
-    Nor just before one: a start takes a moment. One that is farther ahead is of a clock that was set back since, and
+    Nor just before such a span: a start takes a moment. If one is farther ahead, the clock was set back since, and
     nobody waits for that.
     """
     if not span:
@@ -103,7 +103,7 @@ def token_stored_at(session: Session) -> float:
 def _barred(session: Session, now: float) -> str | None:
     limits = session.limits
     if limits.age_seconds is not None and now - token_stored_at(session) > limits.age_seconds:
-        return f"the conversation was last opened more than {limits.age_seconds:g} s ago, and is not to be resumed"
+        return f"the conversation was last opened more than {limits.age_seconds:g} s ago, and should not be resumed"
     resumed = sum(one.how == "load" and one.opened for one in session.attempts)
     if limits.resumes is not None and resumed >= limits.resumes:
         return f"the conversation was resumed {resumed} times, and may be resumed {limits.resumes} times"

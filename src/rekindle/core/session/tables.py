@@ -1,7 +1,7 @@
 """The machines that make up a session, as tables. No other file says which state follows which.
 
 A session is four machines that move together: its state, the status of its newest attempt, the state of each prompt,
-and what holds it. A fact that belongs to an attempt or to a prompt counts only where the table has a row for it; the
+and what holds it. A fact about an attempt or a prompt counts only if the table has a row for it; the
 pairs in the `IGNORED` tables are ignored on purpose. That is what makes it harmless to fold a spool again from its
 start. Everything that is not in a table (messages, tokens, usage) is booked in `booking`. Pure data.
 """
@@ -38,8 +38,8 @@ TRANSITIONS: Final[dict[tuple[State, type[f.Fact]], State]] = {
     (R, f.TurnFailed): W,
 }
 
-#: Where a refusal to open the conversation leads while the session is starting. What may be gone at the next try is no
-#: end: the session stays where it is, and is interrupted.
+#: Where a refusal to open the conversation leads while the session is starting. If the cause may be gone at the next
+#: try, it is not an end: the session stays where it is, and is interrupted.
 REFUSALS: Final[dict[f.Refusal, State]] = {
     "unknown_session": W,
     "incomplete": W,
@@ -49,7 +49,7 @@ REFUSALS: Final[dict[f.Refusal, State]] = {
     "other": S,
 }
 
-#: Where a stop that was asked for leads, from any state, once the tree is gone.
+#: Where a requested stop leads, from any state, once the tree is gone.
 STOPS: Final[dict[str, State]] = {
     "asleep": W,
     "cancelled": State.CANCELLED,
@@ -88,7 +88,7 @@ PROMPTS: Final[dict[tuple[PromptState, type[f.Fact]], PromptState]] = {
     ("cut", f.TurnSettled): "failed",  # or queued again: the fact says which
 }
 
-#: What holds a session, or calls for its agent: each is set and cleared by facts alone.
+#: What holds a session, or requires its agent: each is set and cleared by facts alone.
 #: name -> (facts that set it, facts that clear it).
 HOLDS: Final[dict[str, tuple[tuple[type[f.Fact], ...], tuple[type[f.Fact], ...]]]] = {
     "resume_asked": ((f.ResumeAsked,), (f.LaunchIntended, f.StopAsked)),
@@ -98,10 +98,25 @@ HOLDS: Final[dict[str, tuple[tuple[type[f.Fact], ...], tuple[type[f.Fact], ...]]
     "over": ((f.LimitReached,), (f.ResumeAsked,)),
     "retry_at": ((f.Postponed, f.TurnFailed), (f.ResumeAsked, f.LaunchIntended, f.TurnFinished)),
     "load_at": ((f.LoadPutOff,), (f.ResumeAsked, f.LaunchIntended)),
+    "escalation": (
+        (f.Escalated,),
+        (
+            *(f.EscalationAnswered, f.ResumeAsked, f.StopAsked, f.LaunchIntended, f.PromptSent, f.PromptQueued),
+            *(f.TurnFinished, f.TurnFailed, f.Exited, f.LaunchFailed),
+        ),
+    ),
+    "gate": (
+        (f.GateWanted,),
+        (
+            *(f.GateRan, f.ResumeAsked, f.StopAsked, f.PromptQueued, f.PromptSent, f.LaunchIntended),
+            *(f.Exited, f.LaunchFailed),
+        ),
+    ),
+    "untold": ((f.ConversationLeft,), (f.LaunchIntended, f.ConversationLeft)),
     "is_foreign": ((f.Imported,), (f.ResumeAsked, f.PromptQueued)),
 }
 
-#: Pairs that are ignored on purpose: the fact comes too late, was told before, or is about another attempt or prompt.
+#: Pairs that are ignored on purpose: the fact comes too late, is repeated, or is about another attempt or prompt.
 IGNORED_ATTEMPTS: Final = frozenset(
     (status, fact) for status in STATUSES for fact in {one for _, one in ATTEMPTS} if (status, fact) not in ATTEMPTS
 )

@@ -1,34 +1,44 @@
 """The timers of a session: which of them run, and when they are due. Pure.
 
-Timers are facts, so that no clock starts over with the daemon. A timer runs as long as what it is for: it is dropped
-when that is over, and set anew when it begins again.
+Timers are facts, so that no clock starts over with the daemon. A timer runs as long as its purpose: it is dropped when
+that is over, and set again when it begins again.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
+from rekindle.core.session.choosing import idle_rule
 from rekindle.core.session.facts import TimerName
+from rekindle.core.session.proving import PROOF_SECONDS, is_being_checked
 from rekindle.core.session.state import Session, State
+
+#: How long an agent must have been at rest before it is told anything: somebody may be about to say more.
+_GRACE: Final = 2.0
 
 
 def is_idle(session: Session) -> bool:
-    """Whether a session's agent is up and at rest. Nobody knows that of one in a terminal: somebody may be using it."""
+    """Whether a session's agent is up and at rest. Nobody can tell for one in a terminal: somebody may be using it."""
     attempt = session.attempt
     return (
         attempt is not None
         and attempt.status == "ready"
+        and not attempt.given_up
         and session.state is State.WAITING_FOR_INPUT
         and not session.queued
         and session.turn is None
         and session.stop_asked is None
         and not session.terminal
+        and (session.escalation is None or session.escalation.trigger == "error")
+        and session.gate is None
     )
 
 
 def is_in_turn(session: Session) -> bool:
-    """Whether a turn runs that may take too long. A question waits for a person for ever."""
+    """Whether a running turn may take too long. A question waits for a person forever."""
     attempt, turn = session.attempt, session.turn
     if attempt is None or attempt.status != "ready" or attempt.given_up or turn is None or turn.state == "cut":
         return False
@@ -40,11 +50,11 @@ def _is_opening(session: Session) -> bool:
     return attempt is not None and attempt.status == "up" and not attempt.given_up
 
 
-_RUNS = {"idle": is_idle, "start": _is_opening, "turn": is_in_turn}
+_RUNS = {"idle": is_idle, "start": _is_opening, "turn": is_in_turn, "proof": is_being_checked}
 
 
 def pruned(session: Session) -> Session:
-    """Without the timers of what is over."""
+    """Without the timers whose purpose is over."""
     if not session.timers:
         return session
     left = {name: at for name, at in session.timers.items() if _RUNS[name](session)}
@@ -64,16 +74,19 @@ def _wanted(session: Session, now: float) -> dict[TimerName, float]:
     rules = session.rules
     found: dict[TimerName, float] = {}
     if is_idle(session):
-        found["idle"] = now + rules.idle_seconds
+        held = idle_rule(session)
+        found["idle"] = now + (held.pause if held.rule.action == "sleep" else max(held.pause, _GRACE))
     if _is_opening(session):
         found["start"] = now + rules.start_seconds
     if rules.limits.turn_seconds is not None and is_in_turn(session) and session.turn is not None:
         found["turn"] = max(now, session.turn.sent_at + rules.limits.turn_seconds)
+    if is_being_checked(session):
+        found["proof"] = now + PROOF_SECONDS
     return found
 
 
 def next_due(session: Session) -> tuple[TimerName, float] | None:
-    """The timer that is due first; None: none runs."""
-    names: tuple[TimerName, ...] = ("idle", "start", "turn")
+    """The timer that is due first; None: none is running."""
+    names: tuple[TimerName, ...] = ("idle", "start", "turn", "proof")
     running = [(session.timers[name], name) for name in names if name in session.timers]
     return (min(running)[1], min(running)[0]) if running else None

@@ -1,4 +1,4 @@
-"""Values that facts carry: what a turn took, what a session may take, what was cut, what was proved. Pure data."""
+"""Values that facts carry: what a turn used, what a session may use, what was cut off, what was proved. Pure data."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Literal
 
 import msgspec
 
+from rekindle.core.runbook.limits import Limits as Limits
+
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens and money, as the agent reports them. `cost` is in dollars; None: it was not told."""
+    """Tokens and money, as the agent reports them. `cost` is in dollars; None: not reported."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -21,7 +23,7 @@ class Usage(msgspec.Struct, frozen=True):
         return self.input_tokens + self.output_tokens + self.cached_tokens
 
     def plus(self, other: Usage | None) -> Usage:
-        """The sum. What was told of the cost counts, even where some of it was not."""
+        """The sum. Reported costs count, even if some were not reported."""
         if other is None:
             return self
         costs = [one.cost for one in (self, other) if one.cost is not None]
@@ -33,24 +35,8 @@ class Usage(msgspec.Struct, frozen=True):
         )
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """What a session may take before it is stopped (it stays resumable). None: no limit.
-
-    `cost` in dollars and `tokens` are for the whole session, `turn_seconds` for one turn. `stall_seconds`: so long may
-    a turn be silent while no tool runs. `age_seconds` and `resumes`: a conversation that is older, or was resumed more
-    often, is not resumed any more but begun anew.
-    """
-
-    cost: float | None = None
-    tokens: int | None = None
-    turn_seconds: float | None = None
-    stall_seconds: float | None = 240.0
-    age_seconds: float | None = None
-    resumes: int | None = None
-
-
 class Handover(msgspec.Struct, frozen=True):
-    """Another agent goes on with the session: what was the old one's own does not count for it."""
+    """Another agent continues the session: what belonged to the old one does not count for it."""
 
     agent: str
     model: str | None = None
@@ -60,8 +46,8 @@ class Handover(msgspec.Struct, frozen=True):
 class Cut(msgspec.Struct, frozen=True):
     """What was going on in the agent when it ended: in the middle of a turn or, in the `background`, at any time.
 
-    `done` are tools that had come to their end, although the agent's own record does not have the end. `asked_for` are
-    those that waited for a permission, and so had not begun.
+    `done` are tools that had ended, although the agent's own record does not have the end. `asked_for` are those that
+    waited for a permission, and so had not begun. `worked`: a tool had ended in the turn, whoever knows about it.
     """
 
     said: str = ""
@@ -71,11 +57,12 @@ class Cut(msgspec.Struct, frozen=True):
     background: list[str] = []
     done: list[str] = []
     asked_for: list[str] = []
+    worked: bool = False
 
     @property
     def had_begun(self) -> bool:
         """Whether the agent had said or started anything in the turn."""
-        return bool(self.said or self.tools or self.done or self.asked_for)
+        return bool(self.said or self.tools or self.done or self.asked_for or self.worked)
 
 
 class Receipt(msgspec.Struct, frozen=True):

@@ -1,1 +1,1 @@
-"""What a vault's file is made of, and which of several copies of a record is put back. Pure."""
+"""What a vault's file consists of, and which of several copies of a record to restore. Pure."""

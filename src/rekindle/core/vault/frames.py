@@ -2,9 +2,9 @@
 
     magic 4 | kind u8 | attempt u32 | name length u16 | payload length u32 | offset u64 | name | payload | digest 32
 
-The digest covers the 32 bytes in front of the frame (the digest of the one before it; zeros for the first) and all of
-the frame. So the last digest vouches for the whole file, and yet any frame can be checked where it lies: behind a
-damaged one reading goes on. Reading never raises; what it could not read it names with its place. A codec only.
+The digest covers the 32 bytes before the frame (the digest of the one before it; zeros for the first) and all of the
+frame. So the last digest vouches for the whole file, and yet any frame can be checked where it is: reading continues
+after a damaged one. Reading never raises; it reports what it could not read, with its place. A codec only.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class StoredFrame:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Bytes from `at` to `end` that are no whole frame, and more of the file lies behind them."""
+    """Bytes from `at` to `end` that are not a whole frame, with more of the file after them."""
 
     at: int
     end: int
@@ -62,7 +62,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a file holds. `good_upto`: where the next frame goes; `torn`: what stands there now, half-written."""
+    """What a file holds. `good_upto`: where the next frame goes; `torn`: what is there now, half-written."""
 
     frames: tuple[StoredFrame, ...]
     damage: tuple[Damage, ...]
@@ -72,7 +72,7 @@ class Scan:
 
 
 def encode(frame: VaultFrame, previous: bytes) -> bytes:
-    """The frame's bytes, to be put behind the digest `previous`."""
+    """The frame's bytes, to be written after the digest `previous`."""
     name = frame.name.encode("utf-8", "surrogateescape")
     if len(name) > MAX_NAME or len(frame.payload) > MAX_PAYLOAD:
         raise ValueError("a frame's name or payload is too long")
@@ -82,7 +82,7 @@ def encode(frame: VaultFrame, previous: bytes) -> bytes:
 
 
 def scan(data: bytes) -> Scan:
-    """Everything that can be read. A frame that is cut short by the end is torn; anything else is damage."""
+    """Everything that can be read. A frame that the end of the file cuts short is torn; anything else is damage."""
     frames: list[StoredFrame] = []
     damage: list[Damage] = []
     at = good = 0
@@ -117,11 +117,11 @@ def _frame_at(data: bytes, at: int) -> StoredFrame | _Bad:
         return _Bad(f"{len(data) - at} bytes of a frame's head", is_cut=True)
     magic, kind, attempt, name_length, payload_length, offset = _HEAD.unpack_from(data, at)
     if magic != MAGIC or kind not in (Kind.ABOUT, Kind.BYTES) or name_length > MAX_NAME or payload_length > MAX_PAYLOAD:
-        is_nothing = not data[at:].strip(b"\0")  # room that a loss of power left unwritten
-        return _Bad("bytes that are no frame", is_cut=is_nothing)
+        is_nothing = not data[at:].strip(b"\0")  # space that a power loss left unwritten
+        return _Bad("bytes that are not a frame", is_cut=is_nothing)
     body = at + HEAD + name_length + payload_length
     if body + DIGEST > len(data):
-        return _Bad("a frame that is cut short", is_cut=True)
+        return _Bad("a truncated frame", is_cut=True)
     previous = data[at - DIGEST : at] if at else START
     if _digest(previous, data[at:body]) != data[body : body + DIGEST]:
         return _Bad("a frame with a wrong checksum", is_cut=False)

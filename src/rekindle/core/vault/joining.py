@@ -1,4 +1,4 @@
-"""Joins two copies of a record that are made of lines: what one of them lost is taken from the other. Pure."""
+"""Joins two copies of a record that consists of lines: what one of them lost is taken from the other. Pure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def join(here: Sequence[bytes], copy: Sequence[bytes]) -> list[bytes] | None:
-    """One record that has every line of both, in order; None if neither can have become of the other.
+    """One record that has every line of both, in order; None if neither can have grown out of the other.
 
-    `here` may lack lines of `copy` anywhere, and may go on behind its end. If it goes on in another way from
-    somewhere inside, it is another conversation (an agent may go back on purpose), and nothing is joined.
+    `here` may lack lines of `copy` anywhere, and may continue after its end. If it continues differently from
+    somewhere in the middle, it is another conversation (an agent may go back on purpose), and nothing is joined.
     """
     at = matched = 0
     for line in here:

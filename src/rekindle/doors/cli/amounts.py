@@ -8,7 +8,7 @@ from rekindle.doors.cli.measure import duration
 
 
 def used(tokens: int, cost: float | None) -> list[str]:
-    """`262 tokens` and `$0.42`, as far as there is something to tell."""
+    """`262 tokens` and `$0.42`, as far as they are known."""
     found = [f"{tokens:,} token{'s' if tokens != 1 else ''}"] if tokens else []
     return found if cost is None else [*found, f"${cost:.2f}" if cost >= 0.995 else f"${cost:.4f}"]
 

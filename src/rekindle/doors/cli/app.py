@@ -14,41 +14,43 @@ from rekindle.doors.cli import colours
 from rekindle.doors.cli.outcome import report
 
 _COMMANDS = {
-    "status": ("status", "status", "What is interrupted in this repository (the same as no command at all)."),
-    "run": ("run", "run", "Give a prompt to an agent, in a session that survives anything."),
-    "ps": ("ps", "ps", "List sessions: what works, what waits, what was interrupted."),
-    "resume": ("resume", "resume", "Bring an agent back, in the same conversation."),
-    "send": ("sessions", "send", "Say something to a session's agent."),
-    "attach": ("logs", "attach", "Come back to a session, or to a feature's run: watch it and talk to it."),
+    "status": ("status", "status", "Show what is interrupted in this repository (same as running no command)."),
+    "run": ("run", "run", "Start an agent with a prompt, in a session that survives interruptions."),
+    "ps": ("ps", "ps", "List sessions: working, waiting, interrupted."),
+    "resume": ("resume", "resume", "Resume a session or a feature, in the same conversation."),
+    "send": ("sessions", "send", "Send a prompt to a session's agent."),
+    "attach": ("logs", "attach", "Reconnect to a session or a feature's run: watch it and talk to it."),
     "wait": ("wait", "wait", "Wait until a session or a feature's run is over."),
-    "capture": ("terminals", "capture", "The screen of an agent that is used in a terminal."),
-    "logs": ("logs", "logs", "The conversation of a session."),
-    "search": ("search", "search", "Find something in all conversations."),
-    "show": ("sessions", "show", "Everything about a session."),
-    "stop": ("sessions", "stop", "End a session's agent with its whole process tree."),
-    "cancel": ("sessions", "cancel", "End a turn, not the session."),
-    "inbox": ("questions", "inbox", "List the questions that agents ask."),
+    "capture": ("terminals", "capture", "Print the screen of an agent in a terminal."),
+    "logs": ("logs", "logs", "Show the conversation of a session."),
+    "search": ("search", "search", "Search all conversations."),
+    "show": ("sessions", "show", "Show everything about a session."),
+    "stop": ("sessions", "stop", "Stop a session's agent and its whole process tree."),
+    "cancel": ("sessions", "cancel", "Cancel the current turn, not the session."),
+    "inbox": ("questions", "inbox", "List everything that waits for you."),
     "answer": ("questions", "answer", "Answer a question."),
+    "decide": ("questions", "answer", "Same as answer."),
+    "runbook": ("runbook", "runbook", "Say what happens by itself when an agent is idle, dies or fails."),
     "snapshots": ("snapshots", "snapshots", "List the snapshots of a session's work tree."),
-    "restore": ("snapshots", "restore", "Put a snapshot back, here or into a new folder."),
-    "diff": ("snapshots", "diff", "What changed between snapshots, or since the last one."),
-    "vault": ("vault", "vault", "Verify the kept copies of conversations; what a pre-flight changed."),
+    "restore": ("snapshots", "restore", "Restore a snapshot, in place or into a new folder."),
+    "diff": ("snapshots", "diff", "Show changes between snapshots, or since the last one."),
+    "vault": ("vault", "vault", "Verify rekindle's copies of conversations; show what a pre-flight changed."),
     "gc": ("gc", "gc", "Free space taken by redundant copies."),
-    "export": ("export", "export", "Write a session into one file, for another machine."),
-    "import": ("import_", "import_", "Put an exported session in place here."),
+    "export": ("export", "export", "Write a session to one file, for another machine."),
+    "import": ("import_", "import_", "Import an exported session."),
     "serve": ("serve", "serve", "Run the daemon that owns your sessions."),
-    "analyze": ("analyze", "analyze", "What a journal says, and what a resume would do."),
+    "analyze": ("analyze", "analyze", "Show what a journal says, and what a resume would do."),
     "track": ("track", "track", "Append an event to a feature's journal."),
-    "checkpoint": ("track", "checkpoint", "Mark a point that is safe to resume at."),
+    "checkpoint": ("track", "checkpoint", "Mark a point where it is safe to resume."),
     "features": ("features", "features", "List all features that have a journal."),
-    "history": ("history", "history", "What happened, by date."),
+    "history": ("history", "history", "Show what happened, by date."),
     "follow": ("follow", "follow", "Show a feature's events as they happen."),
     "abandon": ("abandon", "abandon", "End an interrupted run for good."),
     "journal": ("journal", "journal", "Verify or repair a journal file."),
-    "hooks": ("hooks", "hooks", "Install the Claude Code hooks of a project, or take them out."),
-    "trust": ("trust", "trust", "Say what this repository may have run: the filters of its git configuration."),
-    "agent": ("agent", "agent", "The agents of this machine: which there are, and whether they would work."),
-    "config": ("config", "config", "Your settings: the defaults of `run`, and where things are kept."),
+    "hooks": ("hooks", "hooks", "Install or remove the Claude Code hooks of a project."),
+    "trust": ("trust", "trust", "Approve programs that this repository configures: its git filters."),
+    "agent": ("agent", "agent", "List the agents on this machine, and check whether they work."),
+    "config": ("config", "config", "Show and change your settings, such as the defaults of `run`."),
     "doctor": ("doctor", "doctor", "Check this machine and this repository."),
     "completion": ("completion", "completion", "Print the shell completion script."),
 }
@@ -93,14 +95,14 @@ class _LazyGroup(click.Group):
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def app(ctx: click.Context, as_json: bool) -> None:
-    """Runs coding agents so that nothing that interrupts them loses work or repeats it.
+    """Run coding agents so that no interruption loses work or repeats it.
 
-    With no command: what is interrupted in this repository, and what a resume would do.
+    Without a command: show what is interrupted in this repository, and what a resume would do.
     """
     if not colours.are_wanted(sys.stdout.isatty(), os.environ):
         ctx.color = False  # of every command below, and of what click prints itself
     if as_json and ctx.invoked_subcommand is not None:
-        raise click.UsageError("--json goes behind the command.", ctx)
+        raise click.UsageError("Put --json after the command.", ctx)
     if ctx.invoked_subcommand is not None:
         _refuse_inside(ctx, ctx.invoked_subcommand)
     if ctx.invoked_subcommand is None:
@@ -110,10 +112,10 @@ def app(ctx: click.Context, as_json: bool) -> None:
 
 
 def _refuse_inside(ctx: click.Context, command: str) -> None:
-    """What only a person may do is refused inside an agent, also where no daemon is asked.
+    """Refuse, inside an agent, the commands that only a person may run, even if they ask no daemon.
 
     Help is for everybody. Inside an agent it is shown from here: in `--output --help` the word is a file's name, and
-    only the command itself could tell, by running.
+    only running the command could tell.
     """
     from rekindle.core.inside import COMMANDS
 
@@ -134,7 +136,7 @@ def _refuse_inside(ctx: click.Context, command: str) -> None:
 
 
 def _print_help(ctx: click.Context, words: list[str]) -> None:
-    """Print the help of the command that the words name, however deep it is. Nothing is run."""
+    """Print the help of the command that the words name, however deep it is. Runs nothing."""
     for word in words:
         if not isinstance(ctx.command, click.Group):
             break

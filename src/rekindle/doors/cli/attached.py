@@ -1,7 +1,6 @@
-"""A person at a session: what its agent does is shown as it happens, and each line typed is a prompt or an answer.
+"""A person at a session, on a terminal that cannot move its cursor: the agent's output and the input as plain lines.
 
-A line is an answer only to the question that was on the screen when it was typed. Nothing typed while a question is
-open becomes a prompt.
+On other terminals the input line has a place of its own; see `rekindle.doors.cli.talking`.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from typing import Any
 
 import click
 
-from rekindle.app.answering import option_typed
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
+from rekindle.doors.cli.leaving import left_behind
 from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.options import daemon, who
 from rekindle.doors.cli.receipts import print_woken
+from rekindle.doors.cli.typed import QuestionAtHand, TooSoon, TypedAnswer, TypedPrompt, UnusedLine
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import RekindleError
 
@@ -34,16 +34,12 @@ class Attached:
         self._session = session
         self._conversation = use_cases().conversations().follow(session)
         self._view = LiveView(session)
-        self._asked = use_cases().answering()
         self._client = daemon()
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._has_sent = False
-        #: the question that was shown last and that nobody here has reacted to; whether it is still open
-        self._shown: dict[str, Any] | None = None
-        self._is_open = False
-        #: it took the place of another one that nobody here has reacted to: what is typed may mean that one
-        self._replaced = False
+        self._at_hand = QuestionAtHand(session)
+        self._told: dict[str, Any] | None = None
 
     def converse(self) -> int:
         """Show and listen until the person leaves."""
@@ -54,17 +50,13 @@ class Attached:
             for line in sys.stdin:
                 if line.strip():
                     self._take(line.strip())
-            self._leave()
         except KeyboardInterrupt:
             click.echo()
-            self._leave()
         finally:
             self._stop.set()
             printer.join()
+        click.echo(left_behind(self._session, self._told, time.time()))
         return 0
-
-    def _leave(self) -> None:
-        click.echo(f"Still running. Reattach: rekindle attach {self._session}")
 
     def _print(self) -> None:
         looked = time.monotonic()
@@ -76,52 +68,46 @@ class Attached:
             self._stop.wait(_PAUSE)
 
     def _look(self, *, start: bool) -> None:
-        """See what is asked now, and show it if it is not on the screen yet."""
+        """Look up the open question, and show it if it is not on the screen yet."""
         try:
-            found = self._asked.open(start=start, session=self._session)
             told = self._client.ask("wait", start=start, session=self._session, seconds=0)
         except RekindleError:
-            return  # nobody serves the session at the moment: it is asked again
+            return  # no daemon serves the session at the moment: retry
         with self._lock:
+            self._told = told
             self._view.status(told, 0.0, time.time())
-            now = found[0] if found else None
-            before, self._is_open = self._shown, now is not None
-            if now is None or (before is not None and before["id"] == now["id"]):
+            if not self._at_hand.see(told["asks"], time.monotonic()):
                 return
-            self._replaced = before is not None
-            self._shown = now
             self._view.show(self._conversation.poll())
             self._view.rest()
-            questions.show(now)
+            questions.show(told["asks"])
             click.echo("Type the number of your answer.", err=True)
 
     def _take(self, line: str) -> None:
         with self._lock:
-            question, is_open, replaced = self._shown, self._is_open, self._replaced
-            option = option_typed(question, line) if question is not None else None
-            if option is not None or not is_open:
-                self._shown, self._replaced = None, False
+            meant = self._at_hand.take(line, time.monotonic())
+        try:
+            match meant:
+                case UnusedLine(why):
+                    click.echo(f"rekindle: {why}", err=True)
+                case TooSoon():
+                    click.echo("rekindle: the question has only just come; your line was not used", err=True)
+                case TypedAnswer(question, option):
+                    too_late = use_cases().answering().answer_in_time(question["id"], option, who())
+                    if too_late is not None:
+                        click.echo(f"rekindle: {printable(too_late)}", err=True)
+                case TypedPrompt(text):
+                    self._send(text)
+        except RekindleError as error:
+            self._at_hand.fail()
+            click.echo(f"rekindle: {printable(error.message)}", err=True)
+
+    def _send(self, text: str) -> None:
+        self._has_sent = True  # from now on the session needs a daemon: one that dies is replaced
         client = daemon()
         try:
-            if question is not None and option is not None:
-                self._answer(question, option, replaced=replaced)
-            elif question is not None and is_open:
-                hint = f"answer question {question['id']} first, or use: rekindle send {self._session} TEXT"
-                click.echo(f"rekindle: not sent: the agent waits for an answer — {hint}", err=True)
-            else:
-                self._has_sent = True  # from now on somebody has to serve the session: a daemon that dies is replaced
-                told = client.ask("send", session=self._session, text=line, prompt_id=secrets.token_hex(8))
-                if told["woken"]:
-                    print_woken(told)
-        except RekindleError as error:
-            click.echo(f"rekindle: {printable(error.message)}", err=True)
+            told = client.ask("send", session=self._session, text=text, prompt_id=secrets.token_hex(8))
         finally:
             client.close()
-
-    def _answer(self, question: dict[str, Any], option: str, *, replaced: bool) -> None:
-        if replaced:
-            told: str | None = "the question before this one was answered elsewhere, so your line was not used"
-        else:
-            told = use_cases().answering().answer_in_time(question["id"], option, who())
-        if told is not None:
-            click.echo(f"rekindle: {printable(told)}", err=True)
+        if told["woken"]:
+            print_woken(told)

@@ -1,4 +1,4 @@
-"""Colours on a terminal, and who does not want them. Light standard library only: every command comes by here."""
+"""Colours on a terminal, and when not to use them. Light standard library only: every command uses this."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Ink:
-    """Text in colours, or as it is. Only text that is safe to print is given to it."""
+    """Text in colours, or unchanged. Pass it only text that is safe to print."""
 
     def __init__(self, is_wanted: bool) -> None:
         self._is_wanted = is_wanted
@@ -18,7 +18,7 @@ class Ink:
         return self._in("1", text)
 
     def faint(self, text: str) -> str:
-        """What is there to be looked up, not to be read."""
+        """Secondary details."""
         return self._in("2", text)
 
     def red(self, text: str) -> str:

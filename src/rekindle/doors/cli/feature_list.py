@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _INDENT = "      "
 _GAP = "  "
-_DONE = ("COMPLETE", "SKIPPED")
-#: A feature that has a folder and no journal yet.
+_DONE = "COMPLETE"
+#: A feature that has a folder but no journal yet.
 EMPTY: Summary = {"sid": None, "interrupted_sids": [], "end_reason": None, "tasks": {}, "last_ts": None}
 
 
@@ -40,8 +40,14 @@ def state_of(found: Summary) -> str:
     return {"completed": "completed", "user_cancelled": "stopped"}.get(found["end_reason"] or "", "ended")
 
 
+def in_short(found: Summary) -> str:
+    """A feature in a few words, behind its name."""
+    about = _progress(found) if "error" not in found else ""
+    return f"feature, {state_of(found)}" + (f", {about}" if about else "")
+
+
 def urgent(features: Features, surface: Surface, *, is_moved: bool) -> Iterator[str]:
-    """Features that do not go on without a person."""
+    """Features that cannot continue without a person."""
     ink = surface.ink
     for state, title in (("failed", "Failed:"), ("interrupted", "Interrupted:"), ("unreadable", "Unreadable:")):
         some = _in_state(features, state)
@@ -56,7 +62,7 @@ def urgent(features: Features, surface: Surface, *, is_moved: bool) -> Iterator[
 
 
 def running(features: Features, surface: Surface) -> Iterator[str]:
-    """Features that somebody is at."""
+    """Features that somebody is working on."""
     some = _in_state(features, "running")
     if some:
         yield ""
@@ -70,7 +76,7 @@ def running(features: Features, surface: Surface) -> Iterator[str]:
 
 
 def others(features: Features) -> Iterator[str]:
-    """Features that nobody has to do anything about, counted by how they ended."""
+    """Features that need nothing, counted by how they ended."""
     states = [state_of(found) for found in features.values()]
     told = [f"{states.count(word)} {word}" for word in ("completed", "stopped", "ended", "empty") if states.count(word)]
     if told:
@@ -146,19 +152,20 @@ def _reasons(state: str, found: Summary, now: float) -> Iterator[str]:
         case "unreadable":
             yield printable(found["error"])
         case "failed":
-            end = "ended with an error" if found["end_reason"] == "error" else "ended with tasks that failed"
-            yield f"run {printable(str(found['sid']))} {end}, {ago(found['last_ts'], now)}; {_tasks(found)}"
+            end = "ended with an error" if found["end_reason"] == "error" else "ended with failed tasks"
+            yield f"run {printable(str(found['sid']))} {end}, {ago(found['last_ts'], now)}"
+            yield _tasks(found)
             yield from _problems(found)
         case _:
             yield from _cut(found, now)
 
 
 def _problems(found: Summary) -> Iterator[str]:
-    """What went wrong, in the words of whoever reported it. A summary that an earlier version kept does not say."""
+    """What went wrong, in the reporter's words. Unknown for a summary that an earlier version kept."""
     problems = found.get("problems") or []
     for task, message in problems:
         about = f"task {printable(task)}: " if task else ""
-        yield f"{about}{printable(message) or 'failed, and no reason was given'}"
+        yield f"{about}{printable(message) or 'failed, without a reason'}"
     if found["issues"] > len(problems) > 0:
         yield f"and {counted(found['issues'] - len(problems), 'more issue')}"
     if not problems and found.get("end_message"):
@@ -170,7 +177,7 @@ def _next(state: str, name: str, found: Summary, surface: Surface, *, is_moved: 
     if state == "unreadable":
         yield f"{_INDENT}next: {ink.cyan('rekindle doctor')}"
     elif found.get("is_foreign") and not is_moved:
-        foreign = "your rekindle did not write this journal here: resuming shows what it would run, and asks"
+        foreign = "this journal was not written by your rekindle here: resuming shows what it would run, and asks"
         yield from wrapped(foreign, surface.width, _INDENT)
         yield f"{_INDENT}next: {ink.cyan(f'rekindle resume {word} --explain')}"
     elif state == "interrupted" and not _can_go_on(found):
@@ -182,7 +189,7 @@ def _next(state: str, name: str, found: Summary, surface: Surface, *, is_moved: 
 
 
 def _can_go_on(found: Summary) -> bool:
-    """Whether there is anything that a resume could work. A summary that an earlier version kept does not say."""
+    """Whether a resume would have anything to work on. Unknown for a summary that an earlier version kept."""
     return bool(found["case"] != "A" or found.get("has_plan", True))
 
 
@@ -202,7 +209,7 @@ def _cut(found: Summary, now: float) -> Iterator[str]:
             if _can_go_on(found):
                 yield f'resuming continues at {step} (checkpoint "{label}"){again}{asks}'
             else:
-                yield f'next step: {step} (checkpoint "{label}"); there is no plan: go on by hand, with rekindle track'
+                yield f'next step: {step} (checkpoint "{label}"); no plan: continue by hand, with rekindle track'
         case "B":
             yield from _problems(found)
             yield f"{counted(found['issues'], 'issue')} after the checkpoint: resuming asks how to continue"
@@ -216,16 +223,14 @@ def _cut(found: Summary, now: float) -> Iterator[str]:
 
 
 def _tasks(found: Summary) -> str:
-    """How many tasks stand where: `3 of 5 tasks done, 1 failed`."""
+    """How many tasks are in which state: `3 of 5 tasks done, 1 failed`."""
     tasks = found["tasks"]
     if not tasks:
         return "no tasks"
-    rest = [f"{number} {word.lower().replace('_', ' ')}" for word, number in tasks.items() if word not in _DONE]
-    skipped = [f"{tasks['SKIPPED']} of them skipped"] if tasks.get("SKIPPED") else []
-    return ", ".join([f"{_progress(found)} done", *skipped, *rest])
+    rest = [f"{number} {word.lower().replace('_', ' ')}" for word, number in tasks.items() if word != _DONE]
+    return ", ".join([f"{_progress(found)} done", *rest])
 
 
 def _progress(found: Summary) -> str:
     number = sum(found["tasks"].values())
-    done = sum(found["tasks"].get(word, 0) for word in _DONE)
-    return f"{done} of {counted(number, 'task')}" if number else ""
+    return f"{found['tasks'].get(_DONE, 0)} of {counted(number, 'task')}" if number else ""

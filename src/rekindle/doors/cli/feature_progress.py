@@ -1,4 +1,4 @@
-"""A feature's run as it goes: a table that stays in place on a terminal, elsewhere a line for each change."""
+"""A feature's run as it happens: a table that stays in place on a terminal, elsewhere a line for each change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.amounts import used
-from rekindle.doors.cli.measure import duration
+from rekindle.doors.cli.measure import counted, duration
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -28,18 +28,18 @@ _COLOURS = {
 }
 
 
-#: The columns, and from which width of the terminal on there is room for each.
+#: The columns, and the terminal width from which there is room for each.
 _COLUMNS = {"wave": 32, "task": 0, "state": 0, "time": 44, "agent": 60, "session": 74, "what": 90}
 _PADDING = 2
-#: A task's name has so much room at least; a longer one is cut where it would squeeze the other columns.
+#: The minimum room for a task's name; a longer name is cut if it would squeeze the other columns.
 _LEAST_NAME = 12
-#: Lines of the screen that are no task: title, heading, what is left out, and the one that the cursor stands on.
+#: Lines of the screen that are not tasks: title, heading, what is left out, and the cursor's line.
 _OTHER_LINES = 4
 _AT_REST = ("merged", "unchanged", "waiting", "skipped")
 
 
 class Board:
-    """Shows states of a run. Used as a context, so that the terminal is left in order."""
+    """Shows states of a run. Used as a context manager, so that the terminal is restored."""
 
     def __init__(self, on_terminal: bool, *, quiet: bool = False, console: Console | None = None) -> None:
         self._quiet = quiet
@@ -67,13 +67,13 @@ class Board:
             self._live.__exit__(kind, error, trace)
 
     def show(self, told: dict[str, Any], questions: Sequence[dict[str, Any]] = ()) -> None:
-        """Show how the run stands now, and what its agents ask."""
+        """Show the run's current state, and what its agents ask."""
         if self._quiet or not told["tasks"]:
             return
         if self._live is not None:
             console = self._live.console
             if console.width < self._width:
-                console.clear()  # the terminal has broken the old lines into more than we know of
+                console.clear()  # the terminal has wrapped the old lines into more than we counted
             self._width = console.width
             self._live.update(self._table(told, questions, console.width, console.height))
             return
@@ -104,8 +104,6 @@ class Board:
             line.truncate(width, overflow="ellipsis")
         table = Table(box=None)
         columns = [name for name, least in _COLUMNS.items() if width >= least]
-        for column in columns:
-            table.add_column(column, no_wrap=True, overflow="ellipsis")
         waves = _wave_of(told)
         table_rows = []
         for task in rows:
@@ -119,7 +117,9 @@ class Board:
                 "what": Text(printable(task["problem"] or task["summary"])),
             }
             table_rows.append(cells)
+        columns = [name for name in columns if any(cells[name].plain for cells in table_rows)]
         for column in columns:
+            table.add_column(column, no_wrap=True, overflow="ellipsis")
             widest = max(len(column), *(cells[column].cell_len for cells in table_rows)) + _PADDING
             width = max(width - widest, 0) if column != "what" else width
         for cells in table_rows:
@@ -145,7 +145,7 @@ def headline(told: dict[str, Any]) -> str:
     tasks = told["tasks"]
     merged = sum(task["state"] == "merged" for task in tasks)
     amounts = [duration(told["seconds"]), *used(told["tokens"], told["cost"])]
-    parts = [printable(told["feature"]), f"{merged} of {len(tasks)} tasks merged", *amounts]
+    parts = [printable(told["feature"]), f"{merged} of {counted(len(tasks), 'task')} merged", *amounts]
     return " · ".join([*parts, f"run {told['sid']}, {told['mode']}"])
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli.amounts import used
-from rekindle.doors.cli.measure import duration
+from rekindle.doors.cli.measure import counted, duration
 
 Told = dict[str, Any]
 
 _NOTHING_ASKED = "  no input needed"
-#: Only errors are reported with whether they were resolved.
+#: Only errors are reported with a resolved or unresolved state.
 _MAY_BE_RESOLVED = ("error.encountered", "agent.error")
 _TEAM = {
-    "reused": "it lists the agents, and is used as it is",
-    "lacks agents": "it does not list all agents; a resume writes it anew and keeps the old one",
+    "reused": "it lists the agents, and is used unchanged",
+    "lacks agents": "it does not list all agents; a resume writes a new one and keeps the old one",
     "missing": "there is none; a resume writes one",
 }
 
@@ -46,7 +46,7 @@ def question(told: Told) -> Iterator[str]:
         for number, issue in enumerate(told["issues"], start=1):
             yield f"  {number}. {_issue(issue)}"
     else:
-        yield "No checkpoint found: the run was cut early."
+        yield "No checkpoint found: the run was interrupted early."
         yield ""
         yield "State of the run:"
         begun = [row for row in told["tasks"] if row["action"] not in ("not begun", "done")]
@@ -63,7 +63,7 @@ def question(told: Told) -> Iterator[str]:
             yield "Recommended: start over. The journal has no plan; give one: --choose B --plan FILE"
     if told["active_agents"]:
         yield ""
-        yield "Agents at work when it was cut:"
+        yield "Agents at work when it was interrupted:"
         yield from (f"  - {printable(name)}" for name in told["active_agents"])
     yield ""
     yield "Options:"
@@ -86,29 +86,52 @@ def _issue(issue: Told) -> str:
 
 
 def foreign(told: Told, permission: str) -> Iterator[str]:
-    """A journal that nobody here wrote: all that it would have run and said."""
+    """A journal that nobody here wrote: everything that it would run and say."""
     yield f'The journal of "{printable(told["feature"])}" was not written by your rekindle on this machine.'
-    yield f"A resume would give its agents the permission {permission}, and run and say this:"
+    yield f"A resume would give its agents the permission {permission}, and use these commands and prompts:"
     yield from _orders(told["orders"])
     yield ""
 
 
 def _orders(given: Told | None) -> Iterator[str]:
     if given is None:
-        yield "  nothing: it has no plan"
+        yield "  none: it has no plan"
         return
     yield f"  mode {given['mode']}"
     for title in ("lint", "checks"):
-        yield from (f"  behind each wave ({title}): {printable(command)}" for command in given[title])
+        yield from (f"  after each wave ({title}): {printable(command)}" for command in given[title])
     for task in given["tasks"]:
         yield f"  task {printable(task['id'])}, agent {printable(task['agent'])}, branch {printable(task['branch'])}"
         for title, text in (("prompt", task["prompt"]), ("added by a person", task["instructions"])):
             yield from (f"    {title}: {printable(line)}" for line in text.splitlines())
-        yield from (f"    issue to mend: {printable(issue)}" for issue in task["issues"])
+        yield from (f"    issue to fix: {printable(issue)}" for issue in task["issues"])
         yield from (f"    about the file: {printable(file)}" for file in task["files"])
         yield from (f"    check: {printable(command)}" for command in task["checks"])
         if task["reviewer"]:
             yield f"    reviewer {printable(task['reviewer'])}: {printable(task['review'])}"
+
+
+_FROM = {
+    "record": "as its journal says",
+    "settings": "as your settings say",
+    "built in": "the practice agent, because no agent is set; a resume says so, or asks which one",
+}
+
+
+def _terms(told: Told) -> Iterator[str]:
+    """Who works on the tasks that name no agent of ours, and what new sessions get."""
+    terms = told["terms"]
+    if told["unstaffed"]:
+        tasks = ", ".join(map(printable, told["unstaffed"]))
+        yield f"  tasks that name no agent ({tasks}): {printable(terms['agent'])}, {_FROM[told['agent_from']]}"
+    yield f"  new sessions get: {allowed(terms)}"
+
+
+def allowed(terms: Told) -> str:
+    """What a session may do and use, in words."""
+    limits = terms.get("limits") or {}
+    named = [f"{name.replace('_', ' ')} {value:g}" for name, value in limits.items()]
+    return f"permission {terms['permission']}" + (f", limits: {', '.join(named)}" if named else "")
 
 
 def strays(told: Told, task: str = "") -> Iterator[str]:
@@ -126,10 +149,10 @@ def _stray(row: Told) -> str:
 
 
 def explanation(told: Told) -> Iterator[str]:
-    """All that a resume would do: `--explain`."""
+    """Everything that a resume would do: `--explain`."""
     again = f"rekindle resume {quoted(told['feature'])}"
     yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: case {told["case"]}'
-    yield f"  its work comes together on {printable(told['branch'])}"
+    yield f"  its work is merged into {printable(told['branch'])}"
     if told["case"] == "A":
         yield from (f"  {line.strip()}" for line in list(onward(told))[1:] if line != _NOTHING_ASKED)
     else:
@@ -148,15 +171,16 @@ def explanation(told: Told) -> Iterator[str]:
     asked = dict.fromkeys(row["task"] for row in told["strays"] if row["state"] == "asked")
     for name in map(quoted, asked):
         yield f"  a resume asks about it: {again} --take {name}, or --leave {name}"
-    yield "What it would run and say, as far as the mode asks for it and a task still needs it:"
+    yield "Commands and prompts that it would use, if the mode requires them and a task still needs them:"
     yield from _orders(told["orders"])
+    yield from _terms(told)
     if told["unapproved"] is not None:
-        yield "Its journal was not written by your rekindle on this machine: a resume asks first. To say yes:"
+        yield "Its journal was not written by your rekindle on this machine: a resume asks first. To approve it:"
         yield f"  rekindle resume {quoted(told['feature'])} --trust {told['unapproved'][:12]}"
     for lock in told["locks"]:
         yield f"A lock is in the way: {printable(lock)}"
     if told["locks"]:
-        yield f"  a resume asks; to have the locks of killed gits removed: {again} --remove-locks"
+        yield f"  a resume asks; to remove the locks of killed git commands: {again} --remove-locks"
     yield f"Team file: {_TEAM[told['team']]}"
     for warning in told["warnings"]:
         yield f"Warning: {printable(warning)}"
@@ -174,25 +198,25 @@ def decided(told: Told) -> Iterator[str]:
             if row["action"] not in ("nothing", "not begun", "done", "go on"):
                 yield f"  {title} {printable(row['name'])}: {row['action']} ({row['why']})"
     for name in told["lost"]:
-        yield f"  task {printable(name)}: started over, nothing of its work was left"
+        yield f"  task {printable(name)}: started over, because nothing was left of its work"
     for warning in told["warnings"]:
         yield f"  warning: {printable(warning)}"
 
 
 def finished(told: Told, plan_file: str) -> Iterator[str]:
-    """A plan that was worked before: nothing is begun."""
+    """A plan that was worked on before: nothing is started."""
     name, count = quoted(told["feature"]), len(told["tasks"])
     merged = sum(task["state"] == "merged" for task in told["tasks"])
     yield (
         f"Feature {printable(told['feature'])} is finished: run {told['sid']} completed this plan, "
         f"{merged} of {count} {'task' if count == 1 else 'tasks'} merged into {printable(told['branch'])}."
     )
-    yield f"  Nothing was started. What was done: rekindle analyze {name}"
-    yield f"  To have new agents work it again: rekindle run --plan {quoted(plan_file)} --again"
+    yield f"  Nothing was started. To see what was done: rekindle analyze {name}"
+    yield f"  To run it again with new agents: rekindle run --plan {quoted(plan_file)} --again"
 
 
 def _leftovers(told: Told) -> Iterator[str]:
-    """What is still there of tasks when the feature is done, with the command that removes it."""
+    """What remains of tasks when the feature is done, with the command that removes it."""
     for left in told["leftovers"]:
         branch, path = quoted(left["branch"]), left["path"]
         first = f"git worktree remove {quoted(path)} && " if path else ""
@@ -218,14 +242,16 @@ def ended(told: Told) -> Iterator[str]:
     if told["reason"] == "completed":
         skipped = [printable(task["id"]) for task in told["tasks"] if task["state"] == "skipped"]
         idle = [printable(task["id"]) for task in told["tasks"] if task["state"] == "unchanged"]
-        without = f"; done without a change: {', '.join(idle)}" if idle else ""
+        without = f"; done without changes: {', '.join(idle)}" if idle else ""
         without += f"; skipped: {', '.join(skipped)}" if skipped else ""
-        into = printable(told["branch"])
+        into, tasks = printable(told["branch"]), counted(len(told["tasks"]), "task")
         amounts = ", ".join([duration(told["seconds"]), *used(told["tokens"], told["cost"])])
-        yield f"{name}: completed, {merged} of {len(told['tasks'])} tasks merged into {into}{without}. ({amounts})"
-        yield f"  next: git merge {quoted(told['branch'])}   (look first: git diff HEAD...{quoted(told['branch'])})"
+        yield f"{name}: completed, {merged} of {tasks} merged into {into}{without}. ({amounts})"
+        if merged:
+            yield f"  next: git merge {quoted(told['branch'])}"
+            yield f"  (first look: git diff HEAD...{quoted(told['branch'])})"
         yield from _leftovers(told)
         return
     yield f"{name}: {told['reason']}" + (f": {printable(told['message'])}" if told["message"] else "")
     if told["reason"] == "error":
-        yield f"  go on with: rekindle resume {quoted(told['feature'])}"
+        yield f"  continue with: rekindle resume {quoted(told['feature'])}"

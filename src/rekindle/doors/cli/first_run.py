@@ -1,7 +1,7 @@
-"""Who does the work where nobody has said so: an agent that is installed, if somebody at a terminal picks one.
+"""Chooses the agent when none was named: an installed one, if somebody at a terminal picks it.
 
-Without a terminal nobody is asked, and the built-in practice agent does it, as ever; it says on standard error what it
-is, because a script that is followed to the letter looks like an answer.
+Without a terminal nobody is asked, and the built-in practice agent does it, as always; it says on standard error what
+it is, because a script that is followed to the letter looks like an answer.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import click
 from click.core import ParameterSource
 
 from rekindle.agents.registry import DEFAULT
-from rekindle.app.agent_overview import InstalledAgent
 from rekindle.doors.cli.use_cases import use_cases
 
-PRACTICE = InstalledAgent(DEFAULT, "practice agent: built in, follows a script, needs no account")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rekindle.app.agent_overview import InstalledAgent
+
+_PRACTICE = "practice agent: built in, follows a script, needs no account"
 
 
 def agent_for(named: str, *, may_ask: bool) -> str:
@@ -25,22 +28,25 @@ def agent_for(named: str, *, may_ask: bool) -> str:
         return named
     installed = use_cases().agents().installed()
     if installed and may_ask and sys.stdin.isatty() and sys.stderr.isatty():
-        return _pick([*installed, PRACTICE])
+        from rekindle.app.agent_overview import InstalledAgent  # imported only when picking
+
+        return _pick([*installed, InstalledAgent(DEFAULT, _PRACTICE)])
     click.echo(about_practice(installed), err=True)
     return named
 
 
 def about_practice(installed: Sequence[InstalledAgent]) -> str:
     """What the practice agent is, and how to use a real one."""
-    what = "No agent is set, so the built-in practice agent does this: it follows a script (say, write, run, ask ...)"
+    what = "No agent is set, so the built-in practice agent does this: it follows a script\n"
+    what += "(say, write, run, ask ...) and understands nothing else."
     if not installed:
-        return f"{what}\nand understands nothing else. To use a real one, install it; rekindle agent list says how."
+        return f"{what}\nTo use a real one, install it; rekindle agent list says how."
     name = installed[0].name
-    return f"{what}\nand understands nothing else. Use a real one: --agent {name}, or rekindle config set agent {name}"
+    return f"{what}\nUse a real one: --agent {name}, or rekindle config set agent {name}"
 
 
 def menu(offered: Sequence[InstalledAgent]) -> str:
-    """What there is to pick from."""
+    """The agents to pick from."""
     lines = [f"  {number}  {one.name:10} {one.title}" for number, one in enumerate(offered, 1)]
     return "\n".join(["No agent is set yet. These are installed:", *lines])
 

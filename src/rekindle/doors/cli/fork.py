@@ -1,4 +1,4 @@
-"""Resuming from an earlier point: the points of a conversation, and a copy that begins behind one of them."""
+"""Resuming from an earlier point: the points of a conversation, and a copy that starts after one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rekindle.doors.cli.use_cases import use_cases
 
 
 def fork(session: str, at: str, prompt: str, *, as_json: bool) -> int:
-    """List the points of a session's conversation, or begin a copy of it behind one of them."""
+    """List the points of a session's conversation, or start a copy of it after one of them."""
     if at == "list":
         points = use_cases().forking().points(session)
         if as_json:
@@ -24,5 +24,5 @@ def fork(session: str, at: str, prompt: str, *, as_json: bool) -> int:
         print_json(done.copy)
     else:
         old = done.original
-        print(f"{done.copy['id']}: a copy of {old} as it was after that answer; {old} stays as it is.")
+        print(f"{done.copy['id']}: a fork of {old} after that answer; {old} is unchanged.")
     return 0

@@ -1,4 +1,4 @@
-"""The options that limit what a session may take."""
+"""The options that limit what a session may use."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from rekindle.core.quantities import dollars_in, seconds_in
+from rekindle.core.setting_keys import LIMITS
 
 #: The limits that were given, by name.
 Limits = dict[str, float | int]
@@ -42,22 +43,12 @@ class Dollars(click.ParamType[float]):
         return found
 
 
-_OPTIONS = {
-    "max_cost": "cost",
-    "max_tokens": "tokens",
-    "timeout": "turn_seconds",
-    "stall": "stall_seconds",
-    "max_age": "age_seconds",
-    "max_resumes": "resumes",
-}
-
-
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options, and gives those that were used to the command as `limits`."""
+    """Adds the options, and passes those that were used to the command as `limits`."""
 
     @functools.wraps(command)
     def limited(*args: Any, **values: Any) -> Any:
-        given = {limit: values.pop(option) for option, limit in _OPTIONS.items()}
+        given = {limit: values.pop(option) for option, limit in LIMITS.items()}
         return command(*args, limits={limit: value for limit, value in given.items() if value is not None}, **values)
 
     for option in reversed(
@@ -66,8 +57,10 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--max-tokens", type=click.IntRange(min=1), help="Stop after using this many tokens."),
             click.option("--timeout", type=Duration(), help="The longest time for one turn, e.g. 30m."),
             click.option("--stall", type=Duration(), help="How long a turn may be silent with no tool running."),
-            click.option("--max-age", type=Duration(), help="Do not resume a conversation that is older."),
-            click.option("--max-resumes", type=click.IntRange(min=0), help="Do not resume a conversation more often."),
+            click.option("--max-age", type=Duration(), help="Do not resume a conversation older than this."),
+            click.option(
+                "--max-resumes", type=click.IntRange(min=0), help="Do not resume a conversation more often than this."
+            ),
         )
     ):
         limited = option(limited)

@@ -13,11 +13,14 @@ import click
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.amounts import clock_time, used
-from rekindle.doors.cli.measure import duration
+from rekindle.doors.cli.measure import counted, duration
 from rekindle.ports.conversations import FollowedConversation
 
-_PAUSE = 0.1
-#: An entry has no more lines than this where an agent is watched; `rekindle logs` shows all of it.
+#: How often to ask for a session's state; after the end of a turn, how long to wait for the answer.
+_ASK_SECONDS, _END_SECONDS = 0.1, 0.2
+#: How long output is gathered before it is shown.
+_GATHER_SECONDS = 0.01
+#: The most lines of an entry while an agent is watched; `rekindle logs` shows all of it.
 _MOST_LINES = 20
 PREFIX = {
     "prompt": ("you", "cyan"),
@@ -36,9 +39,9 @@ PREFIX = {
 
 
 class LiveView:
-    """Prints entries; words that an agent streams stay on one line.
+    """Prints entries; streamed output stays on one line.
 
-    `session`: whose entries these are, if long ones are to be cut; the mark says how to see the rest.
+    `session`: whose entries these are, if long ones should be cut; the mark says how to see the rest.
     """
 
     def __init__(self, session: str | None = None) -> None:
@@ -59,7 +62,7 @@ class LiveView:
                 click.echo(f"{coloured(mark, colour)} {text}".rstrip())
 
     def status(self, told: dict[str, Any], _seconds: float, now: float) -> None:
-        """Say once what a limit waits for; that an agent works is seen by what it says."""
+        """Say once what a limit waits for; a working agent shows by its output."""
         if told["waits_until"] not in (None, self._waits_until):
             self.rest()
             click.echo(f"{coloured('  note:', 'bright_black')} {waiting_line(told, now)}")
@@ -81,27 +84,40 @@ class LiveView:
 
 
 class View(Protocol):
-    """Somewhere that a conversation is shown as it goes on."""
+    """A place that shows a conversation as it happens."""
 
     def show(self, entries: list[ConversationEntry]) -> None:
         """Print some more."""
         ...
 
     def status(self, told: dict[str, Any], seconds: float, now: float) -> None:
-        """Say how the session stands, so many seconds after somebody began to watch."""
+        """Show the session's state, so many seconds after watching began."""
         ...
 
     def rest(self) -> None:
-        """Leave the terminal in order, for whatever is printed next."""
+        """Restore the terminal for whatever is printed next."""
         ...
 
 
 def working_line(told: dict[str, Any], seconds: float, now: float) -> str:
-    """What goes on, in one line: `working · 12 s · 262 tokens · $0.01`, or what is waited for."""
+    """What is happening, in one line: `working · 12 s · 262 tokens · $0.01`, or what is waited for."""
     if told["waits_until"] is not None:
         return waiting_line(told, now)
     usage = told["usage"]
     return " · ".join([told["status"], duration(seconds), *used(usage["tokens"], usage["cost"])])
+
+
+def state_line(told: dict[str, Any], now: float) -> str:
+    """The same for a person who stays: `working`, with the time of this turn, or the session's state at rest."""
+    since = told["turn_since"]
+    if not told["rested"] and since is not None:
+        line = working_line(told, max(now - since, 0.0), now)
+    elif told["waits_until"] is not None:
+        line = waiting_line(told, now)
+    else:
+        line = " · ".join([told["status"], *used(told["usage"]["tokens"], told["usage"]["cost"])])
+    queued = told["queued"]
+    return f"{line} · {counted(queued, 'prompt')} queued" if queued and told["turn_since"] is not None else line
 
 
 def waiting_line(told: dict[str, Any], now: float) -> str:
@@ -121,18 +137,25 @@ def shown_lines(text: str, session: str | None) -> list[str]:
 
 
 def coloured(text: str, colour: str | None) -> str:
-    """Text in a colour, where the user wants any."""
+    """Text in a colour, if the user wants colours."""
     return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
 
 
 def follow_until(
-    conversation: FollowedConversation, done: Callable[[], dict[str, Any] | None], view: View
+    conversation: FollowedConversation, done: Callable[[float], dict[str, Any] | None], view: View
 ) -> dict[str, Any]:
-    """Show what is new in a conversation until `done` gives an answer."""
+    """Show what is new in a conversation until `done` gives an answer. `done` is told how long it may wait."""
+    asked, patience = 0.0, _END_SECONDS
     while True:
-        answer = done()
-        view.show(conversation.poll())
+        answer = None
+        if patience or time.monotonic() - asked >= _ASK_SECONDS:
+            answer, asked = done(patience), time.monotonic()
+        found = conversation.poll()
+        view.show(found)
         if answer is not None:
             view.rest()
             return answer
-        time.sleep(_PAUSE)
+        patience = _END_SECONDS if any(entry.kind in ("end", "question") for entry in found) else 0.0
+        if not patience:
+            conversation.wait(_ASK_SECONDS)
+            time.sleep(_GATHER_SECONDS)

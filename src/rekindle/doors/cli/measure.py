@@ -1,4 +1,4 @@
-"""Text for a screen of some width: how wide it is, where it breaks, how numbers and places are written in short.
+"""Text for a screen of some width: its width, where it breaks, and the short forms of numbers and paths.
 
 Light standard library only: `rekindle` with no arguments runs as often as `git status`.
 """
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
 _ELLIPSIS = "…"
 _APART = " · "
+#: Where the command to type starts in a line.
+_COMMANDS = (": rekindle ", ": git ")
 
 
 def columns(on_terminal: bool, environment: Mapping[str, str]) -> int | None:
-    """How wide the screen is; None where nobody's screen is written to: then nothing is broken or cut."""
+    """The width of the screen; None if the output is not a screen: then nothing is broken or cut."""
     if not on_terminal:
         return None
     told = environment.get("COLUMNS", "")
@@ -38,7 +40,7 @@ def cells(text: str) -> int:
 
 
 def fitted(text: str, width: int | None) -> str:
-    """A text that takes no more than so many columns; what was cut is marked."""
+    """A text cut to at most so many columns; a cut is marked."""
     if width is None or cells(text) <= width:
         return text
     return _head(text, width - 1) + _ELLIPSIS if width > 0 else ""
@@ -52,7 +54,7 @@ def fitted_path(path: str, width: int | None) -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """A text that takes so many columns at least."""
+    """A text padded to at least so many columns."""
     return text + " " * (width - cells(text))
 
 
@@ -74,6 +76,31 @@ def wrapped(text: str, width: int | None, indent: str = "") -> Iterator[str]:
             line = line[len(head) :]
     if line:
         yield indent + line
+
+
+def hung(line: str, width: int | None, indent: int | None = None) -> Iterator[str]:
+    """A line unchanged if it fits; else broken between words, indented from its second line on.
+
+    A command at its end is never broken: people copy it.
+    """
+    front = len(line) - len(line.lstrip())
+    behind = " " * (front + 2 if indent is None else indent)
+    start = max((line.rfind(mark) + 2 for mark in _COMMANDS if mark in line), default=0)
+    command = line[start:] if start else ""
+    rest = line[: len(line) - len(command)]
+    if width is None or cells(line) <= width:
+        yield line
+        return
+    while cells(rest.rstrip()) > width:
+        head = _head(rest, width)
+        cut = head.rfind(" ", len(behind) + 1) if not rest[len(head) :].startswith(" ") else len(head)
+        cut = cut if cut > 0 else len(head)
+        yield rest[:cut].rstrip()
+        rest = behind + rest[cut:].lstrip()
+    if command and cells(rest + command) > width:
+        yield rest.rstrip()
+        rest = behind
+    yield (rest + command).rstrip()
 
 
 def packed(parts: list[str], width: int | None, indent: str = "") -> Iterator[str]:
@@ -125,7 +152,7 @@ def counted(number: int, word: str) -> str:
 
 
 def _head(text: str, width: int) -> str:
-    """As much of the beginning as fits, one character at least so that whoever goes on comes to an end."""
+    """As much of the beginning as fits, at least one character, so that a loop over the rest ends."""
     taken = 0
     for number, char in enumerate(text):
         taken += cells(char)

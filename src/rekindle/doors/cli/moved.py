@@ -1,4 +1,4 @@
-"""A repository that was moved since somebody last worked in it, as commands tell of it."""
+"""How commands report a repository that was moved since somebody last worked in it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from rekindle.ports.errors import OwnedError
 
 
 def tell_moved() -> None:
-    """Say, beside what a command shows, that the repository here was moved."""
+    """Report, besides the command's own output, that the repository here was moved."""
     if (found := use_cases().moved().moved()) is not None:
         click.echo(f"rekindle: {printable(found.next)}", err=True)
 
 
 def follow_moved(cwd: str | None = None) -> OwnedError | None:
-    """Have a moved repository known where it is, and say so where sessions have moved with it.
+    """Register a moved repository at its new place, and say so if sessions moved with it.
 
-    Returns why not, if somebody is at work in it: then its worktrees and sessions are as they were.
+    Returns why not, if somebody is working in it: then its worktrees and sessions are unchanged.
     """
     done = use_cases().moved().follow(cwd)
     if done is None or done.refusal is not None:
@@ -31,6 +31,6 @@ def follow_moved(cwd: str | None = None) -> OwnedError | None:
 
 
 def warn_of(refusal: OwnedError | None) -> None:
-    """Say why a moved repository is not followed, where a command can do without."""
+    """Say why a moved repository was not registered, for a command that can do without."""
     if refusal is not None:
         click.echo(f"rekindle: {printable(refusal.message)} ({printable(refusal.hint or '')})", err=True)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from rekindle.doors.cli import feature_list
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import RekindleError
 
@@ -21,17 +22,18 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def daemon() -> Daemon:
-    """A new line to the user's daemon."""
+    """A new connection to the user's daemon."""
     return use_cases().daemon()
 
 
 def complete_features(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of features, for the shell."""
+    """Names of features, for the shell, each with its state."""
     try:
-        found = use_cases().features().names()
+        found = {name: feature_list.EMPTY for name in use_cases().features().names() if name.startswith(incomplete)}
+        found |= {name: one for name, one in use_cases().status().features().items() if name in found}
     except RekindleError:
         return []
-    return [CompletionItem(name, help="feature") for name in found if name.startswith(incomplete)]
+    return [CompletionItem(name, help=feature_list.in_short(one)) for name, one in found.items()]
 
 
 def complete_sessions(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -44,7 +46,7 @@ def complete_sessions(_ctx: click.Context, _param: click.Parameter, incomplete: 
 
 
 def described(row: dict[str, Any]) -> str:
-    """A session in a few words, behind its id: what it is at, and what it is about."""
+    """A session in a few words, shown after its id: its state, and what it is about."""
     from rekindle.core.terminal_text import printable
 
     return f"{row['status']}: {printable(row['title'])}" if row.get("title") else str(row["status"])
@@ -56,12 +58,12 @@ def complete_resumable(ctx: click.Context, param: click.Parameter, incomplete: s
 
 
 def feature_option(function: Decorated) -> Decorated:
-    """`--feature`: the feature, where the branch does not say it."""
+    """`--feature`: the feature, if the branch does not name it."""
     return click.option(
         "--feature",
         metavar="NAME",
         shell_complete=complete_features,
-        help="The feature; by default the one that the branch names.",
+        help="The feature; default: the one that the branch names.",
     )(function)
 
 
@@ -76,7 +78,7 @@ def print_json(value: Any) -> None:
 
 
 def who() -> str:
-    """Who asks, for the record: the same words for as long as this command runs."""
+    """Who asks, for the record: the same text as long as this command runs."""
     try:
         return f"pid {os.getpid()} on {os.ttyname(0)}"
     except OSError:

@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 
 def run_guarded(command: Callable[[], int | None], *, as_json: bool) -> int:
-    """Run a command and turn whatever it raises into an exit status and one line."""
+    """Run a command and turn any exception into an exit status and one line."""
     _mend_streams()
     try:
         status = _run(command, as_json=as_json)
@@ -35,7 +35,7 @@ def run_guarded(command: Callable[[], int | None], *, as_json: bool) -> int:
 
 
 def _mend_streams() -> None:
-    """Give a closed stream a place to go, and an odd character a way to be printed."""
+    """Redirect closed streams, and make unencodable characters printable."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
@@ -46,7 +46,7 @@ def _mend_streams() -> None:
 
 
 def _drop_stdout() -> None:
-    """Let what is still in the buffer go nowhere, so that the interpreter does not stumble over it at the end."""
+    """Discard what is still in the buffer, so that the interpreter does not fail on it at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -18,19 +18,28 @@ def lines(question: dict[str, Any]) -> list[str]:
     detail = [f"    {printable(line)}" for line in question["detail"].splitlines()]
     options = [
         f"  {number}. {printable(one['label'] or one['id'])} [{printable(one['id'])}]"
+        + (" (recommended)" if one["id"] == question["recommended"] else "")
         for number, one in enumerate(question["options"], start=1)
     ]
-    return [f"Question {question['id']} ({printable(question['tool'])}): {title[0]}", *title[1:], *detail, *options]
+    what = question["tool"] or question["kind"]
+    if question["kind"] != "permission":
+        options.append(f"  Until you answer: {printable(question['otherwise'])}.")
+    return [
+        f"Question {question['id']} ({printable(what)}): {title[0]}",
+        *(f"    {one}" for one in title[1:]),
+        *detail,
+        *options,
+    ]
 
 
 def show(question: dict[str, Any]) -> None:
-    """Print it where people look."""
+    """Print it where a person sees it."""
     for line in lines(question):
         click.echo(line, err=True)
 
 
 def unasked(question: dict[str, Any]) -> QuestionError:
-    """What is said where nobody can be asked."""
+    """The message if nobody can be asked."""
     offered = ", ".join(one["id"] for one in question["options"]) or "none"
     return QuestionError(
         f"question {question['id']} of session {question['session']}: {question['title']} (options: {offered})",
@@ -40,12 +49,12 @@ def unasked(question: dict[str, Any]) -> QuestionError:
 
 
 def can_ask() -> bool:
-    """Whether somebody sees what is asked, and can type."""
+    """Whether somebody sees the question and can type."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask(question: dict[str, Any], proposed: str | None = None) -> str:
-    """Show a question and let a person choose; returns the option's id. `proposed` is chosen by Enter."""
+    """Show a question and let a person choose; returns the option's id. Enter chooses `proposed`."""
     if not question["options"]:
         raise UsageError(
             f"question {question['id']} offers no options", f"end its turn: rekindle cancel {question['session']}"

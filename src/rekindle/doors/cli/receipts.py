@@ -1,4 +1,4 @@
-"""Receipts in plain words, and which of them is news to whoever watches."""
+"""Receipts in plain words, and which of them are new to the watcher."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.printing import print_lines
 from rekindle.ports.errors import RekindleError
 
 _WORDS = {
@@ -21,19 +22,25 @@ def print_receipt(told: dict[str, Any]) -> None:
     if told["status"] == "failed":
         raise RekindleError(f"{told['id']}: {told['message']}", f"try again: rekindle resume {told['id']}")
     print(f"{told['id']}: {told['status']}, attempt {told['attempt']}.")
-    for line in receipt_lines(told["receipt"]):
-        print(f"  {line}")
+    print_lines(f"  {line}" for line in receipt_lines(told["receipt"]))
+    if told["receipt_may_change"]:
+        print_lines([f"  {_being_checked(told)}"])
     if told["message"]:
-        print(f"  {printable(told['message'])}")
+        print_lines([f"  {printable(told['message'])}"])
 
 
 def print_woken(told: dict[str, Any]) -> None:
-    """That a command has woken a session, with what is known about its conversation by now."""
+    """The text that a command has woken a session. Its receipt is printed only if it is final."""
     print(f"{told['id']}: woken up, attempt {told['attempt']}.")
-    for line in receipt_lines(told["receipt"]):
-        print(f"  {line}")
-    more = "The receipt may still change; see" if told["receipt"] else "There is no receipt yet; see"
-    print(f"  {more}: rekindle show {told['id']}")
+    if told["receipt"] is None or told["receipt_may_change"]:
+        print_lines([f"  {_being_checked(told)}"])
+        return
+    print_lines(f"  {line}" for line in receipt_lines(told["receipt"]))
+    print_lines([f"  All receipts: rekindle show {told['id']}"])
+
+
+def _being_checked(told: dict[str, Any]) -> str:
+    return f"Whether it is the same conversation is being checked; see: rekindle show {told['id']}"
 
 
 def receipt_lines(receipt: dict[str, Any] | None) -> Iterator[str]:
@@ -46,17 +53,21 @@ def receipt_lines(receipt: dict[str, Any] | None) -> Iterator[str]:
 
 
 class Receipts:
-    """The receipts of a session that somebody watches. Each is told once; one that changes is told again."""
+    """The receipts of a session that somebody watches. Each is shown once, when it is final for the moment."""
 
     def __init__(self, known: dict[str, Any] | None = None) -> None:
-        self._known = (known["attempt"], known["receipt"]) if known is not None else (0, None)
+        self._attempt = known["attempt"] if known is not None else 0
+        self._told = known["receipt"] if known is not None and not known["receipt_may_change"] else None
 
     def news(self, told: dict[str, Any]) -> list[str]:
-        """What is to be printed now that a session is shown like this."""
-        now = (told["attempt"], told["receipt"])
-        if now[1] is None or now == self._known:
+        """What to print, given the session's current state."""
+        if told["receipt"] is None:
             return []
-        is_new = now[0] != self._known[0]
-        self._known = now
-        head = [f"{told['id']}: woken up, attempt {told['attempt']}."] if is_new else []
+        head: list[str] = []
+        if told["attempt"] != self._attempt:
+            head = [f"{told['id']}: woken up, attempt {told['attempt']}."]
+            self._attempt, self._told = told["attempt"], None
+        if told["receipt_may_change"] or told["receipt"] == self._told:
+            return head
+        self._told = told["receipt"]
         return [*head, *(f"  {line}" for line in receipt_lines(told["receipt"]))]

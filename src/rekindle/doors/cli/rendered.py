@@ -1,12 +1,12 @@
-"""What an agent does, on a terminal that can go back: words wrapped and as Markdown, and below them what goes on now.
+"""An agent's output on a terminal that can move its cursor: wrapped Markdown, and a status line below.
 
-A block of words (a paragraph, a list, a piece of code) is rendered when it is complete; until then its end is shown as
-it comes. Nothing of the agent's can steer the terminal, and no words are lost to Markdown: HTML stays as it is written.
+A block (a paragraph, a list, a piece of code) is rendered when it is complete; until then its end is shown as it
+arrives. Nothing from the agent can control the terminal, and Markdown loses no text: HTML stays as written.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.terminal_text import printable
@@ -48,7 +48,7 @@ class RenderedView:
                 self._entry(entry)
 
     def status(self, told: dict[str, Any], seconds: float, now: float) -> None:
-        """Say below what goes on, until something else is said or `rest` is called."""
+        """Show the status below, until something else is shown or `rest` is called."""
         self._status = working_line(told, seconds, now)
         if self._live is None:
             from rich.live import Live
@@ -57,7 +57,7 @@ class RenderedView:
             self._live.start()
 
     def rest(self) -> None:
-        """Print what is complete as far as anybody knows, and leave the terminal to others."""
+        """Print what is complete as far as we know, and leave the terminal to others."""
         self._flush()
         if self._live is not None:
             self._live.stop()
@@ -88,19 +88,35 @@ class RenderedView:
         for line in more:
             self._console.print(Padding(Text(line), (0, 0, 0, 6)))
 
+    def tail(self, width: int) -> str:
+        """The end of a block that is not complete yet, as it arrives."""
+        ends = [printable(line) for line in self._words.split("\n")[-_TAIL_LINES:]]
+        return "\n".join(ends)[-width * _TAIL_LINES :].strip("\n")
+
     def _tail(self) -> Group:
         from rich.console import Group
         from rich.spinner import Spinner
         from rich.text import Text
 
         width = max(self._console.width, 1)
-        ends = [printable(line) for line in self._words.split("\n")[-_TAIL_LINES:]]
-        tail = "\n".join(ends)[-width * _TAIL_LINES :]
+        tail = self.tail(width)
         status = Text(self._status, style="bright_black", no_wrap=True)
         status.truncate(max(width - 2, 1), overflow="ellipsis")
         self._spinner = self._spinner or Spinner("dots")
         self._spinner.update(text=status)
         return Group(*([Text(tail)] if tail.strip() else []), self._spinner)
+
+
+class RenderedAbove(RenderedView):
+    """The same into a file, for a caller that prints it above its own status line."""
+
+    def __init__(self, session: str, file: IO[str]) -> None:
+        from rich.console import Console
+
+        super().__init__(session, Console(file=file, force_terminal=True))
+
+    def status(self, told: dict[str, Any], seconds: float, now: float) -> None:
+        """The status is shown elsewhere."""
 
 
 def blocks(text: str) -> tuple[list[str], str]:

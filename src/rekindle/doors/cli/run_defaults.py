@@ -11,14 +11,14 @@ from rekindle.ports.errors import RekindleError
 
 
 class CommandWithDefaults(click.Command):
-    """A command some of whose options are called as settings are."""
+    """A command with options that have the same names as settings."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give the settings to click as defaults. Completion does not need them."""
         if not ctx.resilient_parsing:
             ctx.default_map = dict(_defaults(wants_help=bool({"-h", "--help"} & set(args))))
         rest = super().parse_args(ctx, args)
-        # In a terminal a silent agent may wait for a person: only who says so for this session wants it stopped.
+        # In a terminal, a silent agent may be waiting for a person: stop it only if asked to for this session.
         if ctx.params.get("terminal") and ctx.get_parameter_source("stall") is ParameterSource.DEFAULT_MAP:
             ctx.params["stall"] = None
         return rest

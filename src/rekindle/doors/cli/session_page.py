@@ -11,15 +11,16 @@ from rekindle.doors.cli.receipts import receipt_lines
 
 Told = dict[str, Any]
 _MOST = 80
+#: The column where values start, also on later lines.
+INDENT = 10
 
 
-def lines(told: Told, now: float) -> Iterator[str]:
-    """A session with its times, attempts, prompts and receipts."""
+def lines(told: Told, now: float, rules_since: str = "") -> Iterator[str]:
+    """A session with its times, attempts, prompts and receipts. `rules_since`: how its runbook has changed."""
     yield f"session   {told['id']}  ({told['agent']})"
     yield f"title     {printable(told['title'])}"
-    yield f"state     {told['state']}, {told['status']}" + (
-        f": {printable(told['message'])}" if told["message"] else ""
-    )
+    why = f": {printable(told['message'])}" if told["message"] and told["waits_until"] is None else ""
+    yield f"state     {told['state']}, {told['status']}{why}"
     if told["waits_until"] is not None:
         yield f"waits     until {clock_time(told['waits_until'], now)}: {printable(told['why'])}"
     if told["needs_you"] and told["next"]:
@@ -35,6 +36,8 @@ def lines(told: Told, now: float) -> Iterator[str]:
         yield f"model     {printable(told['model'])}"
     if amounts := used(told["usage"]["tokens"], told["usage"]["cost"]):
         yield f"used      {', '.join(amounts)}"
+    if source := told["session"].get("rules_digest") and told["session"]["rules_source"]:
+        yield f"rules     {printable(source)}" + (f" ({rules_since})" if rules_since else "")
     for line in told["session"]["imported"]:
         yield f"archive   {printable(line)}"
     yield from _attempts(told, now)
@@ -53,6 +56,8 @@ def _attempts(told: Told, now: float) -> Iterator[str]:
         yield f"attempt   {attempt['number']}: {attempt['how']}, {attempt['status']}{since}{end}"
         for line in receipt_lines(attempt["receipt"]):
             yield f"          {line}"
+    if told["receipt_may_change"]:
+        yield "          (this is being checked, and may still change)"
 
 
 def _prompts(told: Told, now: float) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Sessions on a screen: what needs a person first, with the reason and what to type, then what works, then the rest.
 
-Pure, and light standard library only. Every row is what `rekindle.app.session_list` tells; an agent is told less, so
-that any value may be empty.
+Pure, and light standard library only. Every row comes from `rekindle.app.session_list`; an agent is told less, so any
+value may be empty.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NARROWEST_TITLE = 16
 
 
 class Surface:
-    """What there is to print on: its width (None: no limit), colours, the time, and the user's home."""
+    """The screen to print on: its width (None: no limit), colours, the time, and the user's home."""
 
     __slots__ = ("home", "ink", "now", "width")
 
@@ -61,7 +61,7 @@ class Surface:
 
 
 def group_of(row: Row) -> str:
-    """What a session has to do with a person just now."""
+    """What a session needs from a person right now."""
     if row["needs_you"]:
         return NEEDS_YOU
     if row["status"] in OVER:
@@ -70,7 +70,7 @@ def group_of(row: Row) -> str:
         return GONE
     if row["why"] or row["waits_until"] is not None:
         return PAUSED
-    return WORKING if row["status"] in ("working", "starting", "asking") else AT_REST
+    return WORKING if row["status"] in ("working", "checking", "starting", "asking") else AT_REST
 
 
 def grouped(rows: list[Row]) -> dict[str, list[Row]]:
@@ -96,7 +96,7 @@ def _paint(ink: Ink, group: str) -> Callable[[str], str]:
 
 
 def needs(row: Row, now: float) -> Iterator[str]:
-    """Why a session stands where it stands, and what to type. The first line may be long."""
+    """Why a session is in its state, and what to type. The first line may be long."""
     until = row["waits_until"]
     when = f"; continues by itself in {duration(until - now)}" if until is not None and until > now else ""
     if row["why"] or when:
@@ -106,7 +106,7 @@ def needs(row: Row, now: float) -> Iterator[str]:
 
 
 class _Layout:
-    """The columns that there is room for. What has no column stands on a line of its own below."""
+    """The columns that there is room for. What has no column gets its own line below."""
 
     def __init__(self, rows: list[Row], surface: Surface) -> None:
         self._surface = surface
@@ -123,7 +123,7 @@ class _Layout:
         return self._joined({name: name for name in (*self._widths, "TITLE")}).rstrip()
 
     def lines(self, row: Row) -> Iterator[str]:
-        """A session: its columns, where it works, why it stands there, and what to type."""
+        """A session: its columns, where it works, why it is in its state, and what to type."""
         surface, ink = self._surface, self._surface.ink
         yield self._joined(self._cells(row), _status_colour(ink, row)).rstrip()
         indent = " " * (self._widths["SESSION"] + len(_GAP))

@@ -1,4 +1,4 @@
-"""Where the command line starts. Two calls are so frequent that they go past the option parser: none, and --version."""
+"""Where the command line starts. Two frequent calls skip the option parser: no arguments, and --version."""
 
 from __future__ import annotations
 

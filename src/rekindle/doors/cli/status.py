@@ -12,7 +12,7 @@ from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import feature_list
 from rekindle.doors.cli.colours import Ink, are_wanted
 from rekindle.doors.cli.measure import columns, wrapped
-from rekindle.doors.cli.session_screen import AT_REST, FINISHED, WORKING, Surface, grouped, rest_lines, table
+from rekindle.doors.cli.session_screen import AT_REST, FINISHED, Surface, grouped, rest_lines, table
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import NoRepository
 
@@ -39,19 +39,19 @@ def show_status() -> None:
 
 
 def surface_of(on_terminal: bool, environment: Mapping[str, str], now: float) -> Surface:
-    """What standard output is to whoever looks at it."""
+    """Standard output as a screen."""
     ink = Ink(are_wanted(on_terminal, environment))
     return Surface(columns(on_terminal, environment), ink, now, environment.get("HOME", ""))
 
 
 def no_repository() -> NoRepository:
-    """What is said where there is no repository to tell of."""
+    """The message if there is no repository."""
     where = os.getcwd()
-    return NoRepository(f"{where} is not in a git repository", "run `git init`, or go to the project's folder")
+    return NoRepository(f"{where} is not in a git repository", "run `git init`, or cd to the project's folder")
 
 
 def _moved(status: StatusReport) -> str:
-    """What to say of a repository that was moved: its journals are not known here until a resume has followed it."""
+    """The message about a repository that was moved: its journals are not known here until a resume has followed it."""
     if not any(found.get("is_foreign") for found in status.features.values()):
         return ""
     found = use_cases().moved().moved()
@@ -59,21 +59,21 @@ def _moved(status: StatusReport) -> str:
 
 
 def lines(status: StatusReport, surface: Surface, moved: str = "") -> Iterator[str]:
-    """The status as a person reads it. `moved` is what there is to say of a repository that was moved."""
+    """The status as a person reads it. `moved` is the message about a repository that was moved."""
     if status.in_repository:
         yield _place(status)
     if status.in_repository and not status.features:
         yield ""
         yield "No feature has a journal yet."
-        yield "  To work a plan: rekindle run --plan FILE"
-        yield "  To keep one by hand, on a branch feature/NAME: rekindle track session.start"
+        yield "  To run a plan: rekindle run --plan FILE"
+        yield "  To keep a journal by hand, on a branch feature/NAME: rekindle track session.start"
     if moved:
         yield ""
         yield from wrapped(printable(moved), surface.width)
     yield from feature_list.urgent(status.features, surface, is_moved=bool(moved))
-    yield from urgent_sessions(status.apart(), surface)
+    yield from open_sessions(status.apart(), surface)
     yield from feature_list.running(status.features, surface)
-    yield from other_sessions(status.apart(), surface)
+    yield from resting_sessions(status.apart())
     yield from feature_list.others(status.features)
 
 
@@ -84,9 +84,9 @@ def _place(status: StatusReport) -> str:
     return f"On branch {printable(status.branch)}{about}"
 
 
-def urgent_sessions(sessions: list[dict[str, Any]], surface: Surface) -> Iterator[str]:
-    """The sessions that need a person, have lost their agent, or wait for a limit to end: each with its reason."""
-    groups = {name: some for name, some in grouped(sessions).items() if name not in (WORKING, AT_REST, FINISHED)}
+def open_sessions(sessions: list[dict[str, Any]], surface: Surface) -> Iterator[str]:
+    """The sessions that need a person, have lost their agent, wait for a limit to end, or work."""
+    groups = {name: some for name, some in grouped(sessions).items() if name not in (AT_REST, FINISHED)}
     if not groups:
         return
     yield ""
@@ -94,16 +94,11 @@ def urgent_sessions(sessions: list[dict[str, Any]], surface: Surface) -> Iterato
     yield from table(groups, surface)
     cut = [one for some in groups.values() for one in some if one["needs_resume"]]
     if len(cut) > 1:
-        yield "All of them at once: " + surface.ink.cyan("rekindle resume --all")
+        yield f"To resume all {len(cut)} that lost their agent: " + surface.ink.cyan("rekindle resume --all")
 
 
-def other_sessions(sessions: list[dict[str, Any]], surface: Surface) -> Iterator[str]:
-    """The sessions at work, and how many rest. Together with the urgent ones, none that is not over is missing."""
-    groups = grouped(sessions)
-    working = {name: some for name, some in groups.items() if name == WORKING}
-    if working:
-        yield ""
-        yield from table(working, surface)
-    for line in rest_lines(groups):
+def resting_sessions(sessions: list[dict[str, Any]]) -> Iterator[str]:
+    """How many sessions are at rest. Together with those above, this covers every session that is not over."""
+    for line in rest_lines(grouped(sessions)):
         yield ""
         yield line

@@ -1,4 +1,4 @@
-"""The terminal of an agent that is used as an interactive program, for those who want to be in it."""
+"""The terminal of an agent that runs as an interactive program, for people who want to use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line can have done. Whoever starts it gives it the use cases, put together with the world.
+"""The use cases of the command line. The program that starts it provides them, with their adapters.
 
 Light standard library only: `rekindle` with no arguments comes through here.
 """
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rekindle.app.hooking import Hooking
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
+    from rekindle.app.runbooks import Runbooks
     from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
@@ -39,19 +40,19 @@ if TYPE_CHECKING:
 
 
 class UseCases(ABC):
-    """Each is put together, and imported, when it is asked for."""
+    """Each is built, and imported, when it is needed."""
 
     @abstractmethod
     def daemon(self) -> Daemon:
-        """A new line to the user's daemon."""
+        """A new connection to the user's daemon."""
 
     @abstractmethod
     def ancestry(self) -> Ancestry:
-        """Who stands above this process."""
+        """The ancestors of this process."""
 
     @abstractmethod
     def sessions(self) -> SessionList:
-        """The user's sessions, as far as they can be told without starting a daemon."""
+        """The user's sessions, as far as they can be read without starting a daemon."""
 
     @abstractmethod
     def conversations(self) -> Conversations:
@@ -67,7 +68,7 @@ class UseCases(ABC):
 
     @abstractmethod
     def abandoning(self) -> Abandoning:
-        """Interrupted runs that are ended for good."""
+        """Ending interrupted runs for good."""
 
     @abstractmethod
     def journals(self) -> JournalCare:
@@ -87,7 +88,7 @@ class UseCases(ABC):
 
     @abstractmethod
     def terminals(self) -> TerminalUse:
-        """The terminals of agents that are used as interactive programs."""
+        """The terminals of agents that run as interactive programs."""
 
     @abstractmethod
     def moved(self) -> MovedRepositories:
@@ -99,11 +100,11 @@ class UseCases(ABC):
 
     @abstractmethod
     def freeing(self) -> Freeing:
-        """Room that is given back."""
+        """Freeing disk space."""
 
     @abstractmethod
     def moving(self) -> MovingSessions:
-        """Sessions that are exported and imported."""
+        """Exporting and importing sessions."""
 
     @abstractmethod
     def agents(self) -> AgentOverview:
@@ -119,15 +120,19 @@ class UseCases(ABC):
 
     @abstractmethod
     def doctor(self) -> Doctor:
-        """Whether this machine and this repository are fit for the job."""
+        """Whether this machine and this repository are set up correctly."""
 
     @abstractmethod
     def user_settings(self) -> UserSettings:
         """The user's own settings."""
 
     @abstractmethod
+    def runbooks(self) -> Runbooks:
+        """Runbooks, and the user's own."""
+
+    @abstractmethod
     def forking(self) -> Forking:
-        """Copies of sessions that begin behind an earlier answer."""
+        """Copies of sessions that start after an earlier answer."""
 
     @abstractmethod
     def running(self) -> SessionStarts:
@@ -135,19 +140,19 @@ class UseCases(ABC):
 
     @abstractmethod
     def feature_resuming(self) -> FeatureResuming:
-        """Features that are run and resumed."""
+        """Running and resuming features."""
 
     @abstractmethod
     def session_resuming(self) -> SessionResuming:
-        """Sessions that are brought back."""
+        """Bringing sessions back."""
 
     @abstractmethod
     def answering(self) -> Answering:
-        """What agents ask, and what they are told."""
+        """Agents' questions, and the answers."""
 
     @abstractmethod
     def waiting(self) -> Awaiting:
-        """Sessions and features that somebody waits for."""
+        """Waiting for sessions and features."""
 
     @abstractmethod
     def serve(self, *, on_demand: bool) -> int:

@@ -1,4 +1,4 @@
-"""Watching a session from a terminal: what it does, its questions, and what becomes of it when the watcher leaves."""
+"""Watching a session from a terminal: what it does, its questions, and what happens to it when the watcher leaves."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ import click
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
 from rekindle.doors.cli.amounts import used
+from rekindle.doors.cli.attached import Attached
+from rekindle.doors.cli.leaving import left_behind
 from rekindle.doors.cli.live import LiveView, View, follow_until
 from rekindle.doors.cli.measure import duration
-from rekindle.doors.cli.options import who
+from rekindle.doors.cli.options import daemon, who
 from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.receipts import Receipts
+from rekindle.doors.cli.talking import Conversing, can_talk
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.conversations import FollowedConversation
 from rekindle.ports.daemon import Daemon
 
 
 def read_so_far(session: str) -> FollowedConversation:
-    """A session's conversation with everything read that is there by now: what follows is news."""
+    """A session's conversation, read up to now: whatever follows is new."""
     conversation = use_cases().conversations().follow(session)
     conversation.poll()
     return conversation
@@ -36,17 +39,27 @@ def watch(
     known: dict[str, Any] | None = None,
     conversation: FollowedConversation | None = None,
 ) -> int:
-    """Show a session until it comes to rest; Ctrl-C leaves it running or stops it.
+    """Show a session until it is at rest; Ctrl-C leaves it running or stops it.
 
-    An agent that comes back meanwhile shows its receipt; `known` is the session as it was shown already.
+    An agent that comes back meanwhile shows its receipt; `known` is the session as already shown.
     `conversation` is what the watcher has read of it; by default nothing.
     """
-    view = _view_of(session)
     began = time.monotonic()
-    receipts = Receipts(known)
+    if conversation is None:
+        conversation = use_cases().conversations().follow(session)
+    if can_talk():
+        end = Conversing(session, conversation, until_rest=True, serve=True, known=known).hold()
+        if end.how == "interrupted":
+            return _interrupted(session, end.told)
+        if end.how == "left" or end.told is None:
+            return _left(session, end.told)
+        return _ended(client, end.told, time.monotonic() - began, put_to_sleep=put_to_sleep)
+    receipts, view = Receipts(known), _view_of(session)
+    seen: list[dict[str, Any]] = []
 
-    def rested() -> dict[str, Any] | None:
-        told = client.ask("wait", session=session, seconds=0.2)
+    def rested(seconds: float) -> dict[str, Any] | None:
+        told = client.ask("wait", session=session, seconds=seconds)
+        seen[:] = [told]
         if news := receipts.news(told):
             view.rest()
             print("\n".join(news), flush=True)
@@ -54,25 +67,44 @@ def watch(
             view.status(told, time.monotonic() - began, time.time())
         return told if told["rested"] else None
 
-    if conversation is None:
-        conversation = use_cases().conversations().follow(session)
     try:
         while True:
             told = follow_until(conversation, rested, view)
             if told["asks"] is None:
                 break
             _put_question(told["asks"])
-    except click.Abort:  # at a question: nobody is left to be asked anything
-        print(f"\nStill running, and waiting for an answer. Reattach: rekindle attach {session}", file=sys.stderr)
-        return INTERRUPTED
+    except click.Abort:  # at a question: nobody is left to ask
+        print(file=sys.stderr)
+        return _left(session, seen[0])
     except KeyboardInterrupt:
         view.rest()
-        return _interrupted(client, session)
+        client.close()
+        return _interrupted(session, seen[0] if seen else None)
     finally:
-        view.rest()  # whatever happens, the terminal is left in order
+        view.rest()  # whatever happens, the terminal is restored
+    return _ended(client, told, time.monotonic() - began, put_to_sleep=put_to_sleep)
+
+
+def attach(session: str) -> int:
+    """A person at a session, until the person leaves."""
+    if not sys.stdin.isatty():
+        client = daemon()
+        return watch(client, session, put_to_sleep=False, known=client.ask("show", session=session))
+    if not can_talk():
+        return Attached(session).converse()
+    known = daemon().ask("show", session=session)
+    conversation = use_cases().conversations().follow(session)
+    end = Conversing(session, conversation, until_rest=False, serve=False, known=known).hold()
+    print(left_behind(session, end.told, time.time()))
+    return 0
+
+
+def _ended(client: Daemon, told: dict[str, Any], seconds: float, *, put_to_sleep: bool) -> int:
+    """Say how a session came to rest; returns the exit status."""
+    session = told["id"]
     if sys.stderr.isatty():
         usage = told["usage"]
-        amounts = [duration(time.monotonic() - began), *used(usage["tokens"], usage["cost"])]
+        amounts = [duration(seconds), *used(usage["tokens"], usage["cost"])]
         print(f"  {' · '.join(amounts)}", file=sys.stderr)
     if told["status"] in ("interrupted", "failed"):
         print(f"rekindle: {told['status']}: {printable(told['why'])}", file=sys.stderr)
@@ -88,7 +120,7 @@ def watch(
 
 
 def _view_of(session: str) -> View:
-    """A view for whoever is there: rendered on a terminal that can go back, else plain lines."""
+    """The view for this terminal: rendered if it can move its cursor, else plain lines."""
     if sys.stdout.isatty():
         from rich.console import Console
 
@@ -101,7 +133,7 @@ def _view_of(session: str) -> View:
 
 
 def _put_question(question: dict[str, Any]) -> None:
-    """Let a person answer this question. Where somebody else was first that is said, and the next look tells more."""
+    """Let a person answer this question. If somebody else was first, say so; the next look shows more."""
     if not questions.can_ask():
         raise questions.unasked(question)
     too_late = use_cases().answering().answer_in_time(question["id"], questions.ask(question), who())
@@ -109,20 +141,23 @@ def _put_question(question: dict[str, Any]) -> None:
         print(f"rekindle: {printable(too_late)}", file=sys.stderr)
 
 
-def _interrupted(client: Daemon, session: str) -> int:
+def _interrupted(session: str, told: dict[str, Any] | None) -> int:
     if sys.stdin.isatty():
-        click.echo("\n  l. leave it working   s. stop it")
+        click.echo("\n  l. leave it running   s. stop it")
         if _choice() == "s":
-            client.close()
-            client.ask("stop", session=session, to="cancelled", by=who())
+            daemon().ask("stop", session=session, to="cancelled", by=who())
             print(f"{session}: stopped.", file=sys.stderr)
             return INTERRUPTED
-    print(f"Still running. Reattach: rekindle attach {session}", file=sys.stderr)
+    return _left(session, told)
+
+
+def _left(session: str, told: dict[str, Any] | None) -> int:
+    print(left_behind(session, told, time.time()), file=sys.stderr)
     return INTERRUPTED
 
 
 def _choice() -> str:
-    """What becomes of the agent. A second Ctrl-C leaves it working, as Enter does."""
+    """Ask what should happen to the agent. A second Ctrl-C leaves it working, as Enter does."""
     try:
         return str(click.prompt("Your choice", type=click.Choice(["l", "s"]), default="l"))
     except click.Abort:

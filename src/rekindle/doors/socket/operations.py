@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from rekindle.app.agent_resuming import AgentResuming
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.features import Features
 from rekindle.app.journals import JournalWriters
@@ -15,7 +16,7 @@ from rekindle.app.service import FactFeed, ListedSessions, Service
 from rekindle.app.session_view import WholeSession
 from rekindle.ports.errors import UsageError
 
-#: A sequence number in the store is no higher.
+#: The highest sequence number in a store.
 MOST_FACTS = 2**63 - 1
 Operation = Callable[..., Awaitable[msgspec.Struct]]
 
@@ -28,7 +29,7 @@ def operations(
     features: Features,
     relocations: Relocations,
 ) -> dict[str, Operation]:
-    """Every operation by its name on the wire, but for those that are the server's own."""
+    """Every operation by its name on the wire, except the server's own."""
 
     async def list_() -> ListedSessions:
         return await service.list_sessions()
@@ -38,7 +39,7 @@ def operations(
 
     async def feed(after: int = 0, limit: int = 1000) -> FactFeed:
         if not 0 <= after <= MOST_FACTS or limit < 0:
-            raise UsageError("a place in the feed is a number from 0 on", "give the `seq` of the last fact you know")
+            raise UsageError("a place in the feed is a number, 0 or more", "give the `seq` of the last fact you know")
         return await service.feed(after, min(limit, 10_000))
 
     return {
@@ -48,6 +49,7 @@ def operations(
         "send": service.send,
         "resume": service.resume,
         "resume_all": service.resume_all,
+        "agent_resume": AgentResuming(service).resume,
         "stop": service.stop,
         "stop_all": service.stop_all,
         "cancel": service.cancel,

@@ -27,7 +27,7 @@ from rekindle.ports.errors import RekindleError, UsageError
 log = logging.getLogger(__name__)
 #: The parts of requests that name a file or a folder, whatever is asked for.
 _PATHS = ("cwd", "staged")
-_LONGEST = 4 << 20
+_LONGEST = 16 << 20
 Answer = dict[str, Any]
 
 
@@ -38,7 +38,7 @@ class DaemonPid(msgspec.Struct, frozen=True):
 
 
 class Server:
-    """Serves one Service on a unix socket in a folder of this user alone."""
+    """Serves one Service on a unix socket in a folder that only this user can access."""
 
     def __init__(self, service: Service, operations: dict[str, Operation], path: str, ancestry: Ancestry) -> None:
         self._service = service
@@ -50,7 +50,7 @@ class Server:
         self._operations: dict[str, Operation] = {"ping": self._ping, **operations, "shutdown": self._shutdown}
 
     async def open(self) -> None:
-        """Begin to listen. A socket that a dead daemon left is replaced; its lock was free."""
+        """Start listening. A socket left by a dead daemon is replaced; its lock was free."""
         if self._server is not None:
             self._server.close()
         with contextlib.suppress(FileNotFoundError):
@@ -157,13 +157,13 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> float:
-    """NaN is no JSON. One timer that is set to it puts all timers of the loop out of order."""
+    """NaN is not JSON. One timer set to it breaks the order of all timers of the loop."""
     raise ValueError(f"{constant} is not a number")
 
 
 @functools.cache
 def _shape(operation: Operation) -> type[msgspec.Struct]:
-    """What an operation takes, as a type that requests are held against: its own, or one made of its parameters."""
+    """The type that an operation's requests are checked against: its own, or one made from its parameters."""
     hints = typing.get_type_hints(operation)
     fields: list[Any] = []
     for name, parameter in inspect.signature(operation).parameters.items():
@@ -180,13 +180,13 @@ def _call(operation: Operation, values: dict[str, Any]) -> Awaitable[msgspec.Str
         if isinstance(given := values.get(name), str) and not _can_be_path(given):
             raise UsageError(f"bad request: {name} {given!r} is not a valid path", "give a path that can be on disk")
     if isinstance(plan := values.get("plan"), str) and not _is_text(plan):
-        raise UsageError("bad request: the plan is no text: it has half a character in it", "write it in UTF-8")
+        raise UsageError("bad request: the plan is not valid text: it contains half a character", "write it in UTF-8")
     asked = msgspec.convert(values, _shape(operation))
     return operation(asked) if isinstance(asked, DaemonRequest) else operation(**msgspec.structs.asdict(asked))
 
 
 def _can_be_path(given: str) -> bool:
-    """Whether the system can be asked about it. Names in another encoding than UTF-8 are paths too."""
+    """Whether the system accepts it as a path. Names in encodings other than UTF-8 are paths too."""
     try:
         return b"\0" not in os.fsencode(given)
     except UnicodeEncodeError:
@@ -194,7 +194,7 @@ def _can_be_path(given: str) -> bool:
 
 
 def _is_text(given: str) -> bool:
-    """Whether it can be written down: JSON can name half of a character."""
+    """Whether it can be stored: JSON can contain half of a surrogate pair."""
     try:
         given.encode()
     except UnicodeEncodeError:
@@ -214,7 +214,7 @@ def _encoded(request: dict[str, Any] | None, answer: Answer) -> bytes:
 
 
 class Peer:
-    """The process that connected. Whoever hands its connection on does not change who that was."""
+    """The process that connected. Passing the connection on does not change that."""
 
     def __init__(self, pid: int, ancestry: Ancestry) -> None:
         self._pid = pid
@@ -223,7 +223,7 @@ class Peer:
         self._standing: inside.Standing | None = None
 
     def is_inside(self) -> bool:
-        """Whether it lives inside an agent. One that is gone, or was when it was first looked at, may have been."""
+        """Whether it runs inside an agent. One that is gone, or was gone at the first look, may have."""
         if self._standing is None:
             known = self._started is not None
             self._standing = (

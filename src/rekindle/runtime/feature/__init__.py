@@ -1,1 +1,1 @@
-"""A feature's run: what is due is found out again and again, and carried out."""
+"""A feature's run: repeatedly works out what is due, and does it."""

@@ -1,4 +1,4 @@
-"""The agents of a run: who is told what, where they work, and what they ask."""
+"""The agents of a run: what each is told, where it works, and what it asks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Assigning:
         self._started: set[str] = set()
 
     async def do(self, effect: Assignment, now: Situation) -> None:
-        """Carry out one effect that is about an agent."""
+        """Carry out one effect that concerns an agent."""
         run = self._run
         match effect:
             case e.Assign():
@@ -47,7 +47,7 @@ class Assigning:
                 run.memory.asked.add((effect.session, effect.question))
 
     async def _begun(self, task: str, now: Situation) -> None:
-        """A task is at work in this run: say so, once, and that it has branch and worktree, if that is new."""
+        """Record once that a task is being worked on in this run, and its branch and worktree if they are new."""
         if task in self._started:
             return
         self._started.add(task)
@@ -71,8 +71,9 @@ class Assigning:
             tree = await self._place_of(effect, now)
             created = f.Created(
                 at=engine.clock(),
+                of_run=True,
                 session=effect.session,
-                agent=effect.agent if effect.agent in self._run.ports.kinds else self._run.order.agent,
+                agent=effect.agent if effect.agent in self._run.ports.kinds else self._run.order.terms.agent,
                 cwd=tree,
                 repository=self._run.order.repository,
                 repository_id=self._run.order.repository_id,
@@ -81,7 +82,8 @@ class Assigning:
                 worktree_told=True,
                 title=title_of(effect.role, planned.summary or planned.id),
                 policy="ask",
-                permission="deny" if effect.role == "review" else self._run.order.permission,
+                permission="deny" if effect.role == "review" else self._run.order.terms.permission,
+                limits=self._run.order.terms.session_limits,
                 feature=self._run.order.feature,
                 task=effect.task,
             )
@@ -91,7 +93,7 @@ class Assigning:
         await self._run.decide(effect.session, lambda now: [prompt, *(self._wish(now) if known else [])])
 
     def _wish(self, session: Session) -> list[f.AnyFact]:
-        """The wish for an agent where a session has none: somebody else may have brought it back."""
+        """Ask for an agent if the session has none: somebody else may have brought it back."""
         by = signed(self._run.order.feature)
         return [] if session.is_up else [f.ResumeAsked(at=self._run.clock(), by=by)]
 

@@ -12,12 +12,13 @@ from rekindle.core.feature import prompts
 from rekindle.core.feature.quality import looked_at
 from rekindle.core.feature.situation import Situation
 from rekindle.core.journal import event as ev
+from rekindle.core.naming_some import some_of
 from rekindle.runtime.feature.run import FeatureRun
 
 Data = dict[str, Any]
 _SUMMARY = 200
 _CHECK_SECONDS = 900.0
-#: So many files are named in a sentence.
+#: The most files to name in a sentence.
 _NAMED = 5
 
 
@@ -63,7 +64,7 @@ class Checking:
         self._run.memory.waves[effect.wave, effect.tip] = found
 
     async def _run_checks(self, effect: e.RunChecks, now: Situation) -> None:
-        """Run a task's commands in its worktree. What they leave there is not work, and is told apart from it."""
+        """Run a task's commands in its worktree. Files they leave there are not work, and are kept apart from it."""
         git, task = self._run.ports.git, effect.task
         await self._run.judging(task, effect.round, "checks", effect.tip)
         branch = now.progress[task].branch
@@ -83,10 +84,8 @@ class Checking:
 
     async def _left(self, task: str, left: tuple[str, ...]) -> None:
         if left:
-            shown = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED} more" if len(left) > _NAMED else "")
-            await self._run.warn(
-                f"its checks changed {shown}: that is not part of the work", f"task {task}", f"left-{task}"
-            )
+            message = f"its checks changed {some_of(left, _NAMED)}: that is not part of the work"
+            await self._run.warn(message, f"task {task}", f"left-{task}")
 
     async def _judge(self, effect: e.Judge) -> None:
         planned = self._run.order.plan.task(effect.task)
@@ -106,7 +105,7 @@ class Checking:
         return tuple(issues)
 
     async def _command(self, command: str, tree: str, key: str, about: dict[str, Any]) -> list[str]:
-        """Run one command, and write down how it ended; returns what it found."""
+        """Run one command and record how it ended; returns its findings."""
         done = await self._run.ports.commands.run(shlex.split(command), tree, self._run.order.env, _CHECK_SECONDS)
         result = "pass" if done.passed else "fail"
         data = {"command": command, "result": result, "output_summary": done.output[-_SUMMARY:], **about}

@@ -1,7 +1,7 @@
 """Carries out the effects of a feature's run: git and commands in threads, sessions through the supervisor.
 
-Each effect is done first and written to the journal after: git (or the store) shows what was done if nobody lives to
-write it down, and an event carries an id, so that nothing is told twice.
+Each effect is done first and written to the journal after: if we die in between, git (or the store) shows what was
+done, and each event has an id, so nothing is recorded twice.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class EffectPerformer:
         self._run = run
         self._assigning = Assigning(run)
         self._checking = Checking(run)
-        #: sessions that are not this run's, and that it leaves as they are
+        #: sessions of other runs, which this one leaves alone
         self.rivals: set[str] = set()
 
     async def do(self, effect: e.Effect, now: Situation) -> None:
@@ -156,7 +156,7 @@ class EffectPerformer:
         try:
             await self._run.tell_copy(effect.task, await asyncio.to_thread(git.drop_copy, effect.task))
             cleared = await asyncio.to_thread(git.clear, effect.task, effect.branch, unchanged=effect.unchanged)
-        except RekindleError as error:  # its work is merged: what is left lying about ends no run
+        except RekindleError as error:  # its work is merged: leftovers do not end a run
             cleared = Cleared(kept=(f"{error.message} ({error.hint})",))
         if cleared.removed_tree is not None:
             await self._run.tell("worktree.removed", {"path": cleared.removed_tree}, f"removed-{effect.task}")

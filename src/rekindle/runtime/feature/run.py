@@ -1,4 +1,4 @@
-"""One run of a feature: what is to be run, the ports that it works through, and what everybody in it may do."""
+"""One run of a feature: what to run, the ports it uses, and what all its parts may do."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rekindle.core.feature.evidence import RunMemory
+from rekindle.core.feature.modes import Mode
 from rekindle.core.feature.plan import Plan
-from rekindle.core.feature.plan_file import Mode
 from rekindle.core.feature.situation import Situation
+from rekindle.core.feature.staffing import RunTerms
 from rekindle.core.feature.talks import signed
 from rekindle.core.journal import event as ev
 from rekindle.ports.conversations import Conversations
@@ -23,7 +24,7 @@ from rekindle.runtime.supervisor import Supervisor
 
 @dataclass(frozen=True)
 class RunOrder:
-    """What is to be run, for whom, and as which run."""
+    """What to run, for whom, and as which run."""
 
     repository: str
     feature: str
@@ -32,16 +33,15 @@ class RunOrder:
     mode: Mode
     jobs: int
     env: dict[str, str]
-    agent: str
-    permission: str = "edits"
+    terms: RunTerms
     base: str = ""
-    #: what the repository is known by, whatever its path
+    #: the repository's identity, whatever its path
     repository_id: str = ""
 
 
 @dataclass(frozen=True)
 class RunPorts:
-    """The ports that a run works through, and the agents that there are."""
+    """The ports that a run uses, and the available agents."""
 
     git: FeatureGit
     supervisor: Supervisor
@@ -54,7 +54,7 @@ class RunPorts:
 
 @dataclass
 class FeatureRun:
-    """A run under way. It remembers only what can be found out again."""
+    """A run in progress. It remembers only what it could find out again."""
 
     order: RunOrder
     ports: RunPorts
@@ -78,11 +78,11 @@ class FeatureRun:
         await self.ports.events.append(type_, data, f"{self.order.sid}-{key}")
 
     async def warn(self, message: str, context: str, key: str) -> None:
-        """Put a warning into the journal."""
+        """Write a warning to the journal."""
         await self.tell(ev.WARNING_LOGGED, {"message": message, "context": context}, f"warning-{key}")
 
     async def decide(self, session: str, decision: Decision) -> None:
-        """Have facts happen to a session, according to how it is by then."""
+        """Apply facts to a session, decided from its state at that moment."""
         await self.ports.supervisor.decide(session, decision)
 
     async def end(self, session: str, to: Literal["asleep", "cancelled", "completed"]) -> None:

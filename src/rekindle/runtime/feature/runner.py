@@ -1,7 +1,7 @@
-"""Drives one run of a feature to its end: observe, decide, act, and again whenever something has changed.
+"""Drives one run of a feature to its end: observe, decide, act, and repeat whenever something changes.
 
-It lives in the daemon, so that a closed terminal stops nothing. There is no other path for a resume: the runner looks
-at the journal, at git and at the sessions, and finds them as somebody left them.
+It lives in the daemon, so closing a terminal stops nothing. A resume takes the same path: the runner reads the
+journal, git and the sessions as it finds them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from rekindle.core.feature import effects as e
@@ -25,6 +25,7 @@ from rekindle.core.journal.lineage import lineages, overlay
 from rekindle.core.journal.run import COMPLETE, Checkpoint
 from rekindle.core.session.plan import wants_agent
 from rekindle.core.session.state import TERMINAL, Session
+from rekindle.core.snapshot_reasons import show_last_end
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import Recorded, StaleGeneration
 from rekindle.runtime.feature.performing import EffectPerformer
@@ -48,7 +49,7 @@ class RunEnd:
 
 
 def marked_wave(checkpoint: Checkpoint | None, plan: Plan) -> int | None:
-    """The last wave that a checkpoint stands behind; None without any."""
+    """The last wave that has a checkpoint; None if no wave has one."""
     if checkpoint is None:
         return None
     step = str(checkpoint.plan_step or "")
@@ -70,6 +71,7 @@ class FeatureRunner:
     _busy: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _patient: set[str] = field(default_factory=set)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _all_anew: bool = True
     _cancelled: bool = False
     _fatal: str = ""
     _failed_looks: int = 0
@@ -82,16 +84,16 @@ class FeatureRunner:
         self._performer = EffectPerformer(self._run)
 
     def seconds(self, now: float) -> float:
-        """How long it has been driven: until now, or until its end."""
+        """How long it has been running: until now, or until its end."""
         return round(max((self._over or now) - (self._began or now), 0.0), 1)
 
     def cancel(self) -> None:
-        """End the run as a person wants it: agents are put to sleep, everything stays where it is."""
+        """End the run at a person's request: agents are put to sleep, everything stays where it is."""
         self._cancelled = True
         self._changed.set()
 
     async def drive(self) -> RunEnd:
-        """Run to the end. A journal or a store that is gone ends it too, and then it counts as interrupted."""
+        """Run to the end. A missing journal or store ends it too; it then counts as interrupted."""
         engine = self.ports.supervisor.engine
         self._began = engine.clock()
         engine.listeners.append(self._heard)
@@ -113,11 +115,12 @@ class FeatureRunner:
             if self._cancelled or self._fatal:
                 await self._settle_down()
                 return RunEnd("user_cancelled") if self._cancelled else RunEnd("error", self._fatal)
-            busy = frozenset(self._busy)  # an effect that ends while we look may or may not be seen: it counts as busy
-            now = await self._look()
-            if now is None:
+            busy = frozenset(self._busy)  # an effect that ends during the look may be missed: it counts as busy
+            found = await self._due(busy)
+            if found is None:
                 continue
-            for effect in due(now, busy):
+            now, effects = found
+            for effect in effects:
                 if isinstance(effect, e.Finish):
                     await self._performer.do(effect, now)
                     return RunEnd(effect.reason, effect.message)
@@ -127,19 +130,34 @@ class FeatureRunner:
             try:
                 await asyncio.wait_for(self._changed.wait(), _LOOK_AGAIN)
             except TimeoutError:
-                continue
+                self._all_anew = True
+
+    async def _due(self, busy: frozenset[str]) -> tuple[Situation, list[e.Effect]] | None:
+        """What is due. A worktree known only from memory is checked again before anything is done."""
+        anew: frozenset[str] | None = None if self._all_anew else frozenset()
+        self._all_anew = False
+        while True:
+            now = await self._look(anew)
+            if now is None:
+                return None
+            effects = due(now, busy)
+            about = {effect.task for effect in effects}
+            stale = now.git.remembered if "" in about else now.git.remembered & about
+            if not stale:
+                return now, effects
+            anew = (anew or frozenset()) | stale
 
     async def _settle_down(self) -> None:
-        """Let what is under way come to its end; what only takes time, and can be done again, is cut short."""
+        """Let work in progress finish, but cut short what only takes time and can be repeated."""
         while self._busy:
             for name in self._patient & self._busy.keys():
                 self._busy[name].cancel()
             await asyncio.wait(list(self._busy.values()))
 
-    async def _look(self) -> Situation | None:
-        """Observe; None if that failed, because a worktree is just being removed, say. It may not fail for long."""
+    async def _look(self, anew: frozenset[str] | None = None) -> Situation | None:
+        """Observe; None if that failed, for example because a worktree is being removed. It must not keep failing."""
         try:
-            now = await self._observe()
+            now = await self._observe(anew)
         except (RekindleError, OSError) as error:
             self._failed_looks += 1
             if self._failed_looks > _FAILED_LOOKS:
@@ -149,8 +167,8 @@ class FeatureRunner:
         self._failed_looks = 0
         return now
 
-    async def _observe(self) -> Situation:
-        """Sessions first: what an agent has finished is in git by then, and never the other way round."""
+    async def _observe(self, anew: frozenset[str] | None) -> Situation:
+        """Read sessions before git: what an agent has finished is in git by then. The other order could miss it."""
         engine = self.ports.supervisor.engine
         sessions = {session.id: session for session in self._sessions()}
         journal = await asyncio.to_thread(self.read)
@@ -158,8 +176,8 @@ class FeatureRunner:
         chain = lineages(journal).of(self.order.sid)
         runs = [journal.sids[sid] for sid in chain if sid in journal.sids]
         known = progress(self.order.feature, self.order.plan, runs)
-        git = await asyncio.to_thread(self.ports.git.observe, known, recorded_trees(runs))
-        self.situation = Situation(
+        git = await asyncio.to_thread(self.ports.git.observe, known, recorded_trees(runs), anew)
+        seen = Situation(
             repository=self.order.repository_id or self.order.repository,
             feature=self.order.feature,
             plan=self.order.plan,
@@ -174,10 +192,19 @@ class FeatureRunner:
             now=engine.clock(),
             root=runs[0].sid if runs else "",
         )
+        self.situation = replace(seen, kept=await self._kept(seen))
         return self.situation
 
+    async def _kept(self, now: Situation) -> frozenset[str]:
+        """Sessions whose worktree still existed when their last turn ended, as a snapshot shows."""
+        asked = {session.id: session for session in now.removed_under().values()}
+        if not asked:
+            return frozenset()
+        found = await asyncio.to_thread(self.ports.git.snapshot_reasons, list(asked))
+        return frozenset(name for name, session in asked.items() if show_last_end(session, found[name]))
+
     async def _name_forged(self, journal: JournalState) -> None:
-        """Say which lines in the journal are not this run's, though they look like it: nobody acts on them."""
+        """Report journal lines that look like this run's but are not. They are ignored."""
         new = [one for one in journal.disowned if one.line not in self._forged]
         if new:
             self._forged.update(one.line for one in new)
@@ -199,9 +226,9 @@ class FeatureRunner:
             self._changed.set()
 
     async def _trouble(self, effect: e.Effect, error: Exception) -> None:
-        """What could not be done: the task rests until a person has seen to it; without its task, the run does.
+        """Handle a failed step: its task waits for a person; if it has no task, the run waits.
 
-        So does what nobody has thought of: the same step again would only fail again, for ever.
+        Unexpected errors are handled the same way: repeating the step would only fail again, forever.
         """
         expected = isinstance(error, RekindleError | OSError)
         message = f"{error.message} ({error.hint})" if isinstance(error, RekindleError) and error.hint else str(error)
@@ -217,9 +244,9 @@ class FeatureRunner:
             self._fatal = str(second)
 
     async def _close(self, end: RunEnd) -> None:
-        """End the run: agents asleep, all that they did written down, and only then the end itself.
+        """End the run: put agents to sleep, record all they did, and only then record the end.
 
-        Raises where that cannot be written: the run stays open, and can be resumed.
+        Raises if that cannot be written: the run stays open and can be resumed.
         """
         engine = self.ports.supervisor.engine
         done = self.situation.progress if self.situation is not None else {}
@@ -242,13 +269,13 @@ class FeatureRunner:
         await self.ports.events.append(ev.SESSION_END, data, f"{self.order.sid}-end")
 
     async def _still_active(self) -> list[str]:
-        """Agents of earlier runs whose end nobody wrote down: another orchestrator's, or those of a lost store."""
+        """Agents of earlier runs whose end was never recorded: another orchestrator's, or those of a lost store."""
         journal = await asyncio.to_thread(self.read)
         chain = lineages(journal).of(self.order.sid)
         return overlay([journal.sids[sid] for sid in chain if sid in journal.sids]).active_agents
 
     def _sessions(self) -> list[Session]:
-        """All sessions of the feature as they are now, also those that were begun since the last look."""
+        """All sessions of the feature as they are now, including those started since the last look."""
         return [session for session in self.ports.supervisor.engine.at_hand() if self._is_ours(session)]
 
     def _is_ours(self, session: Session) -> bool:

@@ -1,1 +1,1 @@
-"""What each fact changes in a session: one module for each thing that facts are about. They decide nothing."""
+"""What each fact changes in a session: one module for each subject of facts. They decide nothing."""

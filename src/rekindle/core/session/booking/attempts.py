@@ -39,7 +39,8 @@ def booked(session: Session, fact: f.AttemptFact) -> Session:
         case f.GivenUp():
             if session.attempts[-1].given_up:
                 return session
-            return replace(with_attempt(session, lambda a: replace(a, given_up=fact.why)), message=fact.why)
+            given_up = with_attempt(session, lambda a: replace(a, given_up=fact.why, given_for=fact.purpose))
+            return replace(given_up, message=fact.why)
         case f.LoadPutOff():
             return replace(noted(session, fact.why), load_at=fact.until, message=fact.why)
         case f.ReceiptWritten():
@@ -66,8 +67,10 @@ def _intended(session: Session, fact: f.LaunchIntended) -> Session:
         compacted_before=fact.compactions,
         asked_by=session.resume_asked or "",
     )
+    session = replace(questions.decided_otherwise(session, fact.at), gate=None)
     return replace(
         session,
+        untold=False,
         attempts=[*shortened(session), attempt],
         generation=max(session.generation, fact.generation),
         resume_asked=None,
@@ -85,14 +88,14 @@ def _launch_failed(session: Session, fact: f.LaunchFailed) -> Session:
 
 def _opened(session: Session, fact: f.Opened) -> Session:
     ready = with_attempt(session, lambda a: replace(a, status="ready", token=fact.token, opened=True))
-    ready = with_attempt(ready, lambda a: replace(a, opened_at=fact.at))
+    ready = with_attempt(ready, lambda a: replace(a, opened_at=fact.at, proof=fact.proof))
     ready = with_attempt(ready, lambda a: replace(a, known=None, changed=[], said=[]))
     fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
     return replace(fresh, compact=fact.compact)
 
 
 def _refused(session: Session, fact: f.OpenRefused) -> Session:
-    """Only what the agent says or shows gives a conversation up. Any other refusal says nothing about it."""
+    """Only what the agent says or shows makes us give up a conversation. Any other refusal says nothing about it."""
     token = session.attempts[-1].token
     is_lost = fact.problem in ("unknown_session", "incomplete")
     if fact.problem == "incomplete":
@@ -129,7 +132,7 @@ def _compacted(session: Session, fact: f.Compacted) -> Session:
 def _exited(session: Session, fact: f.Exited) -> Session:
     given_up = session.attempts[-1].given_up
     by_us = fact.by_us and not given_up
-    opened_at = session.attempts[-1].opened_at or fact.at  # it may have opened one and not lived to say so
+    opened_at = session.attempts[-1].opened_at or fact.at  # it may have opened one and died before saying so
     gone = with_attempt(
         with_attempt(session, lambda a: replace(a, opened_at=opened_at)),
         lambda a: replace(a, status="gone", how_ended=given_up or fact.how_ended, by_us=by_us, cut=fact.cut),
@@ -144,13 +147,11 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         gone = used(gone, took)
     gone = questions.agent_gone(_used_up(gone), fact.at)
     if fact.truncated:
-        told = (
-            f"attempt {fact.attempt}: something shortened the agent's output, {fact.truncated} bytes of it may be lost"
-        )
+        told = f"attempt {fact.attempt}: the agent's output was truncated, {fact.truncated} bytes may be lost"
         gone = noted(gone, told)
     return gone if session.stop_asked is None else stopped(gone)
 
 
 def _used_up(session: Session) -> Session:
-    """What was found out for an attempt goes with it."""
+    """What was found out for an attempt is dropped with it."""
     return with_attempt(session, lambda a: replace(a, known=None, changed=[], history="", said=[]))

@@ -7,7 +7,8 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
-from rekindle.core.session.state import ACTIVE, Session, noted
+from rekindle.core.session.booking import questions
+from rekindle.core.session.state import ACTIVE, OURS, Session, noted
 from rekindle.core.session.tables import STOPS
 
 
@@ -17,7 +18,10 @@ def booked(session: Session, fact: f.SessionFact) -> Session:
         case f.Created():
             return session
         case f.StopAsked():
-            asked = replace(session, stop_asked=fact.to, stopped_by=fact.by, resume_asked=None)
+            sleeps = fact.by == OURS and fact.to == "asleep"  # what was asked before is asked still
+            open_ = session if sleeps else questions.decided_otherwise(session, fact.at)
+            asked = replace(open_, stop_asked=fact.to, stopped_by=fact.by, resume_asked=None, gate=None)
+            asked = replace(asked, message=fact.why or asked.message)
             return asked if session.is_up else stopped(asked)
         case f.ResumeAsked():
             return _resume_asked(session, fact)
@@ -26,8 +30,9 @@ def booked(session: Session, fact: f.SessionFact) -> Session:
         case f.Imported():
             return replace(session, imported=fact.asked, is_foreign=True)
         case f.Adopted():
-            # A daemon that takes a session over opens its conversation anew, and has all the time for that.
-            timers = {name: at for name, at in session.timers.items() if name != "start"}
+            # A daemon that takes over a session opens its conversation again, or compares its record again, and gets
+            # the full time for that.
+            timers = {name: at for name, at in session.timers.items() if name not in ("start", "proof")}
             return replace(session, generation=max(session.generation, fact.generation), timers=timers)
         case f.Noticed():
             return noted(session, fact.message)
@@ -36,24 +41,28 @@ def booked(session: Session, fact: f.SessionFact) -> Session:
 
 
 def stopped(session: Session) -> Session:
-    """Where the stop that was asked for leads, now that no agent runs any more."""
+    """Where the requested stop leads, now that no agent is running any more."""
     asked = session.stop_asked or "asleep"
-    return replace(session, state=STOPS[asked] if session.state in ACTIVE else session.state, stop_asked=None)
+    state = STOPS[asked] if session.state in ACTIVE else session.state
+    over = session if state in ACTIVE else replace(questions.decided_otherwise(session, session.changed_at), gate=None)
+    return replace(over, state=state, stop_asked=None)
 
 
 def _resume_asked(session: Session, fact: f.ResumeAsked) -> Session:
+    session = replace(questions.decided_otherwise(session, fact.at), gate=None)
     asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False, over="", is_foreign=False)
     at_once = [replace(one, after=None) if one.after is not None else one for one in asked.prompts]
     asked = replace(asked, message="", retry_at=None, load_at=None, prompts=at_once)
     asked = asked if fact.native is None else replace(asked, native=fact.native)
     if fact.handover is None:
         return asked
-    # The new agent has no conversation yet, and what the old one could do is not what the new one can.
+    # The new agent has no conversation yet, and may not be able to do what the old one could.
     return replace(
         asked,
         agent=fact.handover.agent,
         model=fact.handover.model,
         arguments=fact.handover.arguments,
+        program="",
         token=None,
         can_load=True,
         compact=None,

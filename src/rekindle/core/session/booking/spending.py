@@ -1,4 +1,4 @@
-"""What turns take: told while they run, told again at their end, and added up once they are over. Pure."""
+"""What turns use: reported while they run, reported again at their end, and added up once they are over. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rekindle.core.session.state import Session, with_attempt
 
 
 def spent(session: Session, prompt: str) -> Usage | None:
-    """What a turn took, as far as it was told while it ran."""
+    """What a turn used, as far as it was reported while it ran."""
     return next((one.usage for one in session.prompts if one.id == prompt), None)
 
 
 def taken_by(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Usage | None:
-    """What a turn took. Of one that was cancelled an agent may tell nothing at its end: what it told before counts."""
+    """What a turn used. An agent may report nothing at the end of a cancelled turn: then its earlier reports count."""
     before, told = spent(session, fact.prompt), fact.usage
     if before is None or told is None:
         return told or before
@@ -23,7 +23,7 @@ def taken_by(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Usage | N
 
 
 def used(session: Session, usage: Usage | None) -> Session:
-    """Book what a turn took, once it is over."""
+    """Book what a turn used, once it is over."""
     if usage is None:
         return session
     booked = replace(session, usage=session.usage.plus(usage))

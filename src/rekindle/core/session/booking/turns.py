@@ -22,10 +22,12 @@ def booked(session: Session, fact: f.TurnFact) -> Session:
             if any(prompt.id == fact.prompt for prompt in session.prompts):
                 return session
             prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by, of=fact.of, after=fact.after)
-            wanted = replace(session, is_foreign=session.is_foreign and fact.by == OURS)
+            told = session if fact.by == OURS else replace(questions.decided_otherwise(session, fact.at), gate=None)
+            wanted = replace(told, is_foreign=session.is_foreign and fact.by == OURS)
             return queued_first(wanted, prompt) if fact.first else replace(wanted, prompts=[*session.prompts, prompt])
         case f.PromptSent():
-            once = with_attempt(session, lambda a: replace(a, history=""))
+            once = replace(questions.decided_otherwise(session, fact.at), gate=None)
+            once = with_attempt(once, lambda a: replace(a, history=""))
             sent = with_prompt(
                 once, fact.prompt, state="sent", attempt=fact.attempt, message=fact.message, text=fact.text
             )
@@ -44,12 +46,14 @@ def booked(session: Session, fact: f.TurnFact) -> Session:
             return _over(session, fact)
         case f.Stalled():
             return session
+        case f.FilesChanged():
+            return replace(session, changed_snapshot=fact.snapshot)
         case _:
             assert_never(fact)
 
 
 def _over(session: Session, fact: f.TurnFinished | f.TurnFailed) -> Session:
-    """Book how a turn ended, and what it took."""
+    """Book how a turn ended, and what it used."""
     usage = taken_by(session, fact)
     if isinstance(fact, f.TurnFinished):
         done = with_prompt(session, fact.prompt, state="done", outcome=fact.stop_reason, usage=usage)

@@ -1,8 +1,8 @@
 """What can happen to a session, as data. A fact is appended to the store before anything acts on it.
 
-Facts are tagged and kept for ever, so fields may be added (with a default) and never changed or removed. There is one
-module for each thing that facts are about, and `booking` has one of the same name that books them. What rekindle
-decides about a session is a fact too: those are in `decided`. Whoever uses facts takes them from here.
+Facts are tagged and kept forever, so fields may be added (with a default) and never changed or removed. There is one
+module for each subject of facts, and `booking` has one of the same name that books them. What rekindle decides about a
+session is a fact too: those are in `decided`. Import facts from here.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from rekindle.core.session.facts.decided import (
     ConversationLeft,
     DecidedFact,
     Due,
+    Escalated,
+    GateWanted,
     HeldBack,
     LimitReached,
     Postponed,
@@ -50,10 +52,17 @@ from rekindle.core.session.facts.life import (
     SessionFact,
     StopAsked,
 )
-from rekindle.core.session.facts.questions import PermissionAnswered, PermissionAsked, QuestionFact
+from rekindle.core.session.facts.questions import (
+    EscalationAnswered,
+    GateRan,
+    PermissionAnswered,
+    PermissionAsked,
+    QuestionFact,
+)
 from rekindle.core.session.facts.turns import (
     CancelAsked,
     ErrorClass,
+    FilesChanged,
     PromptQueued,
     PromptSent,
     Spent,
@@ -82,8 +91,13 @@ __all__ = [
     "DecidedFact",
     "Due",
     "ErrorClass",
+    "Escalated",
+    "EscalationAnswered",
     "Exited",
     "Fact",
+    "FilesChanged",
+    "GateRan",
+    "GateWanted",
     "GivenUp",
     "Handover",
     "HeldBack",

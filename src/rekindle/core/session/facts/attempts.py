@@ -1,4 +1,4 @@
-"""Facts about the attempts: what was tried to start an agent, which conversation it opened, how it ended. Pure data."""
+"""Facts about the attempts: how an agent was started, which conversation it opened, how it ended. Pure data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rekindle.core.fact import Fact
 from rekindle.core.session.values import Cut, Receipt
 
 How = Literal["new", "load"]
-#: Where the prompt goes in what a new conversation is told of the old one.
+#: Where the prompt goes in the history that a new conversation is told.
 PROMPT = "\0prompt\0"
-#: Why an agent that runs would not open the conversation; incomplete: it did, and has lost a part of it.
+#: Why a running agent would not open the conversation; incomplete: it did, and has lost a part of it.
 Refusal = Literal["unknown_session", "incomplete", "unsupported", "unauthorized", "timeout", "other"]
 
 
@@ -22,13 +22,13 @@ class LoadPutOff(Fact, frozen=True, kw_only=True, tag="load_put_off"):
 
 
 class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
-    """A new attempt is about to be started. After a crash it is looked for before anything else.
+    """A new attempt is about to be started. After a crash, look for it before anything else.
 
     What was found out before it: `known` marks the prompts in the agent's own record (None: it could not be read),
     `changed` the files that differ from the end of the last turn, `history` what a new conversation is told of the old
     one, `notes` what was done to the record, `why` the reason for a new conversation. `agent` is empty in old facts.
-    `compactions`: so often the agent had shortened the conversation by then. `said`: what the agent had said each time
-    before the turn that goes on was cut off, oldest first.
+    `compactions`: how often the agent had shortened the conversation by then. `said`: what the agent had said each time
+    before the continued turn was cut off, oldest first.
     """
 
     attempt: int
@@ -54,9 +54,9 @@ class Launched(Fact, frozen=True, kw_only=True, tag="launched"):
 
 
 class LaunchFailed(Fact, frozen=True, kw_only=True, tag="launch_failed"):
-    """The attempt's agent process does not run and never did.
+    """The attempt's agent process is not running and never did.
 
-    `blocked`: something is missing (the program, room on the disk), and trying again is of no use before it is there.
+    `blocked`: something is missing (the program, room on the disk), and trying again is useless until it is there.
     """
 
     attempt: int
@@ -68,7 +68,7 @@ class Opened(Fact, frozen=True, kw_only=True, tag="opened"):
     """Ready: the conversation is open. `known` marks the user texts that the agent's own record showed.
 
     `proof`: whether that shows that the conversation is the same, or only the next turn will. `compact` is the prompt
-    that makes the agent shorten its conversation, where there is one. `lacks`: what the agent has lost of it, in words.
+    that makes the agent shorten its conversation, if there is one. `lacks`: what the agent has lost of it, in words.
     """
 
     attempt: int
@@ -82,7 +82,7 @@ class Opened(Fact, frozen=True, kw_only=True, tag="opened"):
 
 
 class OpenRefused(Fact, frozen=True, kw_only=True, tag="open_refused"):
-    """The agent runs, but would not open the conversation."""
+    """The agent is running, but would not open the conversation."""
 
     attempt: int
     how: How
@@ -98,9 +98,9 @@ class Named(Fact, frozen=True, kw_only=True, tag="named"):
 
 
 class Compared(Fact, frozen=True, kw_only=True, tag="compared"):
-    """The agent's own record after a resume, against what it was before. `extends` None: nothing can be said.
+    """The agent's own record after a resume, compared with what it was before. `extends` None: unknown.
 
-    `known` marks the prompts of the conversation that the agent goes on with; `lacks` says what that one is without.
+    `known` marks the prompts of the conversation that the agent continues; `lacks` says what that one is missing.
     """
 
     attempt: int
@@ -111,9 +111,9 @@ class Compared(Fact, frozen=True, kw_only=True, tag="compared"):
 
 
 class Compacted(Fact, frozen=True, kw_only=True, tag="compacted"):
-    """The agent has shortened its own conversation: what was said before is there in its own summary only.
+    """The agent has shortened its own conversation: what was said before survives only in its own summary.
 
-    `number` counts them within the attempt, so that one that is told twice is known; 0: nobody has counted.
+    `number` counts them within the attempt, so that a repeated report is recognised; 0: nobody has counted.
     """
 
     attempt: int
@@ -122,10 +122,14 @@ class Compacted(Fact, frozen=True, kw_only=True, tag="compacted"):
 
 
 class GivenUp(Fact, frozen=True, kw_only=True, tag="given_up"):
-    """The agent is ended because its turn does not go on or takes too long. It counts as cut off, not as stopped."""
+    """The agent is ended because its turn is stuck or takes too long. It counts as cut off, not as stopped.
+
+    `purpose`: the conversation is begun anew (`renew`), the turn was silent (`stall`) or took too long (`turn`).
+    """
 
     attempt: int
     why: str
+    purpose: Literal["", "renew", "stall", "turn"] = ""
 
 
 class Exited(Fact, frozen=True, kw_only=True, tag="exited"):

@@ -1,7 +1,7 @@
 """Facts that `react` derives from other facts: what rekindle has decided about a session, as data.
 
-They are recorded with the fact that gave rise to them, in one transaction. Whoever folds a session later needs no
-rules: all that the rules once said is in these. `Due`, which the clock tells, stands beside the timer that it ends.
+They are recorded with the fact that caused them, in one transaction. Folding a session later needs no rules: all that
+the rules once said is in these. `Due`, which comes from the clock, is next to the timer that it ends.
 """
 
 from __future__ import annotations
@@ -9,40 +9,43 @@ from __future__ import annotations
 from typing import Literal
 
 from rekindle.core.fact import Fact
-from rekindle.core.session.rules import BudgetName, Rules
+from rekindle.core.runbook.triggers import Trigger
+from rekindle.core.session.rules import Rules
 
-#: What a session waits for: to be put to sleep, to be ready, or for the end of a turn that takes too long.
-TimerName = Literal["idle", "start", "turn"]
+#: What a session waits for: to be put to sleep, to be ready, for the end of a turn that takes too long, or for the
+#: agent's own record of a turn that has ended.
+TimerName = Literal["idle", "start", "turn", "proof"]
 
 
 class RulesSet(Fact, frozen=True, kw_only=True, tag="rules_set"):
-    """These rules hold for the session from now on. `source` says where they come from."""
+    """These rules apply to the session from now on. `source` says where they come from, `digest` is of that file."""
 
     rules: Rules
     source: str
+    digest: str = ""
 
 
 class BudgetSpent(Fact, frozen=True, kw_only=True, tag="budget_spent"):
-    """Something was done by itself that may be done only so often without progress."""
+    """Something was done automatically that may be done only a limited number of times without progress."""
 
-    budget: BudgetName
+    budget: str
 
 
 class Progressed(Fact, frozen=True, kw_only=True, tag="progressed"):
-    """There was progress, or a person has asked: what was spent of these budgets counts no more."""
+    """There was progress, or a person has asked: what was spent from these budgets no longer counts."""
 
-    budgets: list[BudgetName]
+    budgets: list[str]
 
 
 class Postponed(Fact, frozen=True, kw_only=True, tag="postponed"):
-    """The next thing that happens by itself happens at `until`. `why` is for a person; empty: nothing new to say."""
+    """The next automatic step happens at `until`. `why` is for a person; empty: nothing new to say."""
 
     until: float
     why: str = ""
 
 
 class TurnSettled(Fact, frozen=True, kw_only=True, tag="turn_settled"):
-    """What becomes of a turn that was cut, now that the agent's own record is known.
+    """What happens to a turn that was cut off, now that the agent's own record is known.
 
     `to` is `queued` if its prompt is sent again, and `failed` if it is over. `cut`: see `state.Prompt`. `why` is for a
     person; empty: nothing to say.
@@ -56,33 +59,63 @@ class TurnSettled(Fact, frozen=True, kw_only=True, tag="turn_settled"):
 
 
 class ConversationLeft(Fact, frozen=True, kw_only=True, tag="conversation_left"):
-    """The conversation is given up: the next attempt begins a new one, which is told the history of this one."""
+    """The conversation is abandoned: the next attempt begins a new one, which is told the history of this one.
+
+    `untold`: it is not told, because a runbook wants a fresh start.
+    """
 
     token: str
     why: str
+    untold: bool = False
 
 
 class HeldBack(Fact, frozen=True, kw_only=True, tag="held_back"):
-    """Nothing goes on by itself before a person says so."""
+    """Nothing continues by itself until a person says so."""
 
     why: str
 
 
 class LimitReached(Fact, frozen=True, kw_only=True, tag="limit_reached"):
-    """The session has taken all that it may take. It stays resumable with a higher limit."""
+    """The session has used all that it may. It stays resumable with a higher limit."""
 
     over: str
 
 
+class Escalated(Fact, frozen=True, kw_only=True, tag="escalated"):
+    """A person has to decide how the session continues. `attempt` and `prompt` say where it was.
+
+    `options` are (id, label, kind). `otherwise` says what happens while nobody answers.
+    """
+
+    trigger: Trigger
+    attempt: int
+    title: str
+    detail: str = ""
+    prompt: str = ""
+    options: list[tuple[str, str, str]] = []
+    recommended: str = ""
+    otherwise: str = ""
+
+
+class GateWanted(Fact, frozen=True, kw_only=True, tag="gate_wanted"):
+    """A command decides whether the task is finished. It may run again if rekindle dies while it runs."""
+
+    gate: str
+    trigger: Trigger
+    attempt: int
+    run: list[str]
+    why: str = ""
+
+
 class TimerSet(Fact, frozen=True, kw_only=True, tag="timer_set"):
-    """`Due` is to be told at `until`, unless what it is for is over by then."""
+    """`Due` will be reported at `until`, unless its purpose is over by then."""
 
     timer: TimerName
     until: float
 
 
 class Due(Fact, frozen=True, kw_only=True, tag="due"):
-    """The time of a timer has come. `until` is the time that it was set to."""
+    """A timer has run out. `until` is the time that it was set to."""
 
     timer: TimerName
     until: float
@@ -98,6 +131,8 @@ DecidedFact = (
     | ConversationLeft
     | HeldBack
     | LimitReached
+    | Escalated
+    | GateWanted
     | TimerSet
     | Due
 )

@@ -1,17 +1,18 @@
-"""Facts about the session as a whole: it is wanted, resumed, stopped, taken over, moved. Pure data."""
+"""Facts about the session as a whole: it is requested, resumed, stopped, taken over, moved. Pure data."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from rekindle.core.fact import Fact
+from rekindle.core.session.rules import Rules
 from rekindle.core.session.values import Handover, Limits
 
 
 class Created(Fact, frozen=True, kw_only=True, tag="created"):
     """A person (or a feature run) wants a conversation with an agent.
 
-    `native`: the agent's own way to take up a conversation is trusted; else a new one is told the history.
+    `native`: the agent's own way to resume a conversation is trusted; else a new one is told the history.
     """
 
     session: str
@@ -28,17 +29,25 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
     one_shot: bool = False
     fork_of: str | None = None
     fork_at: str | None = None
-    #: the main checkout, and the work tree that `cwd` is in; `branch` only if the work tree was made for the session
+    #: the main checkout, and the work tree that contains `cwd`; `branch` only if the work tree was made for the session
     repository: str | None = None
     worktree: str | None = None
     branch: str | None = None
     #: which repository it is, whatever the checkout is called (see `rekindle.core.identity`)
     repository_id: str | None = None
-    #: whoever begins the session tells the journal of its work tree
+    #: the starter of the session reports its work tree to the journal
     worktree_told: bool = False
     native: bool = True
     #: the agent is used as an interactive program
     terminal: bool = False
+    #: the rules of a runbook, and where they come from; None: the defaults
+    rules: Rules | None = None
+    #: the run of a feature has begun it, and decides about it
+    of_run: bool = False
+    #: another program than the agent's usual one; empty: the usual one
+    program: str = ""
+    rules_source: str = ""
+    rules_digest: str = ""
 
 
 class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):
@@ -54,10 +63,14 @@ class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):
 
 
 class StopAsked(Fact, frozen=True, kw_only=True, tag="stop_asked"):
-    """End the agent. `to` is what the session is then; asleep means that it waits for input without a process."""
+    """End the agent. `to` is the session's state after that; asleep means that it waits for input without a process.
+
+    `why` is for a person; empty: nothing to say.
+    """
 
     by: str
     to: Literal["asleep", "cancelled", "completed", "failed"]
+    why: str = ""
 
 
 class Adopted(Fact, frozen=True, kw_only=True, tag="adopted"):
@@ -75,13 +88,13 @@ class Relocated(Fact, frozen=True, kw_only=True, tag="relocated"):
 
 
 class Imported(Fact, frozen=True, kw_only=True, tag="imported"):
-    """The session came in an archive. `asked` says what that asked for, and what of it was reset."""
+    """The session came in an archive. `asked` says what the archive asked for, and what of it was reset."""
 
     asked: list[str]
 
 
 class Noticed(Fact, frozen=True, kw_only=True, tag="noticed"):
-    """Something that a person should know, and that changes nothing."""
+    """Something that a person should know and that changes nothing."""
 
     message: str
 

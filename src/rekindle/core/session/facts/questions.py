@@ -1,4 +1,4 @@
-"""Facts about the questions that an agent asks before it does something. Pure data."""
+"""Facts about questions: an agent's, and those that rekindle asks a person or a command. Pure data."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from rekindle.core.fact import Fact
 
 
 class PermissionAsked(Fact, frozen=True, kw_only=True, tag="permission_asked"):
-    """The agent wants to do something that it may not do unasked. `prompt`: in whose turn; empty in none.
+    """The agent wants to do something that needs permission. `prompt`: in whose turn; empty if in none.
 
-    `detail` is what a person has to see beside the title: the whole command, say.
+    `detail` is what a person has to see besides the title, such as the whole command.
     """
 
     attempt: int
@@ -28,5 +28,22 @@ class PermissionAnswered(Fact, frozen=True, kw_only=True, tag="permission_answer
     by: str
 
 
+class EscalationAnswered(Fact, frozen=True, kw_only=True, tag="escalation_answered"):
+    """Somebody has decided how the session continues. `text` is what else they tell the agent."""
+
+    question: str
+    option: str
+    by: str
+    text: str = ""
+
+
+class GateRan(Fact, frozen=True, kw_only=True, tag="gate_ran"):
+    """The command of a gate has ended. If it passed, the task is finished."""
+
+    gate: str
+    passed: bool
+    output: str = ""
+
+
 #: Every fact of this module.
-QuestionFact = PermissionAsked | PermissionAnswered
+QuestionFact = PermissionAsked | PermissionAnswered | EscalationAnswered | GateRan

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from rekindle.core.fact import Fact
+from rekindle.core.runbook.triggers import ErrorClass as ErrorClass
 from rekindle.core.session.values import Usage
-
-#: Why a turn failed, as far as it makes a difference to what follows.
-ErrorClass = Literal[
-    "rate_limited",
-    "overloaded",
-    "out_of_credits",
-    "unauthorized",
-    "no_internet",
-    "context_overflow",
-    "session_lost",
-    "other",
-]
 
 
 class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
-    """Something to be said to the agent. Delivered once, in order. `of` and `after`: see `state.Prompt`.
+    """Something to tell the agent. Delivered once, in order. `of` and `after`: see `state.Prompt`.
 
-    `first`: it comes before what else is queued.
+    `first`: it comes before everything else in the queue.
     """
 
     prompt: str
@@ -35,7 +22,7 @@ class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
 
 
 class PromptSent(Fact, frozen=True, kw_only=True, tag="prompt_sent"):
-    """The keeper has the message on disk and delivers it once. `message` is number in the attempt's input spool."""
+    """The keeper has the message on disk and delivers it once. `message` is its number in the attempt's input spool."""
 
     attempt: int
     prompt: str
@@ -44,14 +31,14 @@ class PromptSent(Fact, frozen=True, kw_only=True, tag="prompt_sent"):
 
 
 class TurnBegan(Fact, frozen=True, kw_only=True, tag="turn_began"):
-    """The agent has done something about the prompt: said a word, started a tool."""
+    """The agent has acted on the prompt: said something, or started a tool."""
 
     attempt: int
     prompt: str
 
 
 class Spent(Fact, frozen=True, kw_only=True, tag="spent"):
-    """So much has the turn taken so far: all of it, not what has been added."""
+    """What the turn has used so far: the total, not what was added."""
 
     attempt: int
     prompt: str
@@ -59,19 +46,21 @@ class Spent(Fact, frozen=True, kw_only=True, tag="spent"):
 
 
 class Stalled(Fact, frozen=True, kw_only=True, tag="stalled"):
-    """The agent has said nothing for so many seconds, although a turn is running and no tool is."""
+    """The agent has said nothing for this many seconds, although a turn is running and no tool is."""
 
     attempt: int
     seconds: float
 
 
 class TurnFinished(Fact, frozen=True, kw_only=True, tag="turn_finished"):
-    """The turn is over."""
+    """The turn is over. `context` is how many tokens of the window are then used, `window` how many it has."""
 
     attempt: int
     prompt: str
     stop_reason: str
     usage: Usage | None = None
+    context: int | None = None
+    window: int | None = None
 
 
 class TurnFailed(Fact, frozen=True, kw_only=True, tag="turn_failed"):
@@ -92,5 +81,13 @@ class CancelAsked(Fact, frozen=True, kw_only=True, tag="cancel_asked"):
     prompt: str
 
 
+class FilesChanged(Fact, frozen=True, kw_only=True, tag="files_changed"):
+    """The work tree was different after a turn than before it: that is progress."""
+
+    snapshot: str
+
+
 #: Every fact of this module.
-TurnFact = PromptQueued | PromptSent | TurnBegan | Spent | Stalled | TurnFinished | TurnFailed | CancelAsked
+TurnFact = (
+    PromptQueued | PromptSent | TurnBegan | Spent | Stalled | TurnFinished | TurnFailed | CancelAsked | FilesChanged
+)

@@ -12,8 +12,8 @@ from rekindle.doors.cli.use_cases import use_cases
 
 @click.command()
 @click.argument("feature", shell_complete=complete_features)
-@click.option("--all", "every", is_flag=True, help="Also the older runs that never ended.")
-@click.option("--force", is_flag=True, help="Also if its owner was on another host and cannot be asked.")
+@click.option("--all", "every", is_flag=True, help="Also end older runs that never ended.")
+@click.option("--force", is_flag=True, help="Even if its owner was on another host and cannot be reached.")
 @json_option
 def abandon(feature: str, every: bool, force: bool, as_json: bool) -> None:
     """End the interrupted run of FEATURE for good. Branches, worktrees and files stay as they are."""

@@ -1,4 +1,4 @@
-"""`rekindle agent list|check`: which agents there are on this machine, and whether they would work. No daemon."""
+"""`rekindle agent`: the agents on this machine, whether they work, and dead ones brought back."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.registry import AGENTS
 from rekindle.app.agent_overview import AgentRow
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.options import complete_sessions, json_option, print_json, who
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.agent_programs import DryStart
+from rekindle.ports.errors import UsageError
 
 _REMEDIES = {
     "no account": "log in with the agent's own program, or put its key into the environment",
-    "ended": "start it by hand in an empty folder, and see what it says",
-    "silent": "start it by hand in an empty folder, and see what it waits for",
+    "ended": "start it by hand in an empty folder, and read its messages",
+    "silent": "start it by hand in an empty folder, and see what it is waiting for",
 }
 
 
 @click.group()
 def agent() -> None:
-    """The agents that rekindle knows."""
+    """List and check the agents that rekindle knows."""
 
 
 @agent.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """What is installed, in which version, and what it can do."""
+    """List the agents: version, and what each can do."""
     rows = use_cases().agents().listed()
     if as_json:
         print_json({"agents": msgspec.to_builtins(rows)})
@@ -46,7 +47,7 @@ def list_(as_json: bool) -> None:
 def check_(name: str, as_json: bool) -> int:
     """Start AGENT in an empty folder, without a prompt: does it answer, what can it do, what is missing?
 
-    Exit status 1 if a session with it could not begin.
+    Exits with 1 if a session with it could not start.
     """
     checked = use_cases().agents().check(name)
     kind, path, found = checked.kind, checked.program, checked.found
@@ -58,11 +59,35 @@ def check_(name: str, as_json: bool) -> int:
     return 0 if found.state == "ready" else 1
 
 
+@agent.command("resume")
+@click.argument("session", metavar="[ID]", required=False, shell_complete=complete_sessions)
+@click.option("--kill", is_flag=True, help="End a live agent first.")
+@click.option("--all", "every", is_flag=True, help="Resume every agent that has died.")
+@json_option
+def resume_(session: str | None, kill: bool, every: bool, as_json: bool) -> int:
+    """Resume a dead agent in the same conversation. ID is a session's id, or the beginning of one.
+
+    An agent that is alive is skipped, unless --kill is given. Exit status 1 if one did not come back.
+    """
+    if every == (session is not None):
+        raise UsageError("either provide an agent ID or use --all", "`rekindle ps` lists the sessions")
+    told = use_cases().session_resuming().resume_agents(session, who(), kill=kill)
+    if as_json:
+        print_json({"resumed": told["resumed"], "skipped": told["skipped"]})
+    else:
+        for name in told["resumed"]:
+            print(f"{name}: resumed")
+        for name, reason in told["skipped"]:
+            print(f"{name}: skipped, {printable(reason)}")
+        if not told["resumed"] and not told["skipped"]:
+            print("No agent has died.")
+    return 1 if told["failed"] else 0
+
+
 def _resumes(row: AgentRow) -> str:
-    if not row.driven:
-        return "not driven"
     native = f"resumes with {row.resumes}" if row.native else "is told its history"
-    return native + ("; its record is checked and mended" if row.record_checked else "")
+    checked = "; its record is checked and repaired" if row.record_checked else ""
+    return native + checked + ("; untested: needs an account" if row.untested else "")
 
 
 def _print(kind: AgentKind, path: str | None, found: DryStart) -> None:
@@ -71,7 +96,7 @@ def _print(kind: AgentKind, path: str | None, found: DryStart) -> None:
         print(f"  program   {printable(path)}" + (f", version {printable(found.version)}" if found.version else ""))
     if found.state == "ready" or found.can_load or found.auth_methods:
         can = [word for word, able in _abilities(found) if able]
-        print(f"  it can    {', '.join(can) or 'neither load, resume nor list conversations'}")
+        print(f"  it can    {', '.join(can) or 'nothing: it cannot load, resume or list conversations'}")
     if found.auth_methods:
         print(f"  accounts  {printable(', '.join(found.auth_methods))}")
     if found.old_node:

@@ -19,10 +19,10 @@ from rekindle.doors.cli.use_cases import use_cases
 @click.argument("what", shell_complete=complete_features)
 @json_option
 def analyze(what: str, as_json: bool) -> None:
-    """What the journal of WHAT says, and what a resume would do. Reads only.
+    """Show what the journal of WHAT says, and what a resume would do. Changes nothing.
 
     WHAT is a feature's name or the path of an events.jsonl. For a name, a run that a live process holds does not count
-    as interrupted; for a path nobody is asked.
+    as interrupted; for a path, this is not checked.
     """
     found = use_cases().journals().analyse(what)
     analysis, owner = found.analysis, found.owner
@@ -42,7 +42,7 @@ def screen(analysis: Analysis, what: str) -> Iterator[str]:
     yield title
     yield "=" * len(title)
     if analysis.run is None:
-        yield "The journal holds no run."
+        yield "The journal has no run."
         yield from _journal_notes(analysis)
         return
     run = analysis.run
@@ -70,7 +70,7 @@ def _state(analysis: Analysis) -> Iterator[str]:
         label, seq = printable(str(state.checkpoint.label)), state.checkpoint.seq
         yield f'Last checkpoint: "{label}"' + (f" (seq {seq})" if seq is not None else "")
     else:
-        yield "No checkpoint: the run was cut during its early work."
+        yield "No checkpoint: the run was interrupted early."
     yield from _later(analysis)
     if state.tasks:
         yield "Tasks:"
@@ -87,7 +87,7 @@ def _state(analysis: Analysis) -> Iterator[str]:
             yield f"  #{printable(name):<{width}} {status_of(task):<12} {'; '.join(more)}".rstrip()
     if state.active_agents:
         ended = analysis.run is not None and analysis.run.ended
-        when = " when it was cut" if analysis.is_interrupted else " when it ended" if ended else ""
+        when = " when it was interrupted" if analysis.is_interrupted else " when it ended" if ended else ""
         yield f"Agents at work{when}:"
         for name in state.active_agents:
             yield f"  - {printable(name)}"
@@ -95,13 +95,13 @@ def _state(analysis: Analysis) -> Iterator[str]:
     yield from _issues("Settled issues", state.resolved_issues)
     yield from _issues("Warnings", state.warnings)
     if state.claims:
-        yield "Claimed by agents, and not counted:"
+        yield "Claims by agents (not counted):"
         for claim in state.claims:
             about = f" task #{printable(claim.task)}" if claim.task else ""
             yield f"  - {printable(claim.type)}{about}"
 
 
-#: So many events after the checkpoint are shown.
+#: The most events to show after the checkpoint.
 _SHOWN = 10
 
 
@@ -136,21 +136,21 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
     if decision.case == "none":
         if analysis.run is not None and analysis.run.end_reason == "error" and "/" not in what:
             yield ""
-            yield f"It can be resumed all the same: rekindle resume {quoted(what)} --explain says what would be done."
+            yield f"You can still resume it; rekindle resume {quoted(what)} --explain shows what would be done."
         return
     yield ""
     if decision.case == "A":
         step = printable(str(decision.next_step or "the next step"))
         if analysis.state.plan is None:
-            yield f"The next step is {step}. The journal has no plan: go on by hand, with rekindle track."
+            yield f"The next step is {step}. The journal has no plan: continue by hand, with rekindle track."
         else:
-            yield f"By the journal alone, nothing stands in the way: a resume goes on at {step}."
+            yield f"According to the journal alone, nothing is in the way: a resume continues at {step}."
         if decision.restart_tasks:
-            yield f"It goes on with {printable(tasks_phrase(decision.restart_tasks))}."
+            yield f"It continues with {printable(tasks_phrase(decision.restart_tasks))}."
         if "/" not in what and analysis.state.plan is not None:
-            yield f"To see what git says as well: rekindle resume {quoted(what)} --explain"
+            yield f"To check git as well: rekindle resume {quoted(what)} --explain"
     else:
-        yield "A resume has to ask:"
+        yield "A resume has to ask you:"
         for option in decision.options:
             yield f"  {option.key}. {option.title}: {printable(option.effect)}"
     others = analysis.interrupted[1:]
@@ -172,7 +172,7 @@ def _journal_notes(analysis: Analysis) -> Iterator[str]:
     if journal.duplicates:
         notes.append(f"lines overridden by later ones: {journal.duplicates}")
     if journal.strays:
-        notes.append(f"sids that are no run: {', '.join(map(printable, journal.strays[:5]))}")
+        notes.append(f"sids that are not runs: {', '.join(map(printable, journal.strays[:5]))}")
     missing = sum(gap.missing_count for gap in gaps)
     if missing:
         notes.append(f"events missing from the sequence: {missing}")

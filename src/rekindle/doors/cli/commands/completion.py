@@ -21,5 +21,5 @@ def completion(shell: str) -> None:
     """
     found = get_completion_class(shell)
     if found is None:
-        raise UsageError(f"there is no completion for {shell}", "use bash, zsh or fish")
+        raise UsageError(f"there is no completion script for {shell}", "use bash, zsh or fish")
     print(found(click.get_current_context().find_root().command, {}, "rekindle", "_REKINDLE_COMPLETE").source())

@@ -25,20 +25,20 @@ def _complete_values(ctx: click.Context, _param: click.Parameter, incomplete: st
 
 @click.group()
 def config() -> None:
-    """Your settings: defaults of `rekindle run`, and where things are kept.
+    """Show and change your settings: defaults of `rekindle run`, and where things are kept.
 
     \b
     rekindle config set agent claude
     rekindle config set max_cost 20
 
-    An option on the command line always wins. A session keeps the rules that it began with.
+    An option on the command line always wins. A session keeps the settings it started with.
     """
 
 
 @config.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """Every setting with the value that holds, and where that comes from."""
+    """List every setting, its current value, and where the value comes from."""
     settings = use_cases().user_settings()
     rows = settings.listed()
     if as_json:
@@ -47,14 +47,14 @@ def list_(as_json: bool) -> None:
     for row in rows:
         value = "-" if row.value is None else str(row.value)
         print(f"{row.key:18} {printable(value):18} {_source(row)}")
-    print(f"\nYour file: {printable(settings.path)}" + ("" if settings.exists else " (not there yet)"))
+    print(f"\nYour file: {printable(settings.path)}" + ("" if settings.exists else " (does not exist yet)"))
 
 
 @config.command("get")
 @click.argument("key", shell_complete=_complete_keys)
 @json_option
 def get_(key: str, as_json: bool) -> None:
-    """The value of KEY that holds; nothing if there is none."""
+    """Print the current value of KEY, or nothing if it is not set."""
     settings = use_cases().user_settings()
     row = settings.get(key)
     if as_json:
@@ -85,7 +85,7 @@ def set_(key: str, value: str, as_json: bool) -> None:
 @click.argument("key", shell_complete=_complete_keys)
 @json_option
 def unset_(key: str, as_json: bool) -> None:
-    """Remove KEY from your settings file: the built-in value holds again."""
+    """Remove KEY from your settings file, so that the built-in value applies again."""
     settings = use_cases().user_settings()
     removed = settings.unset(key)
     if as_json:
@@ -97,14 +97,14 @@ def unset_(key: str, as_json: bool) -> None:
 @config.command("path")
 @json_option
 def path_(as_json: bool) -> None:
-    """Where your settings file is."""
+    """Print the path of your settings file."""
     settings = use_cases().user_settings()
     print_json({"file": settings.path, "exists": settings.exists}) if as_json else print(settings.path)
 
 
 @config.command("edit")
 def edit_() -> None:
-    """Open your settings file in $VISUAL or $EDITOR, and check it afterwards."""
+    """Open your settings file in $VISUAL or $EDITOR, then check it."""
     settings = use_cases().user_settings()
     path = settings.prepare()
     try:

@@ -15,13 +15,19 @@ from rekindle.doors.cli.use_cases import use_cases
 
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
-@click.option("--output", "-o", metavar="FILE", type=click.Path(), help="By default rekindle-ID.tar.gz, here.")
-@click.option("--with-secrets", is_flag=True, help="Mask nothing. The environment's values are never in it.")
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    type=click.Path(),
+    help="The file to write; default: rekindle-ID.tar.gz in this folder.",
+)
+@click.option("--with-secrets", is_flag=True, help="Mask nothing. Environment values are never included.")
 @json_option
 def export(session: str, output: str | None, with_secrets: bool, as_json: bool) -> None:
-    """Write SESSION into one file: what was said, the agent's own record, receipts, and snapshots of its files.
+    """Write SESSION to one file: the conversation, the agent's own record, receipts, and snapshots of its files.
 
-    Secrets are masked in all of it, unless told otherwise; `rekindle import` puts it in place on another machine.
+    Secrets are masked, unless you say otherwise. `rekindle import` restores the session on another machine.
 
     \b
     Example:
@@ -36,7 +42,7 @@ def export(session: str, output: str | None, with_secrets: bool, as_json: bool) 
     held = f"{counts['attempts']} attempts, {counts['snapshots']} snapshots"
     print(f"{done.session}: written to {printable(done.file)} ({held}).")
     if with_secrets:
-        print("  Nothing was masked: treat the file like a password.")
+        print("  Nothing was masked: protect the file like a password.")
     elif done.manifest.masked:
         told = ", ".join(f"{label} ({count})" for label, count in done.manifest.masked.items())
         print(f"  masked: {printable(told)}")

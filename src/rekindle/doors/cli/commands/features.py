@@ -18,9 +18,9 @@ from rekindle.doors.cli.use_cases import use_cases
 @click.command()
 @json_option
 def features(as_json: bool) -> None:
-    """List all features that have a folder in the progress folder: how far each has come, and how it ended.
+    """List all features in the progress folder: how far each has come, and how it ended.
 
-    The bare `rekindle` names those that need you, with the reason; `rekindle analyze NAME` tells everything of one.
+    Plain `rekindle` lists those that need you, with the reason. `rekindle analyze NAME` shows everything about one.
     """
     listed = use_cases().features().listed()
     if as_json:

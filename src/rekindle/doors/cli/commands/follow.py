@@ -32,9 +32,11 @@ _COLOURS = {
 
 @click.command()
 @click.argument("feature", shell_complete=complete_features)
-@click.option("--lines", type=click.IntRange(min=0), default=20, show_default=True, help="How many to begin with.")
+@click.option(
+    "--lines", type=click.IntRange(min=0), default=20, show_default=True, help="How many earlier events to show first."
+)
 @click.option("--until-end", is_flag=True, help="Stop when the newest run has ended.")
-@click.option("--jsonl", is_flag=True, help="Print the events as they stand in the journal, one object per line.")
+@click.option("--jsonl", is_flag=True, help="Print the events as JSON objects, one per line, as in the journal.")
 def follow(feature: str, lines: int, until_end: bool, jsonl: bool) -> None:
     """Show the events of FEATURE as they happen, until Ctrl-C."""
     for line, event in use_cases().features().follow(feature, lines, until_end=until_end):

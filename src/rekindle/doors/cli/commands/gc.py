@@ -1,4 +1,5 @@
-"""`rekindle gc`: give back room. Only what the vault has a checked copy of goes; the rest is told, with the reason."""
+"""`rekindle gc`: frees space. It removes only what the vault has a checked copy of, and names the rest with the
+reason."""
 
 from __future__ import annotations
 
@@ -29,19 +30,21 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@click.option("--quota", callback=_bytes, metavar="SIZE", help="Remove only until all sessions take no more than SIZE.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
+@click.option(
+    "--quota", callback=_bytes, metavar="SIZE", help="Stop removing once all sessions take no more than SIZE."
+)
 @click.option(
     "--older-than",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="Also what is older: replaced originals, and ended sessions that never had a conversation.",
+    help="Also remove older data: replaced originals, and ended sessions that never had a conversation.",
 )
 @json_option
 def gc(dry_run: bool, quota: int | None, older_than: float | None, as_json: bool) -> None:
     """Free space that is unused, or taken by redundant copies.
 
-    Nothing that holds a token, or the only copy of a conversation, is ever deleted.
+    It never deletes a token, or the only copy of a conversation.
     """
     done = use_cases().freeing().free(FreeRequest(dry_run, quota, older_than))
     if as_json:
@@ -62,12 +65,12 @@ def gc(dry_run: bool, quota: int | None, older_than: float | None, as_json: bool
         print(f"kept {printable(one.path)}: {one.why}")
     print(f"{_size(done.freed)} {'would be ' if dry_run else ''}given back, {_size(done.left)} left.")
     if quota is not None and done.over_quota:
-        print(f"That is more than {_size(quota)}, but all the rest is needed.")
+        print(f"This is still more than {_size(quota)}, but everything else is needed.")
 
 
 def _done(item: RemovableItem, dry_run: bool) -> str:
     if item.what == "room":
-        return "would free unused room in" if dry_run else "freed unused room in"
+        return "would free unused space in" if dry_run else "freed unused space in"
     return "would remove" if dry_run else "removed"
 
 

@@ -15,11 +15,11 @@ from rekindle.doors.cli.use_cases import use_cases
 
 @click.command()
 @feature_option
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N dates.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show only the newest N dates.")
 @click.option("--markdown", is_flag=True, help="Print Markdown, for a file or a message.")
 @json_option
 def history(feature: str | None, limit: int | None, markdown: bool, as_json: bool) -> None:
-    """What happened in this repository's features, newest date first (dates are UTC)."""
+    """Show what happened in this repository's features, newest date first (dates are UTC)."""
     found = use_cases().features().history(feature, limit)
     for problem in found.problems:
         print(f"rekindle: {printable(problem)}", file=sys.stderr)

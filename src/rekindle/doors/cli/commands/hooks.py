@@ -1,4 +1,4 @@
-"""`rekindle hooks`: Claude Code reports its tool calls to the journal, or does not any more."""
+"""`rekindle hooks`: makes Claude Code report its tool calls to the journal, or stop doing so."""
 
 from __future__ import annotations
 
@@ -10,35 +10,33 @@ from rekindle.doors.cli.use_cases import use_cases
 
 @click.group()
 def hooks() -> None:
-    """Install the Claude Code hooks of a project, or take them out."""
+    """Install or remove the Claude Code hooks of a project."""
 
 
 def _local_option(function: click.decorators.FC) -> click.decorators.FC:
-    return click.option(
-        "--local", is_flag=True, help="Use .claude/settings.local.json, which is yours alone and not shared."
-    )(function)
+    return click.option("--local", is_flag=True, help="Use .claude/settings.local.json, which is not shared.")(function)
 
 
 @hooks.command()
 @_local_option
 @json_option
 def install(local: bool, as_json: bool) -> None:
-    """Let Claude Code report its tool calls, file changes and branches to the journal of the feature at hand."""
+    """Make Claude Code report its tool calls, file changes and branches to the current feature's journal."""
     done = use_cases().hooks().install(local=local)
     file, command, added = done.file, done.command, done.added
     if as_json:
         print_json({"file": str(file), "command": command, "added": added})
     elif added:
-        print(f"{file}: {', '.join(added)} now run {command}. Take them out with `rekindle hooks uninstall`.")
+        print(f"{file}: {', '.join(added)} now run {command}. Remove them with `rekindle hooks uninstall`.")
     else:
-        print(f"{file}: the hooks are there already.")
+        print(f"{file}: the hooks are already installed.")
 
 
 @hooks.command()
 @_local_option
 @json_option
 def uninstall(local: bool, as_json: bool) -> None:
-    """Take the hooks out again; nothing else in the settings changes."""
+    """Remove the hooks; nothing else in the settings changes."""
     removed = use_cases().hooks().uninstall(only_local=local)
     if as_json:
         print_json({"removed": removed})
@@ -47,4 +45,4 @@ def uninstall(local: bool, as_json: bool) -> None:
         if events:
             print(f"{name}: taken out of {', '.join(events)}.")
     if not any(removed.values()):
-        print(f"{' and '.join(removed)}: there were no hooks of rekindle.")
+        print(f"{' and '.join(removed)}: no rekindle hooks were installed.")

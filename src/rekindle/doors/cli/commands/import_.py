@@ -1,4 +1,4 @@
-"""`rekindle import`: an exported session, put in place on this machine."""
+"""`rekindle import`: restores an exported session on this machine."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from rekindle.doors.cli.use_cases import use_cases
 
 @click.command("import")
 @click.argument("file", type=click.Path())
-@click.option("--cwd", type=click.Path(), default=".", help="The folder that the agent works in from now on.")
+@click.option("--cwd", type=click.Path(), default=".", help="The folder the agent works in from now on.")
 @click.option("--as-new", is_flag=True, help="Give the session a new id, and the agent's conversation a new name.")
 @click.option(
     "--trust",
     "trusted",
     multiple=True,
     type=click.Choice(TRUSTABLE),
-    help="Keep what the archive asks for: its permission, its arguments for the agent, its feature, or the prompts"
-    " that were not sent yet. Can be given several times.",
+    help="Accept what the archive asks for: its permission, its arguments for the agent, its feature, or the prompts"
+    " that were not sent yet. Can be repeated.",
 )
 @json_option
 def import_(file: str, cwd: str, as_new: bool, trusted: tuple[str, ...], as_json: bool) -> None:
-    """Put the session in FILE in place here: asleep, or interrupted as it was. `rekindle resume` continues it.
+    """Import the session in FILE. It is asleep, or interrupted as it was; `rekindle resume` continues it.
 
-    The agent gets the environment of this command. The whole file is checked first; either everything is put in place
-    or nothing is. What the archive asks for is shown, and reset unless --trust names it.
+    The agent gets the environment of this command. The whole file is checked first; either everything is imported or
+    nothing is. The archive's wishes are shown, and reset unless --trust names them.
 
     \b
     Example:
@@ -57,8 +57,8 @@ def import_(file: str, cwd: str, as_new: bool, trusted: tuple[str, ...], as_json
     for wish in done.wishes:
         print(f"    {printable(str(wish))}")
     if done.was_reset:
-        print("  To keep what was reset, import it again with --as-new and --trust (see --help).")
+        print("  To accept these, import it again with --as-new and --trust (see --help).")
     if done.manifest.masked or done.manifest.masked_files:
-        print("  Secrets in it were masked when it was written.")
+        print("  Its secrets were masked when it was written.")
     for note in done.notes:
         print(f"rekindle: {printable(note)}", file=sys.stderr)

@@ -21,9 +21,9 @@ def journal() -> None:
 @click.argument("what", shell_complete=complete_features)
 @json_option
 def verify(what: str, as_json: bool) -> int:
-    """Look at every line of WHAT (a feature or a path) by the rules that `rekindle analyze` reads it by.
+    """Check every line of WHAT (a feature or a path) by the rules of `rekindle analyze`.
 
-    Exit status 1 if a line is damaged or breaks a rule; each is named.
+    Exits with 1 if a line is damaged or breaks a rule, and names each one.
     """
     found = use_cases().journals().verify(what)
     path, verdict = found.path, found.verdict
@@ -38,7 +38,7 @@ def verify(what: str, as_json: bool) -> int:
 @click.argument("what", shell_complete=complete_features)
 @json_option
 def repair(what: str, as_json: bool) -> None:
-    """Take unreadable lines out of WHAT (a feature or a path). The damaged original is kept beside it."""
+    """Remove unreadable lines from WHAT (a feature or a path). The damaged original is kept next to it."""
     found = use_cases().journals().repair(what)
     path, verdict, kept = found.path, found.verdict, found.original
     if as_json:
@@ -76,7 +76,7 @@ def _print(path: Path, verdict: JournalVerdict) -> None:
     if len(verdict.problems) > 50:
         print(f"… and {len(verdict.problems) - 50} more problems")
     if verdict.torn_tail:
-        print(f"{path}: the last line has no newline (a writer was cut off, or is at it); the next append closes it")
+        print(f"{path}: the last line has no newline (interrupted, or still being written); the next append closes it")
     if verdict.byte_order_mark:
         print(f"{path}: begins with a byte order mark (it is ignored)")
     if verdict.unknown_version:

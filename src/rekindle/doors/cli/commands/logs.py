@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import click
 
-from rekindle.doors.cli.attached import Attached
+from rekindle.doors.cli import watching
 from rekindle.doors.cli.live import LiveView
-from rekindle.doors.cli.options import complete_resumable, complete_sessions, daemon, json_option, print_json
+from rekindle.doors.cli.options import complete_resumable, complete_sessions, json_option, print_json
 from rekindle.doors.cli.terminals import enter
 from rekindle.doors.cli.use_cases import use_cases
-from rekindle.doors.cli.watching import watch
+
+#: How often `logs -f` checks when nothing notifies it of more output.
+_LOOK_SECONDS = 1.0
 
 
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
-@click.option("--follow", "-f", is_flag=True, help="Go on as the agent speaks, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Keep printing as the agent speaks, until Ctrl-C.")
 @click.option("--jsonl", is_flag=True, help="Print one JSON object per entry.")
 @json_option
 def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
-    """The conversation of SESSION, over all its attempts."""
+    """Show the conversation of SESSION, across all its attempts."""
     name = named(session)
     conversation = use_cases().conversations().follow(name)
     if as_json:
@@ -40,16 +41,16 @@ def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
             view.rest()
             return
         sys.stdout.flush()
-        time.sleep(0.15)
+        conversation.wait(_LOOK_SECONDS)
 
 
 @click.command()
 @click.argument("what", shell_complete=complete_resumable)
 def attach(what: str) -> int:
-    """Come back to WHAT: a session, or a feature's run. Ctrl-C leaves it, and it goes on.
+    """Reconnect to WHAT: a session, or a feature's run. Ctrl-C detaches; it keeps running.
 
-    Of a session you see what its agent does, talk to it a line at a time and answer it; an agent that is used in a
-    terminal is shown in it (Ctrl-b d leaves it). Of a feature you see the board: tasks, questions, what went wrong.
+    For a session, you see its agent's output, send it prompts line by line and answer its questions. An agent in a
+    terminal opens in that terminal (Ctrl-b d detaches). For a feature, you see the board: tasks, questions, problems.
     """
     feature = use_cases().waiting().feature_meant(what)
     if feature is not None:
@@ -59,10 +60,7 @@ def attach(what: str) -> int:
     name = named(what)
     if use_cases().conversations().is_in_terminal(name):
         return enter(name)
-    if not sys.stdin.isatty():
-        client = daemon()
-        return watch(client, name, put_to_sleep=False, known=client.ask("show", session=name))
-    return Attached(name).converse()
+    return watching.attach(name)
 
 
 def named(prefix: str) -> str:

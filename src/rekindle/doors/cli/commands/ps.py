@@ -1,4 +1,4 @@
-"""`rekindle ps`: sessions in short. Reads the store itself while no daemon runs, so that it starts fast."""
+"""`rekindle ps`: the list of sessions. Without a daemon it reads the store itself, so that it starts fast."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.command()
-@click.option("--all", "-a", "every", is_flag=True, help="Also sessions that are finished.")
-@click.option("--here", is_flag=True, help="Only sessions of this repository, or of this folder outside of any.")
-@click.option("--needs-you", "needs_you", is_flag=True, help="Only sessions in which a person has to act.")
+@click.option("--all", "-a", "every", is_flag=True, help="Include finished sessions.")
+@click.option(
+    "--here", is_flag=True, help="Only sessions of this repository, or of this folder if it is in no repository."
+)
+@click.option("--needs-you", "needs_you", is_flag=True, help="Only sessions that need a person.")
 @json_option
 def ps(every: bool, here: bool, needs_you: bool, as_json: bool) -> None:
-    """List sessions: first what needs you, with the reason and what to type, then what works, then the rest."""
+    """List sessions: first those that need you, with the reason and what to type, then working ones, then the rest."""
     tell_moved()
     rows, unasked = use_cases().sessions().listed()
     if here:

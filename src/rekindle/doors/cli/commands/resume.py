@@ -10,13 +10,15 @@ import click
 
 from rekindle.agents.registry import AGENTS
 from rekindle.app.requests import ResumeRequest
-from rekindle.app.service import PERMISSIONS
+from rekindle.core.session.choices import PERMISSIONS
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.explain import shown
 from rekindle.doors.cli.fork import fork
 from rekindle.doors.cli.limits import Limits, limit_options
 from rekindle.doors.cli.moved import follow_moved, tell_moved, warn_of
 from rekindle.doors.cli.options import complete_resumable, daemon, json_option, print_json, who
+from rekindle.doors.cli.printing import print_lines
+from rekindle.doors.cli.reading import read_file
 from rekindle.doors.cli.receipts import print_receipt
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.doors.cli.watching import read_so_far, watch
@@ -26,45 +28,70 @@ from rekindle.ports.errors import RekindleError, UsageError
 
 @click.command()
 @click.argument("what", required=False, shell_complete=complete_resumable)
-@click.option("--all", "every", is_flag=True, help="Every feature that needs no answer, and every session that died.")
-@click.option("--kill", is_flag=True, help="End a live agent first.")
-@click.option("--explain", "only_explain", is_flag=True, help="Print evidence, decision and reasons, and do nothing.")
-@click.option("--follow", "-f", is_flag=True, help="Show what the agent then does.")
-@click.option("--at", metavar="N|ID", help="From an earlier answer, as a copy (a new session); `list` lists them.")
-@click.option("--prompt", default="", metavar="TEXT", help="What the copy is told first (with --at).")
-@click.option("--agent", type=click.Choice(list(AGENTS)), help="Hand over: another agent goes on, told the history.")
-@click.option("--model", help="With --agent: the model that it uses.")
+@click.option("--runbook", type=click.Path(), metavar="FILE", help="Give the session new rules, from this runbook.")
 @click.option(
-    "--native/--told", default=None, help="Load the agent's own record, or begin anew and tell it the history."
+    "--all",
+    "every",
+    is_flag=True,
+    help="Resume every feature that needs no answer, and every session whose agent died.",
+)
+@click.option("--kill", is_flag=True, help="Stop a live agent first.")
+@click.option(
+    "--explain",
+    "only_explain",
+    is_flag=True,
+    help="Print the evidence, the decision and the reasons, and change nothing.",
+)
+@click.option("--follow", "-f", is_flag=True, help="Show the agent's output.")
+@click.option(
+    "--at", metavar="N|ID", help="Fork the session after an earlier answer (a new session); `list` lists the answers."
+)
+@click.option("--prompt", default="", metavar="TEXT", help="The first prompt for the fork (with --at).")
+@click.option(
+    "--agent",
+    type=click.Choice(list(AGENTS)),
+    help="Hand the session over to another agent, which is told the history.",
+)
+@click.option("--model", help="The model for the new agent (with --agent).")
+@click.option(
+    "--native/--told",
+    default=None,
+    help="Load the agent's own record, or begin a new conversation and tell it the history.",
 )
 @limit_options
 @click.option(
-    "--choose", "choice", type=click.Choice(["A", "B", "C"]), help="The answer to what the resume of a feature asks."
+    "--choose", "choice", type=click.Choice(["A", "B", "C"]), help="Your answer if the resume of a feature asks."
 )
-@click.option("--instructions", default="", metavar="TEXT", help="Own words on how a feature goes on (answer C).")
-@click.option("--take", multiple=True, metavar="TASK", help="Take the work of a task that is not on its branch.")
-@click.option("--leave", multiple=True, metavar="TASK", help="Leave that work out; it is kept.")
+@click.option(
+    "--instructions", default="", metavar="TEXT", help="How the feature should continue, in your own words (answer C)."
+)
+@click.option("--take", multiple=True, metavar="TASK", help="Take the task's work that is not on its branch.")
+@click.option("--leave", multiple=True, metavar="TASK", help="Leave that work out of the feature; it is kept.")
 @click.option(
     "--plan", "plan_file", type=click.Path(), metavar="FILE", help="A new plan for a feature that starts over."
 )
 @click.option(
     "--parallel", "--jobs", "jobs", type=click.IntRange(min=1), metavar="N", help="Maximum tasks in parallel."
 )
-@click.option("--permission", type=click.Choice(PERMISSIONS), default="edits", help="For new sessions of a feature.")
+@click.option(
+    "--permission", type=click.Choice(PERMISSIONS), help="For new sessions of a feature; by default as it began."
+)
 @click.option("--detach", "-d", is_flag=True, help="Do not wait for the end of a feature's run.")
-@click.option("--trust", default="", metavar="ID", help="Yes to a journal from elsewhere, as --explain has shown it.")
-@click.option("--remove-locks", is_flag=True, help="Yes to removing locks that a killed git left in a feature's way.")
+@click.option("--trust", default="", metavar="ID", help="Approve a journal from elsewhere, as shown by --explain.")
+@click.option("--remove-locks", is_flag=True, help="Remove lock files that a killed git left in the feature's way.")
 @json_option
 def resume(what: str | None, every: bool, only_explain: bool, as_json: bool, limits: Limits, **flags: Any) -> int:
-    """Resume WHAT: a feature, to its end, or a session, in the same conversation if that can be; say what was proved.
+    """Resume WHAT: a feature, to its end, or a session, in the same conversation if possible. Prints a receipt.
 
-    Without WHAT: the only one that is interrupted. A feature's questions are answered with --choose, --take, --leave.
+    Without WHAT, resumes the only one that is interrupted. Answer a feature's questions with --choose, --take, --leave.
     """
+    from rekindle.core.feature.staffing import RunTerms
     from rekindle.doors.cli import features
 
     if every and what is not None:
-        raise UsageError("--all and a name do not go together", "give one of them")
+        raise UsageError("--all and a name cannot be combined", "give one of them")
     for_feature = features.Resume(**{name: flags.pop(name) for name in features.FLAGS})
+    permission = flags.pop("permission")
     refusal = None if only_explain else follow_moved()
     if refusal is not None and what is None and not every:
         raise refusal
@@ -72,7 +99,8 @@ def resume(what: str | None, every: bool, only_explain: bool, as_json: bool, lim
     if feature is not None:
         if refusal is not None:
             raise refusal
-        return features.resume(feature, for_feature, only_explain=only_explain, as_json=as_json)
+        terms = RunTerms(flags["agent"] or "", permission or "", limits or None)
+        return features.resume(feature, for_feature, terms, only_explain=only_explain, as_json=as_json)
     warn_of(refusal)
     if only_explain:
         tell_moved()
@@ -80,8 +108,9 @@ def resume(what: str | None, every: bool, only_explain: bool, as_json: bool, lim
         flags_named = "--choose, --instructions, --take, --leave, --plan, --parallel, --trust and --remove-locks"
         raise UsageError(f"{flags_named} are for features", "name the feature")
     asked = _Flags(**flags, limits=limits)
-    if (every and (asked.agent or asked.native is not None)) or (asked.model and not asked.agent):
-        raise UsageError("--agent and --native are for one session, and --model is for --agent", "see --help")
+    if (every and (asked.agent or asked.native is not None or asked.runbook)) or (asked.model and not asked.agent):
+        problem = "--agent, --native and --runbook are for one session, and --model is for --agent"
+        raise UsageError(problem, "see --help")
     if every:
         return _explain_each(as_json) if only_explain else _resume_all(asked, as_json=as_json)
     chosen = what if what is not None else use_cases().session_resuming().only_interrupted()
@@ -89,7 +118,7 @@ def resume(what: str | None, every: bool, only_explain: bool, as_json: bool, lim
         return fork(chosen, asked.at, asked.prompt, as_json=as_json)
     if only_explain:
         found = shown(use_cases().session_resuming().explain(chosen))
-        print_json(found) if as_json else print("\n".join(found["text"]))
+        print_json(found) if as_json else print_lines(found["text"])
         return 0
     return _resume_session(chosen, asked, as_json=as_json)
 
@@ -105,12 +134,14 @@ class _Flags:
     agent: str | None
     model: str | None
     native: bool | None
+    runbook: str | None
     limits: Limits
 
 
 def _explain_each(as_json: bool) -> int:
     each = [shown(one) for one in use_cases().session_resuming().explain_each()]
-    print_json({"sessions": each}) if as_json else print("\n\n".join("\n".join(one["text"]) for one in each))
+    between = [line for one in each for line in ("", *one["text"])]
+    print_json({"sessions": each}) if as_json else print_lines(between[1:])
     return 0
 
 
@@ -135,6 +166,7 @@ def _resume_session(chosen: str, asked: _Flags, *, as_json: bool) -> int:
         agent=asked.agent,
         model=asked.model,
         env=dict(os.environ) if asked.agent is not None else None,
+        **_new_rules(asked.runbook, chosen),
     )
     told = use_cases().session_resuming().resume(request)
     if as_json:
@@ -143,11 +175,31 @@ def _resume_session(chosen: str, asked: _Flags, *, as_json: bool) -> int:
         raise RekindleError(f"{told['id']} did not come back: {told['why'] or told['status']}", told["next"])
     else:
         if told["by_itself"]:
-            print(f"{told['id']}: it has come back by itself.")
+            print(f"{told['id']}: it has already come back by itself.")
         print_receipt(told)
     if asked.follow and told["is_back"]:
         return watch(client, told["id"], put_to_sleep=False, known=told, conversation=before)
     return 0 if told["is_back"] else 1
+
+
+def _new_rules(file: str | None, session: str) -> dict[str, Any]:
+    """The rules of a runbook, as the daemon takes them."""
+    if file is None:
+        return {}
+    import msgspec
+
+    from rekindle.core.session.rules import ruled
+
+    found = use_cases().sessions().shown(session)["session"]
+    given = use_cases().runbooks().for_session(read_file(file, "runbook", 1 << 20), file, found["agent"])
+    rules = ruled(found["rules"]["policy"], given.reactions)
+    if rules is None:
+        raise UsageError(f"{file} has no rules for {found['agent']}", "give it on_dead, on_error, or another reaction")
+    return {
+        "rules": msgspec.to_builtins(rules),
+        "rules_source": os.path.abspath(file),
+        "rules_digest": given.digest,
+    }
 
 
 def _print_resumed(client: Daemon, told: dict[str, Any], *, is_any_back: bool) -> None:

@@ -20,9 +20,9 @@ from rekindle.doors.cli.use_cases import use_cases
 @click.option("--session", metavar="ID", shell_complete=complete_sessions, help="Only in this session.")
 @click.option("--agent", type=click.Choice(list(AGENTS)), help="Only in sessions with this agent.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Show at most this many."
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Show at most N hits."
 )
-@click.option("--newest", is_flag=True, help="The newest first; by default the best.")
+@click.option("--newest", is_flag=True, help="Show the newest hits first, not the best.")
 @click.option("--jsonl", is_flag=True, help="Print one JSON object per hit.")
 @json_option
 def search(
@@ -34,9 +34,9 @@ def search(
     jsonl: bool,
     as_json: bool,
 ) -> None:
-    """Find TEXT in what was asked, said and done in all sessions. Secrets are masked.
+    """Search all sessions for TEXT: prompts, answers and tool calls. Secrets are masked.
 
-    All words have to be there; words in double quotes stand next to one another; wor* begins like that.
+    All words must match. Put a phrase in double quotes. wor* matches words that begin with wor.
 
     \b
     Example:

@@ -12,7 +12,7 @@ from rekindle.doors.cli.use_cases import use_cases
 @click.command()
 @click.option("--on-demand", is_flag=True, hidden=True)
 @click.option(
-    "--stop", "only_stop", is_flag=True, help="Stop the daemon that is running; agents go on in their keepers."
+    "--stop", "only_stop", is_flag=True, help="Stop the running daemon; agents keep working in their keepers."
 )
 def serve(on_demand: bool, only_stop: bool) -> int:
     """Run the daemon that owns your sessions. There is one per store; other commands start it when they need it."""
@@ -21,6 +21,6 @@ def serve(on_demand: bool, only_stop: bool) -> int:
         if pid is None:
             print("No daemon is running.")
         else:
-            print(f"The daemon (pid {pid}) is stopping; agents go on in their keepers.")
+            print(f"The daemon (pid {pid}) is stopping; agents keep working in their keepers.")
         return 0
     return use_cases().serve(on_demand=on_demand)

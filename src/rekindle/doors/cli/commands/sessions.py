@@ -19,25 +19,29 @@ from rekindle.doors.cli.options import (
     print_json,
     who,
 )
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.receipts import print_woken
 from rekindle.doors.cli.use_cases import use_cases
-from rekindle.doors.cli.watching import read_so_far, watch
 from rekindle.ports.errors import RekindleError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rekindle.ports.conversations import FollowedConversation
 
 
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
 @click.argument("text")
-@click.option("--follow", "-f", is_flag=True, help="Show what the agent does about it.")
+@click.option("--follow", "-f", is_flag=True, help="Show the agent's output.")
 @json_option
 def send(session: str, text: str, follow: bool, as_json: bool) -> int:
-    """Say TEXT (- reads standard input) to the agent of SESSION. It is delivered once, in its turn.
+    """Send TEXT (- reads standard input) to the agent of SESSION. It is delivered once, in order.
 
-    A session without an agent gets one first, in the same conversation if that can be; what was proved is printed.
+    If the session has no agent, one is started first, in the same conversation if possible, and a receipt is printed.
     """
     client = daemon()
     said = sys.stdin.read() if text == "-" else text
-    before = read_so_far(client.ask("show", session=session)["id"]) if follow else None
+    before = _read_so_far(client.ask("show", session=session)["id"]) if follow else None
     told = client.ask("send", session=session, text=said, prompt_id=secrets.token_hex(4))
     if told["woken"] and not as_json:
         print_woken(told)
@@ -48,7 +52,7 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
     elif told["stopped_keeper"]:
         pid = told["stopped_keeper"]
         print(f"{told['id']}: queued; its keeper (pid {pid}) is stopped and does not answer.")
-        print(f"It is delivered when the keeper goes on: kill -CONT {pid}")
+        print(f"It is delivered when the keeper continues: kill -CONT {pid}")
     elif told["status"] == "working":
         print(f"{told['id']}: queued; it is delivered when the agent has finished its turn.")
     else:
@@ -56,28 +60,37 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
         print(f"{told['id']}: not delivered yet; it stays in the queue{why}.")
     on_its_way = told["delivered"] or (told["status"] == "working" and not told["stopped_keeper"])
     if follow and on_its_way:
+        from rekindle.doors.cli.watching import watch
+
         return watch(client, told["id"], put_to_sleep=False, known=told, conversation=before)
     return 0 if on_its_way else 1
 
 
+def _read_so_far(session: str) -> FollowedConversation:
+    from rekindle.doors.cli.watching import read_so_far  # imported only when following
+
+    return read_so_far(session)
+
+
 @click.command()
 @click.argument("session", metavar="[WHAT]", required=False, shell_complete=complete_resumable)
-@click.option("--all", "every", is_flag=True, help="Every live agent.")
-@click.option("--sleep", "to", flag_value="asleep", help="Only end the process; a prompt wakes the session.")
-@click.option("--completed", "to", flag_value="completed", help="The session is finished.")
+@click.option("--all", "every", is_flag=True, help="Stop every live agent.")
+@click.option("--sleep", "to", flag_value="asleep", help="Only stop the process; a prompt wakes the session.")
+@click.option("--completed", "to", flag_value="completed", help="Mark the session as completed.")
 @json_option
 def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int | None:
-    """End WHAT: the agent of a session with its whole process tree, or a feature's run. Conversations are kept."""
+    """Stop WHAT: a session's agent with its whole process tree, or a feature's run. Conversations are kept."""
     client = daemon()
     feature = use_cases().feature_resuming().meant(session, every=True) if session is not None else None
     if feature is not None:
         told = use_cases().feature_resuming().stop(feature)
-        print_json(told) if as_json else print(f"{feature}: {told['reason']}; go on with: rekindle resume {feature}")
+        print_json(told) if as_json else print(f"{feature}: {told['reason']}; continue with: rekindle resume {feature}")
         return None
     if every == (session is not None):
         raise UsageError("give a session, or --all", "`rekindle ps` lists them")
     if every:
-        told = client.ask("stop_all", to=to or "cancelled", by=who())
+        is_any = client.is_served() or any(row["is_running"] for row in use_cases().sessions().rows())
+        told = client.ask("stop_all", to=to or "cancelled", by=who()) if is_any else {"stopped": [], "failed": []}
         print_json(told) if as_json else _print_stopped(told)
         return 1 if told.get("failed") else 0
     told = client.ask("stop", session=session, to=to or "cancelled", by=who())
@@ -100,7 +113,7 @@ def _print_stopped(told: dict[str, Any]) -> None:
 @click.argument("session", shell_complete=complete_sessions)
 @json_option
 def cancel(session: str, as_json: bool) -> None:
-    """End the turn that the agent of SESSION is in. The agent stays."""
+    """Cancel the current turn of SESSION. The agent stays."""
     told = daemon().ask("cancel", session=session)
     print_json(told) if as_json else print(f"{told['id']}: asked to end its turn.")
 
@@ -109,10 +122,11 @@ def cancel(session: str, as_json: bool) -> None:
 @click.argument("session", shell_complete=complete_sessions)
 @json_option
 def show(session: str, as_json: bool) -> None:
-    """Everything about SESSION: its state, times, attempts, prompts and receipts."""
+    """Show everything about SESSION: its state, times, attempts, prompts and receipts."""
     told = daemon().ask("show", session=session)
     if as_json:
         print_json(told)
         return
-    for line in session_page.lines(told, time.time()):
-        print(line)
+    rules = told["session"]
+    since = use_cases().runbooks().since(rules.get("rules_source", ""), rules.get("rules_digest", ""))
+    print_lines(session_page.lines(told, time.time(), since), session_page.INDENT)

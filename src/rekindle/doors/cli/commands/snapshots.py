@@ -16,8 +16,8 @@ from rekindle.doors.cli.use_cases import use_cases
 
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
-@click.option("--pin", metavar="S", help="Keep this one for ever: the beginning of its id, or ~N.")
-@click.option("--unpin", metavar="S", help="Let this one grow old again.")
+@click.option("--pin", metavar="S", help="Keep this snapshot for ever: the beginning of its id, or ~N.")
+@click.option("--unpin", metavar="S", help="Let this snapshot expire again.")
 @json_option
 def snapshots(session: str, pin: str | None, unpin: str | None, as_json: bool) -> None:
     """List the snapshots of SESSION's work tree, oldest first."""
@@ -26,7 +26,7 @@ def snapshots(session: str, pin: str | None, unpin: str | None, as_json: bool) -
         print_json(msgspec.to_builtins(found))
         return
     if not found.snapshots:
-        print("No snapshots. They are taken at the end of each turn, where the agent works in a git repository.")
+        print("No snapshots. They are taken at the end of each turn, if the agent works in a git repository.")
     for one in found.snapshots:
         when = datetime.fromtimestamp(one.at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         where = one.branch or (f"detached at {one.head[:10]}" if one.head else "no commit yet")
@@ -39,12 +39,12 @@ def snapshots(session: str, pin: str | None, unpin: str | None, as_json: bool) -
 @click.command()
 @click.argument("session", shell_complete=complete_sessions)
 @click.option("--at", metavar="S", help="Which snapshot: the beginning of its id, or ~N for N before the last.")
-@click.option("--to", metavar="PATH", type=click.Path(), help="A new folder; by default the work tree itself.")
+@click.option("--to", metavar="PATH", type=click.Path(), help="A new folder; default: the work tree itself.")
 @json_option
 def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None:
-    """Put a snapshot of SESSION back, by default the last one.
+    """Restore a snapshot of SESSION, by default the last one.
 
-    Without --to the work tree is snapshotted first; files that no snapshot has are never overwritten or deleted.
+    Without --to, the work tree is snapshotted first. Files that are in no snapshot are never overwritten or deleted.
     """
     restored = use_cases().time_travel().restore(RestoreRequest(session, at, to))
     done = restored.done
@@ -65,6 +65,6 @@ def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None
 @click.argument("a", required=False)
 @click.argument("b", required=False)
 def diff(session: str, a: str | None, b: str | None) -> None:
-    """What changed from snapshot A (by default the last) to snapshot B (by default the work tree as it is)."""
+    """Show the changes from snapshot A (default: the last) to snapshot B (default: the current work tree)."""
     sys.stdout.buffer.write(use_cases().time_travel().difference(session, a, b))
     sys.stdout.buffer.flush()

@@ -12,7 +12,7 @@ from rekindle.doors.cli.use_cases import use_cases
 @click.command()
 @json_option
 def status(as_json: bool) -> None:
-    """What is interrupted in this repository, and what a resume would do."""
+    """Show what is interrupted in this repository, and what a resume would do."""
     print_status(as_json=as_json)
 
 

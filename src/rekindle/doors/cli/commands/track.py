@@ -23,13 +23,13 @@ from rekindle.ports.journal import Sync
 )
 @click.argument("type_", metavar="TYPE")
 @click.argument("message", required=False)
-@click.option("--task", metavar="ID", help="The task that the event is about.")
-@click.option("--agent", metavar="NAME", help="The agent that the event is about, or that reports it.")
-@click.option("--file", "files", multiple=True, metavar="PATH", help="A file of the task; may be given again.")
+@click.option("--task", metavar="ID", help="The task of the event.")
+@click.option("--agent", metavar="NAME", help="The agent of the event, or the agent that reports it.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="A file of the task; can be repeated.")
 @click.option("--data", metavar="JSON", help="More fields, as a JSON object; - reads it from standard input.")
-@click.option("--run", "sid", metavar="SID", help="The run; by default the newest one that has not ended.")
-@click.option("--event-id", metavar="ID", help="An id of yours: an event with the same id is written once.")
-@click.option("--sync", type=click.Choice([policy.value for policy in Sync]), help="When it has to be on disk.")
+@click.option("--run", "sid", metavar="SID", help="The run; default: the newest one that has not ended.")
+@click.option("--event-id", metavar="ID", help="Your own id: an event with the same id is written once.")
+@click.option("--sync", type=click.Choice([policy.value for policy in Sync]), help="When the event has to be on disk.")
 @feature_option
 @json_option
 def track(
@@ -48,7 +48,7 @@ def track(
     """Append an event of TYPE to the feature's journal. It is on disk before this returns, unless --sync none is given.
 
     TYPE is a type of the journal, such as session.start, plan.created or task.started, or a short form. MESSAGE becomes
-    the summary, error, description or reason that the type has.
+    the summary, error, description or reason, depending on the type.
     """
     asked = TrackRequest(
         type_, message, task, agent, files, _parsed(data), sid, event_id, Sync(sync) if sync else None, feature
@@ -58,12 +58,12 @@ def track(
 
 @click.command()
 @click.argument("label")
-@click.option("--next", "step", required=True, metavar="STEP", help="The step at which a resume goes on.")
-@click.option("--not-resumable", is_flag=True, help="Note the point, but do not resume at it.")
+@click.option("--next", "step", required=True, metavar="STEP", help="The step at which a resume continues.")
+@click.option("--not-resumable", is_flag=True, help="Record the point, but do not resume at it.")
 @feature_option
 @json_option
 def checkpoint(label: str, step: str, not_resumable: bool, feature: str | None, as_json: bool) -> None:
-    """Mark a point that is safe to resume at; issues from before it are settled by it."""
+    """Mark a point where it is safe to resume. Earlier issues count as settled."""
     asked = CheckpointRequest(label, step, not not_resumable, feature)
     _tell(use_cases().tracking().checkpoint(asked), as_json=as_json)
 
@@ -102,8 +102,8 @@ def _tell(done: Tracked, *, as_json: bool) -> None:
         )
     elif done.claimed:
         print(f"{done.feature}: kept as {CLAIMED}{done.type}, event {done.seq} of run {printable(str(done.sid))}")
-        print("rekindle: it decides nothing: rekindle drives this run, and goes by its own word", file=sys.stderr)
+        print("rekindle: it decides nothing: rekindle drives this run, and only its own events count", file=sys.stderr)
     elif done.written:
         print(f"{done.feature}: {done.type} is event {done.seq} of run {printable(str(done.sid))}")
     else:
-        print(f"{done.feature}: an event with this id is in the journal already; nothing was written")
+        print(f"{done.feature}: the journal already has an event with this id; nothing was written")

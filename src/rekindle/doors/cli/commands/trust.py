@@ -1,4 +1,4 @@
-"""`rekindle trust`: what a repository may have run, after a person has seen it and said yes."""
+"""`rekindle trust`: lets a person approve the programs that a repository configures."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from rekindle.ports.git_filters import DefinedFilters
 
 @click.group()
 def trust() -> None:
-    """Say what this repository may have run."""
+    """Approve programs that this repository configures."""
 
 
 @trust.command()
-@click.option("--yes", is_flag=True, help="Approve them without a question.")
-@click.option("--forget", is_flag=True, help="Take an earlier yes back.")
+@click.option("--yes", is_flag=True, help="Approve them without asking.")
+@click.option("--forget", is_flag=True, help="Withdraw an earlier approval.")
 @json_option
 def filters(yes: bool, forget: bool, as_json: bool) -> int:
     """Show the filters and merge drivers of this repository's own git configuration, and ask whether they may run.
 
-    A yes is remembered for this repository and for exactly these definitions. Without it, files that need such a
-    filter are neither committed nor snapshotted. Filters of your global and system configuration always run.
+    Your approval applies to this repository and to exactly these definitions. Without it, files that need such a filter
+    are neither committed nor snapshotted. Filters from your global and system configuration always run.
     """
     if yes and forget:
         raise click.UsageError("--yes and --forget exclude each other.")
@@ -45,7 +45,7 @@ def filters(yes: bool, forget: bool, as_json: bool) -> int:
 
 
 def _is_approved(found: DefinedFilters, *, yes: bool, may_ask: bool) -> bool:
-    """Whether a person says yes to what they see."""
+    """Whether a person approves them."""
     if not yes and not may_ask:
         return False
     if yes:
@@ -53,7 +53,7 @@ def _is_approved(found: DefinedFilters, *, yes: bool, may_ask: bool) -> bool:
     _print(found)
     if not sys.stdin.isatty():
         raise QuestionError(
-            "nobody is there to say whether these may run", "approve them with `rekindle trust filters --yes`"
+            "there is no terminal to ask whether these may run", "approve them with `rekindle trust filters --yes`"
         )
     return click.confirm("May they run in this repository?", default=False)
 

@@ -14,14 +14,14 @@ from rekindle.doors.cli.use_cases import use_cases
 
 @click.group()
 def vault() -> None:
-    """The kept copies of conversations: spools of all attempts, and the agents' own records."""
+    """Check rekindle's copies of conversations: spools of all attempts, and the agents' own records."""
 
 
 @vault.command()
 @click.argument("session", required=False, shell_complete=complete_sessions)
 @json_option
 def verify(session: str | None, as_json: bool) -> int:
-    """Check every byte that was kept, of SESSION or of all. Exit status 1 if something is damaged."""
+    """Check every copied byte, of SESSION or of all sessions. Exits with 1 if something is damaged."""
     report = use_cases().vaults().verify(session)
     found, is_whole = report.sessions, report.is_whole
     if as_json:
@@ -35,7 +35,9 @@ def verify(session: str | None, as_json: bool) -> int:
             for at, end, why in file.damage:
                 print(f"  {printable(file.path)}: {why}, bytes {at} to {end}")
             if file.torn is not None:
-                print(f"  {printable(file.path)}: ends with {file.torn} (a writer was cut off, or is at it)")
+                print(
+                    f"  {printable(file.path)}: ends with {file.torn} (a writer was interrupted, or is still writing)"
+                )
     if not found:
         print("Nothing is kept yet.")
     return 0 if is_whole else 1
@@ -44,7 +46,7 @@ def verify(session: str | None, as_json: bool) -> int:
 @vault.command()
 @click.argument("session", shell_complete=complete_sessions)
 def diff(session: str) -> None:
-    """What the last pre-flight of SESSION that replaced the agent's record changed in it."""
+    """Show what the last pre-flight of SESSION changed in the agent's record."""
     told = use_cases().vaults().difference(session)
     if not told:
         click.echo("No pre-flight has changed the agent's record.", err=True)

@@ -21,7 +21,7 @@ from rekindle.ports.errors import RekindleError
 
 _LOOK_SECONDS = 0.5
 
-#: One look at what is waited for, of so many seconds: how it ended, if it did, and how it stands.
+#: One check that waits up to so many seconds: returns how it ended, if it did, and its state.
 Look = Callable[[float], tuple[WaitOutcome | None, str]]
 
 
@@ -30,15 +30,16 @@ Look = Callable[[float], tuple[WaitOutcome | None, str]]
 @click.option("--timeout", type=Duration(), help="Give up waiting after this time, e.g. 90s, 15m or 2h.")
 @json_option
 def wait(what: str, timeout: float | None, as_json: bool) -> int:
-    """Wait until WHAT is over: the turn of a session's agent, or a feature's run. Prints how it ended and what is next.
+    """Wait until WHAT is over: the turn of a session's agent, or a feature's run. Prints how it ended and what to do
+    next.
 
     \b
     Exit status:
       0    it finished
-      1    it failed, was interrupted, cancelled or stopped at a limit; or the time was over first
+      1    it failed, was interrupted, cancelled or stopped at a limit; or the timeout came first
       2    there is no such session or feature
-      3    a question must be answered before it goes on (the question is printed)
-      130  Ctrl-C: it goes on
+      3    a question must be answered before it continues (the question is printed)
+      130  Ctrl-C: it keeps running
     """
     feature = use_cases().waiting().feature_meant(what)
     name, look = (what, _session(what)) if feature is None else (feature, _feature(feature))
@@ -90,14 +91,14 @@ def _wait(name: str, look: Look, timeout: float | None) -> WaitOutcome:
             return found
         if deadline is not None and time.monotonic() >= deadline:
             raise RekindleError(
-                f"{name} is still {state}: the time to wait is over",
-                f"wait on: rekindle wait {quoted(name)}; or watch it: rekindle attach {quoted(name)}",
+                f"{name} is still {state}: the timeout is over",
+                f"keep waiting: rekindle wait {quoted(name)}; or watch it: rekindle attach {quoted(name)}",
                 code="timeout",
             )
 
 
 def _print(found: WaitOutcome) -> None:
-    """The end for a person: what happened, why, and the next command. An end that is not well goes to stderr."""
+    """The end for a person: what happened, why, and the next command. A bad end goes to stderr."""
     to = sys.stdout if found.is_well else sys.stderr
     name = printable(found.name)
     if found.is_well:

@@ -1,6 +1,6 @@
 """Starts commands quickly: one process that has imported everything, and forks for each command.
 
-The corpus types a thousand of them, and nearly all the time of one goes into importing the same modules again. What a
+Tests type thousands of them, and nearly all the time of one goes into importing the same modules again. What a
 forked command does is what the program itself does: the same entry, with its own arguments, folder and environment.
 """
 
@@ -21,6 +21,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+#: What commands do not use.
+_NOT_FOR_COMMANDS = ("rekindle.adapters.sql_store.migrations.env",)  # only Alembic can run it
+
 
 class Starter:
     """The process that forks, as its user sees it. It ends with whoever started it."""
@@ -38,7 +41,14 @@ class Starter:
         assert self._process.stdout is not None
         with tempfile.TemporaryDirectory(prefix="rk-io-") as folder:
             Path(folder, "0").write_text(stdin)
-            order = {"argv": [program, *words], "cwd": str(cwd), "env": dict(env), "io": folder, "seconds": seconds}
+            order = {
+                "argv": [program, *words],
+                "cwd": str(cwd),
+                "env": dict(env),
+                "umask": _umask(),
+                "io": folder,
+                "seconds": seconds,
+            }
             self._process.stdin.write(json.dumps(order) + "\n")
             self._process.stdin.flush()
             status = int(self._process.stdout.readline())
@@ -56,6 +66,13 @@ class Starter:
         self._process.stdout.close()
 
 
+def _umask() -> int:
+    """That of this process, which can only be read by setting it."""
+    found = os.umask(0o077)
+    os.umask(found)
+    return found
+
+
 def end() -> None:
     """End the one of this test process, if there is one."""
     if starter.cache_info().currsize:
@@ -71,18 +88,13 @@ def starter() -> Starter:
 
 def serve() -> None:
     """Fork for each order on standard input, and answer with the exit status, until nobody orders any more."""
-    import rekindle.doors.cli.commands as commands
-
-    for found in pkgutil.iter_modules(commands.__path__):
-        importlib.import_module(f"{commands.__name__}.{found.name}")
-    for name in (
-        "rekindle.doors.cli.app",
-        "rekindle.entry",
-        "rekindle.wiring",
-        "rekindle.doors.cli.status",
-        "rekindle.hooks.client",
-    ):
+    for name in ("rekindle.entry", "rekindle.wiring", "rekindle.hooks.client"):
         importlib.import_module(name)
+    for name in ("rekindle.doors.cli", "rekindle.app", "rekindle.adapters"):
+        package = importlib.import_module(name)
+        for found in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if found.name not in _NOT_FOR_COMMANDS:
+                importlib.import_module(found.name)
     for line in sys.stdin:
         order = json.loads(line)
         pid = os.fork()
@@ -112,6 +124,7 @@ def _become(order: dict[str, Any]) -> None:
             os.close(fd)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 they live as long as it
         os.chdir(order["cwd"])
+        os.umask(order["umask"])
         os.environ.clear()
         os.environ.update(order["env"])
         sys.argv = order["argv"]

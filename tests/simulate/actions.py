@@ -1,0 +1,161 @@
+"""What can be done to the world from outside, and how a seed chooses from it.
+
+An action is data, so that a story can be written down, cut short and told again. A new kind of action is one line in
+`KINDS`, one in `_argument` if it has an argument, and one in `WORDS`; what it does is a method of `Simulation` of the
+same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+#: How often each kind of action is taken.
+KINDS = {
+    "begin": 3,
+    "send": 20,
+    "again": 8,
+    "look": 7,
+    "answer": 9,
+    "cancel": 3,
+    "stop": 4,
+    "resume": 6,
+    "resume_all": 3,
+    "kill_agent": 10,
+    "kill_keeper": 3,
+    "kill_guard": 3,
+    "kill_daemon": 8,
+    "restart_daemon": 3,
+    "freeze_daemon": 3,
+    "thaw_daemon": 3,
+    "reboot": 2,
+    "fill_disk": 2,
+    "free_disk": 2,
+    "sync": 4,
+    "hide_program": 2,
+    "show_program": 2,
+    "spoil_start": 3,
+    "set_clock": 2,
+    "forget": 1,
+    "damage": 1,
+    "model": 5,
+    "wait": 8,
+}
+#: What a story always has, whatever else a seed leaves out.
+_ALWAYS = frozenset({"begin", "send", "wait"})
+#: How much time passes behind an action.
+_PAUSES = (0.0, 0.0, 0.002, 0.002, 0.004, 0.008, 0.02, 0.04, 0.1, 0.1, 0.6, 0.6, 3.0, 3.0, 25.0, 130.0, 700.0)
+_PIECES = ("say", "say", "tool", "tool", "build", "ask", "ask")
+_ENDS = ("", "", "", "", "", "overflow", "broken", "hang")
+_POLICIES = ("ask", "continue", "continue", "never")
+SESSIONS = 3
+CLIENTS = 2
+
+#: Each action in a person's words; {who} is a session, {client} a client, {arg} the argument.
+WORDS = {
+    "begin": "client {client} begins session {who}: {arg}",
+    "send": "client {client} sends to session {who}: {arg}",
+    "again": "client {client} asks again for what it asked for last (the answer may have been lost)",
+    "look": "client {client} looks at the open questions",
+    "answer": "client {client} answers the question on its screen with {arg}",
+    "cancel": "client {client} cancels the turn of session {who}",
+    "stop": "client {client} stops session {who}: {arg}",
+    "resume": "client {client} resumes session {who} {arg}",
+    "resume_all": "client {client} resumes all",
+    "kill_agent": "kill -9 of the agent of session {who}",
+    "kill_keeper": "kill -9 of the keeper of session {who}",
+    "kill_guard": "kill -9 of guard and keeper of session {who}",
+    "kill_daemon": "kill -9 of the daemon",
+    "restart_daemon": "the daemon is stopped and started again",
+    "freeze_daemon": "the daemon is frozen, and another one takes its place",
+    "thaw_daemon": "the frozen daemon goes on",
+    "reboot": "the machine is restarted",
+    "fill_disk": "the disk is full",
+    "free_disk": "the disk has room",
+    "sync": "syncs are {arg}",
+    "hide_program": "the agent's program is gone",
+    "show_program": "the agent's program is back",
+    "spoil_start": "the next start of an agent fails",
+    "set_clock": "the clock is set by {arg} s",
+    "forget": "the agent of session {who} forgets its conversation",
+    "damage": "the agent's record of session {who} loses its oldest turn",
+    "model": "the model's service: {arg}",
+    "wait": "time passes",
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing that is done from outside, and the time that passes behind it."""
+
+    kind: str
+    who: int = 0
+    arg: str = ""
+    pause: float = 0.0
+
+    @property
+    def client(self) -> int:
+        """Which client does it."""
+        return self.who % CLIENTS
+
+    @property
+    def words(self) -> str:
+        """For a story."""
+        return WORDS[self.kind].format(who=self.who % SESSIONS + 1, client=self.client + 1, arg=self.arg)
+
+    def as_list(self) -> list[object]:
+        """For a file."""
+        return [self.kind, self.who, self.arg, self.pause]
+
+    @classmethod
+    def of(cls, told: Sequence[object]) -> Action:
+        """From a file."""
+        kind, who, arg, pause = told
+        assert isinstance(who, int) and isinstance(pause, int | float)
+        return cls(str(kind), who, str(arg), float(pause))
+
+
+def actions_of(seed: int) -> list[Action]:
+    """The story of a seed. Each leaves out some kinds of actions, so that others come close together."""
+    random = Random(f"actions of {seed}")
+    kinds = [name for name in KINDS if name in _ALWAYS or random.random() < 0.6]
+    weights = [KINDS[name] for name in kinds]
+    brisk = random.random() < 0.5
+    first = _action(random, "begin", 0, brisk)
+    numbers = range(1, random.randint(6, 22))
+    return [first, *(_action(random, random.choices(kinds, weights)[0], number, brisk) for number in numbers)]
+
+
+def _action(random: Random, kind: str, number: int, brisk: bool) -> Action:
+    pause = random.choice(_PAUSES[:10] if brisk and random.random() < 0.7 else _PAUSES)
+    who = random.randrange(6) if random.random() < 0.5 else 0
+    return Action(kind, who, _argument(random, kind, number), pause)
+
+
+def _argument(random: Random, kind: str, number: int) -> str:
+    match kind:
+        case "begin":
+            mode = random.choice(("ask", "ask", "ask", "all"))
+            return f"{random.choice(_POLICIES)} {mode} {_prompt(random, number)}"
+        case "send":
+            return _prompt(random, number)
+        case "answer":
+            return random.choice(("yes", "no"))
+        case "stop":
+            return random.choice(("asleep", "asleep", "cancelled", "completed"))
+        case "resume":
+            return random.choice(("", "", "--kill"))
+        case "sync":
+            return random.choice(("slow", "failing", "fast"))
+        case "set_clock":
+            return str(random.choice((-7200, -90, -5, 40, 90, 7200)))
+        case "model":
+            return random.choice(("well", "rate_limited 60", "rate_limited 0", "overloaded 0", "unauthorized 0"))
+        case _:
+            return ""
+
+
+def _prompt(random: Random, number: int) -> str:
+    pieces = [random.choice(_PIECES) for _ in range(random.randint(1, 3))]
+    return f"p{number}: {' '.join([*pieces, random.choice(_ENDS)]).strip()}"

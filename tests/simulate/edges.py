@@ -1,0 +1,101 @@
+"""The other edges of a simulated daemon: a store on a disk that may be full or fail, and a place to work.
+
+They stand on the fakes that the conformance suites hold to the ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from rekindle.agents.base.conversation import ConversationEntry
+from rekindle.core.session.facts import AnyFact, Created
+from rekindle.core.session.state import Session
+from rekindle.ports.store import Recorded, StaleGeneration, StoreChange, StoreError
+from rekindle.ports.worktrees import SessionWorktree
+from tests.fakes.conversations import FakeAttempt as KeptAttempt
+from tests.fakes.conversations import FakeConversations
+from tests.fakes.store import Disk, FakeStore
+from tests.fakes.workplace import FakeWorkplace
+from tests.simulate.world import SimulatedWorld
+
+#: How long the store takes for anything, by how fast the disk is.
+_SECONDS = {"fast": 0.0005, "slow": 0.4, "failing": 0.001}
+NO_ROOM = "the disk is full"
+
+
+class SimulatedStore(FakeStore):
+    """The store of one daemon on the machine's disk."""
+
+    def __init__(self, world: SimulatedWorld, disk: Disk) -> None:
+        super().__init__(disk)
+        self._world = world
+
+    def seconds(self) -> float:
+        """How long the disk takes just now."""
+        return _SECONDS[self._world.syncs]
+
+    def commit(self, changes: Sequence[StoreChange]) -> list[list[Recorded] | StaleGeneration]:
+        if self._world.is_full:
+            raise StoreError(NO_ROOM, "make room", code="disk_full")
+        if self._world.syncs == "failing":
+            self._world.failed_syncs += 1
+            if self._world.failed_syncs % 2:  # nobody knows whether it was made
+                super().commit(changes)
+            raise StoreError("the disk does not answer", "look at the disk")
+        return super().commit(changes)
+
+
+class SimulatedPlace(FakeWorkplace):
+    """Where agents work. What was said is read from the spools in the world."""
+
+    def __init__(self, world: SimulatedWorld) -> None:
+        super().__init__()
+        self._world = world
+
+    def _read(self, session: Session, attempts: Collection[int] | None) -> list[ConversationEntry]:
+        kept = {
+            number: KeptAttempt(one.records, one.out, one.ended.how if one.ended is not None else None)
+            for (name, number), one in sorted(self._world.attempts.items())
+            if name == session.id
+        }
+        conversations = FakeConversations(session.agent)
+        conversations.sessions[session.id] = kept
+        return conversations.read(session.id, attempts)
+
+    # the port of those who begin sessions
+
+    def prepare(self, created: Created, env: dict[str, str]) -> None:
+        self.spools.setdefault(created.session, {})
+        if self._world.is_full:
+            raise OSError(28, NO_ROOM)
+
+    def take_over(self, session: str, staged: str, env: dict[str, str]) -> list[AnyFact]:
+        raise NotImplementedError
+
+    def change_environment(self, session: Session, env: dict[str, str]) -> None:
+        pass
+
+    def note_place(self, session: Session) -> None:
+        pass
+
+
+class OneFolder:
+    """Sessions work in the folder that they are begun in, and none in a terminal."""
+
+    def around(self, cwd: str) -> SessionWorktree:
+        return SessionWorktree(cwd)
+
+    def make(self, cwd: str, name: str, folder: str | None = None) -> SessionWorktree:
+        raise NotImplementedError
+
+    def require(self) -> None:
+        raise NotImplementedError
+
+    def is_open(self, session: str) -> bool:
+        return False
+
+    def screen(self, session: str, *, history: int = 0) -> str:
+        return ""
+
+    def attach(self, session: str) -> tuple[str, ...]:
+        return ()

@@ -1,0 +1,133 @@
+"""A daemon of a simulation: the real engine, supervisor, attendants, clock and use cases over the edges of the world.
+
+It has a loop of its own. Killing it is dropping the loop with everything that is in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from rekindle.agents.acp.dialect import AcpDialect
+from rekindle.agents.base.kind import AgentKind
+from rekindle.app.beginnings import Beginnings
+from rekindle.app.questions import Questions
+from rekindle.app.service import Service
+from rekindle.ports.errors import RekindleError
+from rekindle.runtime.clock import keep_time
+from rekindle.runtime.engine import Engine
+from rekindle.runtime.supervisor import Supervisor
+from tests.fakes.records import FakeRecords
+from tests.fakes.store import Disk, PacedAccess
+from tests.simulate.edges import OneFolder, SimulatedPlace, SimulatedStore
+from tests.simulate.virtual import VirtualLoop
+from tests.simulate.world import SimulatedKeepers, SimulatedWorld
+
+AGENT = "scripted"
+KINDS = {AGENT: AgentKind(AGENT, "Agent", lambda _start: ("agent",), AcpDialect, compact="/compact")}
+#: The daemon looks around every second; nothing here needs it more often than this.
+_LOOK_SECONDS = 9.0
+
+
+@dataclass
+class Request:
+    """Something that a client asks of a daemon. `lost`: the daemon died before it answered."""
+
+    what: str
+    ask: Callable[[House], Coroutine[Any, Any, Any]]
+    state: str = "waiting"
+    reply: Any = None
+    error: RekindleError | None = None
+
+
+@dataclass
+class House:
+    """One daemon, from its start to its end."""
+
+    world: SimulatedWorld
+    disk: Disk
+    number: int
+    requests: list[Request] = field(default_factory=list)
+    is_ready: bool = False
+    is_over: bool = False
+    faults: list[BaseException] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.loop = VirtualLoop(self.world.time)
+        self.keepers = SimulatedKeepers(self.world)
+        self.place = SimulatedPlace(self.world)
+        self.store = SimulatedStore(self.world, self.disk)
+        for session in self.store.named(""):
+            self.place.spools[session] = {}
+        access = PacedAccess(self.store, self.store.seconds)
+        self.engine = Engine(access, self.world.clock)
+        self.supervisor = Supervisor(self.engine, self.keepers, self.place, KINDS, FakeRecords(), pause_seconds=3.0)
+        self.service = Service(self.supervisor, access, KINDS, places=self.place)
+        self.questions = Questions(self.supervisor)
+        folder = OneFolder()
+        self.beginnings = Beginnings(self.service, self.supervisor, self.place, folder, folder, KINDS, _no_id)
+        self._ready = asyncio.Event()
+        self.loop.create_task(self._live())
+
+    async def _live(self) -> None:
+        try:
+            await self.engine.open()
+            await self.supervisor.start()
+        except RekindleError as error:
+            self.world.tell(f"daemon {self.number} cannot start: {error.message}")
+            self.is_over = True
+            return
+        except Exception as error:
+            self.faults.append(error)
+            self.is_over = True
+            return
+        self.is_ready = True
+        self._ready.set()
+        chore = asyncio.ensure_future(keep_time(self.supervisor, _LOOK_SECONDS))
+        events = [self.supervisor.superseded, self.supervisor.broken]
+        waits = [asyncio.ensure_future(event.wait()) for event in events]
+        await asyncio.wait([chore, *waits], return_when=asyncio.FIRST_COMPLETED)
+        if chore.done() and (failure := chore.exception()) is not None:
+            self.faults.append(failure)
+        if self.supervisor.fault is not None:
+            self.faults.append(self.supervisor.fault)
+        self.is_over = True
+
+    def ask(self, request: Request) -> None:
+        """Have a client ask for something; the answer comes when it comes."""
+        self.requests.append(request)
+        self.loop.create_task(self._serve(request))
+
+    async def _serve(self, request: Request) -> None:
+        await self._ready.wait()
+        try:
+            request.reply = await request.ask(self)
+            request.state = "answered"
+        except RekindleError as error:
+            request.state, request.error = "refused", error
+        except Exception as error:
+            request.state = "broken"
+            self.faults.append(error)
+
+    def stop(self) -> None:
+        """Tell it to leave in good order."""
+        self.loop.create_task(self._leave())
+
+    async def _leave(self) -> None:
+        await self.supervisor.close()
+        self.is_over = True
+
+    def kill(self) -> None:
+        """kill -9, or the end of it after it has left."""
+        self.keepers.is_dead = True
+        for request in self.requests:
+            if request.state == "waiting":
+                request.state = "lost"
+        self.is_over = True
+        self.loop.abandon()
+
+
+async def _no_id(_repository: str | None) -> str | None:
+    return None

@@ -1,0 +1,120 @@
+"""Plays a story to its end and says how it went. The last part is always the same: rest, repair, and a patient person.
+
+The person does what lists tell people to do, and nothing else: answers what is asked, types what `next` says.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rekindle.app.session_view import SessionView
+from tests.simulate.actions import Action, actions_of
+from tests.simulate.invariants import Oracle, Violation, at_end, at_rest, demand
+from tests.simulate.simulation import Simulation, heal
+from tests.simulate.virtual import GoesRound
+
+#: So long nobody does anything before it is looked who needs somebody.
+_REST = 700.0
+#: So often the person looks at the lists, and so long it waits in between.
+_LOOKS = 40
+_PATIENCE = 120.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a story went. `problem` is empty where all held; `where` is the number of the step at which it did not."""
+
+    seed: int
+    actions: tuple[Action, ...]
+    problem: str
+    where: int
+    steps: int
+    trace: str
+    lines: tuple[str, ...]
+    cause: BaseException | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something did not hold."""
+        return bool(self.problem)
+
+
+def play(seed: int, actions: Sequence[Action] | None = None) -> Outcome:
+    """Play the story of a seed, or these actions with the moments of that seed."""
+    story = tuple(actions_of(seed) if actions is None else actions)
+    simulation = Simulation(seed)
+    oracle = Oracle(simulation)
+    problem, where, cause = "", 0, None
+    try:
+        for number, action in enumerate(story):
+            where = number
+            simulation.step(action)
+            oracle.after_step()
+        where = len(story)
+        _rest(simulation, oracle)
+        _finish(simulation, oracle)
+    except (Violation, GoesRound) as error:
+        problem, cause = str(error), error.__cause__
+    finally:
+        trace = simulation.trace()
+        simulation.kill_houses()
+    return Outcome(seed, story, problem, where, simulation.steps, trace, tuple(simulation.lines), cause)
+
+
+def _rest(simulation: Simulation, oracle: Oracle) -> None:
+    """Nobody does anything for a long time."""
+    if simulation.world.is_full or simulation.world.syncs == "failing":
+        return  # as long as nothing can be written down, nothing goes on
+    simulation.tell("* nobody does anything for a long time")
+    simulation.time.run(_REST)
+    simulation.clear_up()
+    oracle.after_step()
+    at_rest(oracle)
+
+
+def _finish(simulation: Simulation, oracle: Oracle) -> None:
+    simulation.tell("* everything is mended, and a person does what the lists say")
+    heal(simulation)
+    _ = simulation.house
+    _pass(simulation, oracle)
+    wanted: list[str] = [""]
+    for _ in range(_LOOKS):
+        before = wanted
+        wanted = [name for name in list(simulation.disk.content.sessions) if _help(simulation, oracle.view(name))]
+        if not wanted and not before:
+            break
+        _pass(simulation, oracle)
+    else:
+        demand(False, f"after {_LOOKS} looks somebody is still needed: {', '.join(wanted)}")
+    at_end(oracle)
+
+
+def _pass(simulation: Simulation, oracle: Oracle) -> None:
+    simulation.time.run(_PATIENCE)
+    simulation.clear_up()
+    _ = simulation.house
+    simulation.time.run(1.0)
+    demand(simulation.served is not None, "a daemon was started, and does not answer")
+    oracle.after_step()
+
+
+def _help(simulation: Simulation, told: SessionView) -> bool:
+    """Do what a list says; whether it said that there is something to do, or something is still going on."""
+    person = simulation.clients[0]
+    if told.asks is not None:
+        simulation.tell(f"  {told.id} asks; the person answers yes")
+        simulation.answer(person, told.asks, "yes")
+        return True
+    if not told.needs_you:
+        return told.waits_until is not None or told.status in ("working", "starting", "queued")
+    words = shlex.split(told.next)
+    demand(words[:1] == ["rekindle"], f"{told.id} needs somebody ({told.why}) and says {told.next!r} to type")
+    simulation.tell(f"  {told.id} is {told.status} ({told.why}); the person types: {told.next}")
+    if words[1] == "resume":
+        simulation.resume(person, told.id)
+    elif words[1] == "send":
+        simulation.help_number += 1
+        simulation.send(person, told.id, f"p{1000 + simulation.help_number}: say")
+    return True

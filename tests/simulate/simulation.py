@@ -1,0 +1,339 @@
+"""One story: a world, its daemons and its clients, and the actions that happen to them, one after the other."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Literal, cast
+
+from rekindle.app.requests import BeginRequest, ResumeRequest
+from tests.fakes.store import Disk
+from tests.simulate.actions import CLIENTS, SESSIONS, Action
+from tests.simulate.house import AGENT, House, Request
+from tests.simulate.virtual import VirtualTime
+from tests.simulate.world import SimulatedWorld
+
+#: A daemon whose lock somebody else holds leaves after so many seconds, if nobody has told it before.
+_LEAVES = 2.0
+#: So much time passes at most behind an action while the disk does not work.
+_SICK = 12.0
+
+
+@dataclass
+class Client:
+    """Somebody at a terminal. `screen`: the questions as they were shown last."""
+
+    name: str
+    last: Request | None = None
+    screen: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """A prompt that a client has sent. It is acknowledged once a request for it was answered."""
+
+    session: str
+    prompt: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Replied:
+    """An answer that a client has given, and the question that it had on its screen."""
+
+    title: str
+    option: str
+    question: str
+
+
+class Simulation:
+    """Carries out actions. What it knows of the clients is what they truly did and were told."""
+
+    def __init__(self, seed: int) -> None:
+        self.time = VirtualTime()
+        self.disk = Disk()
+        self.world = SimulatedWorld(self.time, Random(f"moments of {seed}"))
+        self.world.record_lag = self.world.random.choice((0.0, 0.0, 0.05))
+        self.world.replays_late = self.world.random.random() < 0.3
+        self.world.tell = self.tell
+        self.lines: list[str] = []
+        self.houses: list[House] = []
+        self.frozen: House | None = None
+        self.clients = [Client(f"client {number + 1}") for number in range(CLIENTS)]
+        self.sessions: list[str] = []
+        self.prompted: dict[str, Prompted] = {}
+        self.replied: list[Replied] = []
+        self.permissions: dict[str, str] = {}
+        self.ended: set[str] = set()
+        self.requests: list[tuple[str, str, Request]] = []
+        self.steps = 0
+        self.was_overtaken = False
+        self.help_number = 0
+        self._number = 0
+
+    # the daemon that serves
+
+    @property
+    def house(self) -> House:
+        """The daemon that answers; one is started where there is none."""
+        if not self.houses or self.houses[-1].is_over or self.houses[-1].number < self._number:
+            self.start_daemon()
+        return self.houses[-1]
+
+    @property
+    def served(self) -> House | None:
+        """The daemon that answers now, if any."""
+        found = self.houses[-1] if self.houses else None
+        is_newest = found is not None and found.number == self._number
+        return found if found is not None and is_newest and found.is_ready and not found.is_over else None
+
+    def start_daemon(self) -> None:
+        """Start a daemon."""
+        self._number += 1
+        self.tell(f"daemon {self._number} starts")
+        self.houses.append(House(self.world, self.disk, self._number))
+
+    def kill_houses(self) -> None:
+        """No daemon is left."""
+        for house in self.houses:
+            house.kill()
+        self.houses.clear()
+        self.frozen = None
+
+    def clear_up(self) -> None:
+        """A daemon that has left, or was told that another one has taken over, is no process any more."""
+        for house in [one for one in self.houses if one.is_over and one is not self.frozen]:
+            house.kill()
+            self.houses.remove(house)
+
+    # actions
+
+    def step(self, action: Action) -> None:
+        """Do it, and let the time behind it pass."""
+        self.steps += 1
+        self.tell(f"* {action.words}")
+        getattr(self, f"do_{action.kind}")(action)
+        # nothing new happens while nothing can be written down
+        self.time.run(min(action.pause, _SICK) if self.world.is_full or self.world.syncs == "failing" else action.pause)
+        self.clear_up()
+
+    def _session(self, action: Action) -> str | None:
+        return self.sessions[action.who % len(self.sessions)] if self.sessions else None
+
+    def ask(self, client: Client, what: str, about: str, request: Request) -> Request:
+        """Have a client ask the daemon for something."""
+        client.last = request
+        self.requests.append((what, about, request))
+        self.house.ask(request)
+        return request
+
+    def do_begin(self, action: Action) -> None:
+        if len(self.sessions) >= SESSIONS:
+            return
+        session = f"{len(self.sessions) + 1:010x}"
+        policy, permission, text = action.arg.split(" ", 2)
+        prompt = text.partition(":")[0]
+        self.sessions.append(session)
+        self.permissions[session] = permission
+        self.prompted[prompt] = Prompted(session, prompt, text)
+        asked = BeginRequest(
+            session=session,
+            prompt_id=prompt,
+            agent=AGENT,
+            cwd="/",
+            prompt=text,
+            env={},
+            policy=policy,
+            permission=permission,
+        )
+        client = self.clients[action.client]
+        self.ask(client, "begin", prompt, Request("begin", lambda house: house.beginnings.run(asked)))
+
+    def do_send(self, action: Action) -> None:
+        session = self._session(action)
+        if session is not None:
+            self.send(self.clients[action.client], session, action.arg)
+
+    def send(self, client: Client, session: str, text: str) -> Request:
+        """A client sends a prompt under an id of its own."""
+        prompt = text.partition(":")[0]
+        self.prompted[prompt] = Prompted(session, prompt, text)
+        request = Request("send", lambda house: house.service.send(session, text, prompt))
+        return self.ask(client, "send", prompt, request)
+
+    def do_again(self, action: Action) -> None:
+        client = self.clients[action.client]
+        before = client.last
+        found = next((one for one in self.requests if one[2] is before), None)
+        if before is not None and found is not None:
+            self.ask(client, found[0], found[1], Request(before.what, before.ask))
+
+    def do_look(self, action: Action) -> None:
+        self.look(self.clients[action.client])
+
+    def look(self, client: Client) -> None:
+        """Have a client look at the open questions."""
+
+        async def shown(house: House) -> None:
+            client.screen = (await house.questions.open()).questions
+
+        self.house.ask(Request("look", shown))
+
+    def do_answer(self, action: Action) -> None:
+        client = self.clients[action.client]
+        if client.screen:
+            self.answer(client, client.screen[action.who % len(client.screen)], action.arg)
+
+    def answer(self, client: Client, question: dict[str, Any], option: str) -> None:
+        """A client answers a question that it sees."""
+        name = str(question["id"])
+        self.replied.append(Replied(str(question["title"]), option, name))
+        request = Request("answer", lambda house: house.questions.answer(name, option, by=client.name))
+        self.ask(client, "answer", name, request)
+
+    def do_cancel(self, action: Action) -> None:
+        if (session := self._session(action)) is not None:
+            request = Request("cancel", lambda house: house.service.cancel(session))
+            self.ask(self.clients[action.client], "cancel", session, request)
+
+    def do_stop(self, action: Action) -> None:
+        if (session := self._session(action)) is None:
+            return
+        to = cast(Literal["asleep", "cancelled", "completed"], action.arg)
+        if to != "asleep":
+            self.ended.add(session)
+        client = self.clients[action.client]
+        request = Request("stop", lambda house: house.service.stop(session, to=to, by=client.name))
+        self.ask(client, "stop", session, request)
+
+    def do_resume(self, action: Action) -> None:
+        if (session := self._session(action)) is not None:
+            self.resume(self.clients[action.client], session, kill=bool(action.arg))
+
+    def resume(self, client: Client, session: str, *, kill: bool = False) -> Request:
+        """A client brings a session back."""
+        asked = ResumeRequest(session=session, by=client.name, kill=kill)
+        return self.ask(client, "resume", session, Request("resume", lambda house: house.service.resume(asked)))
+
+    def do_resume_all(self, action: Action) -> None:
+        client = self.clients[action.client]
+        request = Request("resume all", lambda house: house.service.resume_all(by=client.name))
+        self.ask(client, "resume_all", "", request)
+
+    def _kill(self, action: Action, how: str) -> None:
+        if (session := self._session(action)) is not None:
+            self.world.kill(session, how)
+
+    def do_kill_agent(self, action: Action) -> None:
+        self._kill(action, "killed by SIGKILL")
+
+    def do_kill_keeper(self, action: Action) -> None:
+        self._kill(action, "its keeper was killed")
+
+    def do_kill_guard(self, action: Action) -> None:
+        self._kill(action, "its guard and keeper were killed")
+
+    def do_kill_daemon(self, _action: Action) -> None:
+        if self.houses and self.houses[-1] is not self.frozen:
+            self.houses.pop().kill()
+
+    def do_restart_daemon(self, _action: Action) -> None:
+        if (house := self.served) is not None:
+            house.stop()
+            self.time.run(5.0)
+            self.clear_up()
+        self.do_kill_daemon(_action)
+        self.start_daemon()
+
+    def do_freeze_daemon(self, _action: Action) -> None:
+        if self.frozen is None and (house := self.served) is not None:
+            self.frozen = house
+            house.loop.is_frozen = True
+            self.start_daemon()
+
+    def do_thaw_daemon(self, _action: Action) -> None:
+        """A daemon that goes on finds that another one has taken over; where none has, it is ended."""
+        if self.frozen is None:
+            return
+        house, self.frozen = self.frozen, None
+        self.houses.remove(house)
+        if self.served is None or not self._is_overtaken(house):
+            house.kill()
+            return
+        self.was_overtaken = True
+        house.loop.is_frozen = False
+        house.loop.call_later(_LEAVES, house.stop)
+        self.houses.insert(0, house)
+
+    def _is_overtaken(self, house: House) -> bool:
+        """Whether its successor speaks for every agent that it spoke for. Else the daemon's lock has to end it.
+
+        No fence stops one that is just about to start an agent, or to begin a session.
+        """
+        stored, live = self.disk.content.sessions, [one for one in house.engine.at_hand() if one.is_up]
+        begins = any(one.what == "begin" and one.state == "waiting" for one in house.requests)
+        starts = any(one.attempt is not None and one.attempt.status == "launching" for one in live)
+        return not begins and not starts and all(stored[one.id][0] > one.generation for one in live)
+
+    def do_reboot(self, _action: Action) -> None:
+        self.kill_houses()
+        for session in self.sessions:
+            self.world.kill(session, "its guard and keeper were killed")
+
+    def do_fill_disk(self, _action: Action) -> None:
+        self.world.is_full = True
+
+    def do_free_disk(self, _action: Action) -> None:
+        self.world.is_full = False
+
+    def do_sync(self, action: Action) -> None:
+        self.world.syncs = action.arg
+
+    def do_hide_program(self, _action: Action) -> None:
+        self.world.obstacle = "the program is not there"
+
+    def do_show_program(self, _action: Action) -> None:
+        self.world.obstacle = None
+
+    def do_spoil_start(self, _action: Action) -> None:
+        self.world.failing_starts += 1
+
+    def do_set_clock(self, action: Action) -> None:
+        self.world.jumped += float(action.arg)
+
+    def do_forget(self, action: Action) -> None:
+        if (session := self._session(action)) is not None:
+            self.world.forget(session)
+
+    def do_damage(self, action: Action) -> None:
+        if (session := self._session(action)) is not None:
+            self.world.damage(session)
+
+    def do_model(self, action: Action) -> None:
+        kind, _, seconds = action.arg.partition(" ")
+        self.world.model = None if kind == "well" else (kind, float(seconds))
+
+    def do_wait(self, _action: Action) -> None:
+        pass
+
+    # for the story
+
+    def tell(self, line: str) -> None:
+        """Something happened."""
+        self.lines.append(f"{self.time.now:9.3f}  {line}")
+
+    def trace(self) -> str:
+        """A hash of everything that was recorded and that happened."""
+        found = hashlib.sha256("\n".join(self.lines).encode())
+        for one in self.disk.content.facts:
+            found.update(repr(one).encode())
+        return found.hexdigest()
+
+
+def heal(simulation: Simulation) -> None:
+    """Everything that is broken in the world is mended."""
+    world = simulation.world
+    world.is_full, world.syncs, world.obstacle, world.model, world.failing_starts = False, "fast", None, None, 0
+    if simulation.frozen is not None:
+        simulation.do_thaw_daemon(Action("thaw_daemon"))

@@ -1,0 +1,103 @@
+"""What holds for the simulator itself, kept stories, and as many seeds as fit into `make test`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.simulate.__main__ import FIXED
+from tests.simulate.actions import KINDS, WORDS, Action, actions_of
+from tests.simulate.play import Outcome, play
+from tests.simulate.shrink import shrunk
+from tests.simulate.simulation import Simulation
+from tests.simulate.story import as_text, from_text, kept, replay, story
+from tests.simulate.virtual import GoesRound, VirtualLoop, VirtualTime
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.parametrize("name", kept())
+def test_what_was_found_once_does_not_come_back(name: str) -> None:
+    outcome = replay(name)
+    assert not outcome.has_failed, story(outcome)
+
+
+@pytest.mark.parametrize("chunk", range(8))
+def test_all_holds_in_the_first_seeds(chunk: int) -> None:
+    for seed in range(FIXED + chunk, FIXED + 200, 8):
+        outcome = play(seed)
+        assert not outcome.has_failed, story(outcome)
+
+
+def traced(seed: int, hashes: str) -> str:
+    words = [sys.executable, "-m", "tests.simulate", "--seed", str(seed), "--trace"]
+    environment = {**os.environ, "PYTHONHASHSEED": hashes}
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+@pytest.mark.parametrize("seed", [FIXED + 1, FIXED + 2, FIXED + 3])
+def test_one_seed_is_one_story_whatever_the_order_of_sets(seed: int) -> None:
+    assert traced(seed, "1") == traced(seed, "2") == f"{play(seed).trace}\n"
+
+
+def test_another_seed_is_another_story() -> None:
+    assert len({play(seed).trace for seed in range(20)}) == 20
+
+
+def test_every_kind_of_action_can_be_told_and_done_and_comes_up() -> None:
+    assert set(KINDS) == set(WORDS)
+    assert {action.kind for seed in range(200) for action in actions_of(seed)} == set(KINDS)
+    for kind in KINDS:
+        assert callable(getattr(Simulation, f"do_{kind}"))
+
+
+def test_a_story_is_the_same_when_it_was_written_down() -> None:
+    actions = tuple(actions_of(5))
+    assert from_text(as_text(actions)) == actions
+
+
+def test_time_passes_only_where_nothing_is_left_to_do() -> None:
+    time, seen = VirtualTime(), list[tuple[str, float]]()
+    loop = VirtualLoop(time)
+    loop.call_later(3600.0, lambda: seen.append(("an hour later", time.now)))
+    time.later(60.0, lambda: seen.append(("the world moves", time.now)))
+    loop.call_soon(lambda: seen.append(("at once", time.now)))
+    time.run(7200.0)
+    assert seen == [("at once", 0.0), ("the world moves", 60.0), ("an hour later", 3600.0)]
+    assert time.now == 7200.0
+
+
+def test_who_goes_round_in_circles_is_stopped() -> None:
+    time = VirtualTime()
+    loop = VirtualLoop(time)
+
+    def again() -> None:
+        loop.call_soon(again)
+
+    again()
+    with pytest.raises(GoesRound):
+        time.run(1.0)
+
+
+def test_a_story_that_fails_is_cut_down_to_what_it_takes() -> None:
+    def play_it(seed: int, actions: object) -> Outcome:
+        assert isinstance(actions, tuple)
+        kinds = [action.kind for action in actions]
+        bad = "reboot" in kinds and "send" in kinds[kinds.index("reboot") :]
+        return Outcome(seed, actions, "1 is lost" if bad else "", 0, 0, "", ())
+
+    before = (Action("begin"), Action("wait", 3, "", 25.0), Action("reboot", 2), Action("wait"))
+    actions = (*before, Action("send", 1, "p4: say"))
+    short = shrunk(play_it(1, actions), play_it)
+    assert [action.kind for action in short.actions] == ["reboot", "send"]
+    assert all(action.pause == 0.0 and action.who == 0 for action in short.actions)
