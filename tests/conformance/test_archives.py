@@ -20,6 +20,8 @@ from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.settings import load
 from tests.packing import Ground
 
+#: Neither a command nor the options of a question are the archive's to give.
+STAY_BEHIND = {"gate_wanted", "escalated"}
 SECRET = "hush-8f2e41d07c5b"
 
 
@@ -69,7 +71,7 @@ def test_what_is_written_can_be_put_in_place_under_another_name(archives: Archiv
         taken.append((place, sorted(os.listdir(staged))))
         facts = told_in(staged)
         assert facts[0]["session"] == "s9"
-        assert {one["fact"] for one in facts} == {json.loads(text)["fact"] for text in ground.texts()}
+        assert {one["fact"] for one in facts} == {json.loads(text)["fact"] for text in ground.texts()} - STAY_BEHIND
         assert facts[-1]["fact"] == "imported"
 
     arrival = archives.put_in_place(str(ground.archive), choose, take_over)

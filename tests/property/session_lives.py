@@ -229,6 +229,8 @@ def _fits(session: Session, kind: type[f.Fact]) -> bool:
         return False
     if kind is f.PermissionAnswered:
         return any(not one.answered for one in session.permissions)
+    if kind is f.EscalationAnswered:
+        return session.escalation is not None
     if kind is f.Due:
         return bool(session.timers)
     return not any(kind is fact for _, fact in PROMPT_TABLE) or any(_takers(session, kind))
@@ -250,6 +252,8 @@ def _aimed(session: Session, fact: f.AnyFact) -> f.AnyFact:
         changes["prompt"] = next(_takers(session, type(fact)))
     if isinstance(fact, f.PermissionAnswered):
         changes["request"] = session.permissions[-1].request
+    if isinstance(fact, f.EscalationAnswered) and session.escalation is not None:
+        changes["question"] = session.escalation.id
     if isinstance(fact, f.Progressed):
         changes["budgets"] = list(session.spent)
     if isinstance(fact, f.TimerSet):
