@@ -5,7 +5,9 @@ It is always in a folder whose name is as long as any other, so that lines break
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e.daemon import Machine, until
+from tests.e2e.daemon import BIN, Machine, until
 from tests.e2e.features import Shop, task
 
 _GITCONFIG = "[user]\n\tname = Ada\n\temail = ada@example.invalid\n[init]\n\tdefaultBranch = main\n"
@@ -39,12 +41,28 @@ def empty_machine() -> Iterator[Machine]:
         (home / ".config" / "rekindle").mkdir(parents=True)
         (home / ".config" / "rekindle" / "config.toml").write_text(_SETTINGS)
         (machine.work / "readme.txt").write_text("hello\n")
+        _programs(Path(folder, "bin"))
         for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "begin")):
             subprocess.run(["git", *words], cwd=machine.work, env=machine.environment(), check=True)
         try:
             yield machine
         finally:
             machine.clean_up()
+
+
+def _programs(folder: Path) -> None:
+    """The programs that this machine has, in a folder of their own: whatever agents the real one has are not there."""
+    folder.mkdir()
+    for name in ("rekindle", "rekindle-hook"):
+        (folder / name).symlink_to(BIN / name)
+    for name in ("git", "sh", "echo"):
+        (folder / name).symlink_to(shutil.which(name) or name)
+    (folder / "tmux").symlink_to(shutil.which("tmux") or "/bin/true")  # no terminal is opened here
+
+
+def path_of(machine: Machine) -> str:
+    """The PATH of somebody at this machine."""
+    return str(machine.home.parent / "bin")
 
 
 @contextmanager
@@ -63,7 +81,7 @@ def features(machine: Machine) -> None:
         task("query", "say begun", "sleep 600", summary="Answer queries", after=["index"]),
     )
     with machine.start("run", "--plan", cut.plan(*waiting)) as run:
-        until(lambda: cut.count("task.started")["query"] if cut.journal.exists() else 0, "the second task")
+        cut_down(machine, at_work(machine))
         cut.kill_everything()
         run.communicate()
     done = Shop(machine, "billing")
@@ -73,6 +91,23 @@ def features(machine: Machine) -> None:
     assert (
         machine.run("run", "--plan", failed.plan(task("cart", **checks), task("pay", after=["cart"]))).returncode == 1
     )
+
+
+def at_work(machine: Machine) -> str:
+    """The session that is in the middle of the second task. What is cut any earlier may not have one yet."""
+
+    def found() -> str:
+        rows = [row["id"] for row in machine.sessions() if "Answer queries" in row["title"]]
+        return rows[0] if rows and "begun" in machine.said(rows[0]) else ""
+
+    return str(until(found, "the second task"))
+
+
+def cut_down(machine: Machine, session: str) -> None:
+    """Kill the daemon, then guard and keeper before their agent, so that nobody notes how the agent ended."""
+    pids = machine.pids(session)
+    for pid in (machine.daemon(), pids["guard"], pids["keeper"], pids["agent"]):
+        os.kill(pid, signal.SIGKILL)
 
 
 def sessions(machine: Machine) -> dict[str, str]:
@@ -97,10 +132,17 @@ def sessions(machine: Machine) -> dict[str, str]:
     for name in ("working", "interrupted"):
         machine.until_said(found[name], "begun")
     machine.kill(machine.pids(found["interrupted"])["agent"])
+    until(lambda: "continues by itself" in machine.look("ps"), "the limit")
     lose(machine, found["lost"])
     machine.until_status(found["asleep"], "waiting")
     machine.ok("stop", "--sleep", found["asleep"])
-    for name, word in (("refused", "waiting"), ("spent", "asleep"), ("asking", "asking"), ("failed", "interrupted")):
+    for name, word in (
+        ("refused", "waiting"),
+        ("spent", "asleep"),
+        ("asking", "asking"),
+        ("failed", "interrupted"),
+        ("interrupted", "interrupted"),
+    ):
         machine.until_status(found[name], word)
     return found
 

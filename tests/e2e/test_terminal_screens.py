@@ -16,9 +16,9 @@ import pytest
 from demo.recording import still
 from rekindle.doors.cli.measure import cells
 from tests.e2e.captured import Pieces, marked, pieces, settled, unmarked
-from tests.e2e.daemon import BIN, Machine
+from tests.e2e.daemon import Machine
 from tests.e2e.emulator import Emulated
-from tests.e2e.morning import Morning, empty_machine, morning
+from tests.e2e.morning import Morning, empty_machine, morning, path_of
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "golden" / "terminal"
@@ -40,7 +40,7 @@ LOOKING: dict[str, Callable[[Morning], tuple[str, ...]]] = {
     "board-failed": lambda _: ("attach", "checkout"),
 }
 #: Screens that change something: each on a session of its own.
-DOING = ("run",)
+DOING = ("run", "resume")
 SCREENS = (*LOOKING, *DOING)
 _SCRIPT = """\
 say I look at the **cart** first:
@@ -63,15 +63,15 @@ def bench() -> Iterator[Machine]:
         yield made
 
 
-def environment(*, colours: bool) -> dict[str, str]:
+def environment(machine: Machine, *, colours: bool) -> dict[str, str]:
     """It is never close to midnight, and no agent is installed."""
     hour = time.gmtime().tm_hour - 9
-    always = {"TZ": f"RK{hour:+d}", "PATH": os.pathsep.join((str(BIN), "/usr/bin", "/bin"))}
+    always = {"TZ": f"RK{hour:+d}", "PATH": path_of(machine)}
     return always if colours else {**always, "NO_COLOR": "1"}
 
 
 def look(machine: Machine, words: tuple[str, ...], width: int, *, colours: bool, board: bool = False) -> list[Pieces]:
-    with Emulated(machine, *words, columns=width, rows=100, env=environment(colours=colours)) as person:
+    with Emulated(machine, *words, columns=width, rows=100, env=environment(machine, colours=colours)) as person:
         person.leave()
         if not board:
             for line in person.raw.decode().splitlines():
@@ -90,7 +90,7 @@ def unstyled(line: str) -> str:
 
 
 def run_to_its_end(machine: Machine, width: int, *, colours: bool) -> list[Pieces]:
-    env = environment(colours=colours)
+    env = environment(machine, colours=colours)
     with Emulated(machine, "run", "--agent", "scripted", _SCRIPT, columns=width, rows=100, env=env) as person:
         person.until_shown("(1-3) ›")
         person.type("1")
@@ -100,7 +100,7 @@ def run_to_its_end(machine: Machine, width: int, *, colours: bool) -> list[Piece
 
 def resume_with_a_receipt(machine: Machine, width: int, *, colours: bool) -> list[Pieces]:
     session = machine.begin("say begun", "sleep 3000")
-    machine.until_said(session, "begun")
+    machine.until_said(session, "sleep: 3000")  # a tool that was started: the receipt names it
     machine.kill(machine.pids(session)["agent"])
     machine.until_status(session, "interrupted")
     return look(machine, ("resume", session), width, colours=colours)
