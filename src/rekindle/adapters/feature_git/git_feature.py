@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import threading
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ParamSpec, TypeVar
@@ -29,7 +27,7 @@ from rekindle.adapters.feature_git.homes import find_homes
 from rekindle.adapters.feature_git.observing import existing
 from rekindle.adapters.feature_git.place import FeaturePlace
 from rekindle.adapters.feature_git.seen_trees import SeenTrees
-from rekindle.adapters.git import linked_worktrees
+from rekindle.adapters.git import linked_worktrees, worktree_turns
 from rekindle.adapters.git import locks as git_locks
 from rekindle.adapters.git.linked_worktrees import registered
 from rekindle.adapters.git.repository import Repository
@@ -59,9 +57,6 @@ _TRIES = 4
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
-#: Only one at a time may make or remove worktrees in a repository: git fails on another's half-made worktree.
-_TURNS: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
-
 
 def _again(step: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
     """Repeat a step whose git was killed: every step may be repeated safely."""
@@ -89,7 +84,7 @@ class GitFeature:
         self._recorded: dict[str, str] = {}
         self._seen_trees = SeenTrees()
         self._repository = repo
-        self._turn = _TURNS[os.path.realpath(repo.common)]
+        self._turn = worktree_turns.steps(repo.common)
 
     def commit_as(self, environment: Mapping[str, str]) -> None:
         """From now on, commit in the name of this environment's user."""

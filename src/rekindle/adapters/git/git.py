@@ -10,12 +10,14 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 
-from rekindle.adapters.git import config
+from rekindle.adapters.git import config, worktree_turns
 from rekindle.adapters.git import process as git_process
 from rekindle.adapters.git.process import Process, Setting
 from rekindle.core.git_complaints import reason
+from rekindle.core.git_half_made import changes_worktrees, half_made
 from rekindle.core.git_locks import lock_in_the_way
 from rekindle.ports.errors import GitFailed, GitKilled
 
@@ -26,6 +28,8 @@ Done = subprocess.CompletedProcess[bytes]
 #: Called with the lock file that made a call fail; True if the call may be retried. May take seconds.
 Unlock = Callable[[str], bool]
 _TRIES = 4
+#: How long to wait, each time, before a call that failed on a half-made worktree is repeated.
+PAUSES = (0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)
 #: Commands that change nothing.
 _READS = frozenset(
     {
@@ -129,7 +133,8 @@ class Git:
         finally:
             for process in started:
                 self._children.forget(process)
-        return [self._checked(words, done) for words, done in zip(calls, ended, strict=True)]
+        settled = [self._settled(words, done) for words, done in zip(calls, ended, strict=True)]
+        return [self._checked(words, done) for words, done in zip(calls, settled, strict=True)]
 
     def line(self, *words: str) -> str | None:
         """One line of output; None if the call fails."""
@@ -139,11 +144,12 @@ class Git:
     def run(self, *words: str, stdin: bytes = b"", upon: str | None = None) -> Done:
         """One call, however it ends. `upon` is another worktree that git looks into by itself.
 
-        A call that fails on a lock file is retried if the lock callback says so. Raises GitKilled for a git that
+        A call that fails on a lock file is retried if the lock callback says so, and one that fails on a worktree
+        that another git is just making or removing is retried a few times. Raises GitKilled for a git that
         died of a signal, which says nothing about what was asked; what only reads is asked again first.
         """
         for _ in range(_TRIES):
-            done = self._once(words, stdin, upon)
+            done = self._settled(words, self._once(words, stdin, upon), stdin, upon)
             if done.returncode < 0 and words[0] in _READS:
                 continue
             lock = lock_in_the_way(done.stderr) if self._unlock is not None and done.returncode > 0 else None
@@ -153,12 +159,26 @@ class Git:
             raise _killed(words, self.folder, done)
         return done
 
+    def _settled(self, words: Sequence[str], done: Done, stdin: bytes = b"", upon: str | None = None) -> Done:
+        """The end of a call, repeated while a worktree that is not completely made is why it failed."""
+        for pause in PAUSES:
+            if done.returncode <= 0 or half_made(done.stderr) is None:
+                return done
+            time.sleep(pause)
+            done = self._once(words, stdin, upon)
+        name = half_made(done.stderr) if done.returncode > 0 else None
+        if name is not None and worktree_turns.complete(self.folder, name):
+            done = self._once(words, stdin, upon)
+        return done
+
     def _once(self, words: Sequence[str], stdin: bytes, upon: str | None) -> Done:
-        process = self._start(words, upon)
-        try:
-            return self._finish(words, process, stdin)
-        finally:
-            self._children.forget(process)
+        turn = worktree_turns.changing(self.folder) if changes_worktrees(words) else contextlib.nullcontext()
+        with turn:
+            process = self._start(words, upon)
+            try:
+                return self._finish(words, process, stdin)
+            finally:
+                self._children.forget(process)
 
     def _start(self, words: Sequence[str], upon: str | None = None) -> Process:
         there = config.policy(upon).settings if upon is not None else ()

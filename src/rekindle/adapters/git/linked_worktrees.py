@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 
 from rekindle import files
-from rekindle.adapters.git import pointers, repository, withheld, worktree_files
+from rekindle.adapters.git import pointers, repository, withheld, worktree_files, worktree_turns
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.ref_files import Unsure
 from rekindle.adapters.git.worktree_files import Registered
@@ -18,7 +17,6 @@ from rekindle.ports.worktrees import SessionWorktree
 FOLDER = ".worktrees"
 #: The lock reason of a worktree that git has not finished making.
 UNFINISHED = "initializing"
-_ONE_AT_A_TIME = threading.Lock()
 
 
 def registered(git: Git) -> list[Registered]:
@@ -49,6 +47,11 @@ def add_worktree(git: Git, path: str, *words: str) -> None:
     """
     git.output("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", UNFINISHED, *words)
     _lay_out(git, path)
+
+
+def make_branch(git: Git, branch: str, commit: str) -> None:
+    """Make a branch that does not exist yet. `worktree add -b` would too, but can only be repeated without it."""
+    git.output("update-ref", "-m", f"branch: Created from {commit}", f"refs/heads/{branch}", commit, "")
 
 
 def _lay_out(git: Git, path: str) -> None:
@@ -89,13 +92,13 @@ def make(cwd: str, name: str, folder: str | None = None) -> SessionWorktree:
     branch = _branch(git, name)
     place = repo.folder(folder or FOLDER, "worktrees_dir")
     path = os.path.join(place, folder_of(name))
-    with _ONE_AT_A_TIME:
+    with worktree_turns.steps(repo.common):
         is_there = _look(git, path, branch)
         if not is_there:
             repo.exclude(place)
-            exists = git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}") is not None
-            words = (path, branch) if exists else ("--no-track", "-b", branch, path, head)
-            add_worktree(git, path, *words)
+            if git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}") is None:
+                make_branch(git, branch, head)
+            add_worktree(git, path, path, branch)
     inner = os.path.join(path, os.path.relpath(os.path.realpath(cwd), repo.top)) if repo.top is not None else path
     inner = os.path.normpath(inner)
     os.makedirs(inner, exist_ok=True)

@@ -9,9 +9,9 @@ import os
 
 import msgspec
 
-from rekindle.adapters.git import repository, withheld, written_tree
+from rekindle.adapters.git import repository, withheld, worktree_turns, written_tree
 from rekindle.adapters.git.git import Git
-from rekindle.adapters.git.linked_worktrees import link_again, registered
+from rekindle.adapters.git.linked_worktrees import link_again, make_branch, registered
 from rekindle.adapters.git.worktree_files import Registered
 from rekindle.adapters.snapshots.taking import known, namespace_of
 from rekindle.core.session_worktree import combine, listed
@@ -39,14 +39,15 @@ def is_missing(wanted: Wanted) -> bool:
 def rebuild(wanted: Wanted) -> list[str]:
     """Bring the folder back, and say how. Raises WorktreeLost, whose message says what a person can do."""
     try:
-        return _rebuild(wanted)
+        git = _git(wanted)
+        with worktree_turns.steps(_common(git)):
+            return _rebuild(wanted, git)
     except (GitFailed, OSError) as error:
         why = error.message if isinstance(error, GitFailed) else str(error)
         raise _lost(wanted, f"it could not be built again ({why})") from error
 
 
-def _rebuild(wanted: Wanted) -> list[str]:
-    git = _git(wanted)
+def _rebuild(wanted: Wanted, git: Git) -> list[str]:
     entry = _entry(wanted, git)
     top = wanted.worktree or (entry.path if entry is not None else None)
     if top is None:
@@ -158,7 +159,8 @@ def _register(wanted: Wanted, git: Git, top: str, entry: Registered | None, snap
     elif commit is None:
         raise _lost(wanted, f"neither its branch {branch} nor a snapshot of it is there")
     elif branch is not None:
-        words = ("--no-track", "-b", branch, top, commit)
+        make_branch(git, branch, commit)
+        words = (top, branch)
         how = f"the branch {branch}, which was gone and was made again at {commit[:10]},"
     else:
         words = ("--detach", top, commit)
