@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rekindle.adapters.journal_file import blocks
 from rekindle.adapters.journal_file.read import read_state
+from rekindle.adapters.journal_file.second_half import SecondHalf
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.analysis import analyse
 from rekindle.core.journal.decode import BOM, decode_line
+from rekindle.core.journal.digest import Stretch, digest
 from rekindle.core.journal.document import document
 from rekindle.core.journal.fold import JournalState, fold
 from rekindle.core.journal.stream import Irregular, StreamFold
@@ -70,6 +74,50 @@ def test_the_stream_fold_is_the_normative_one_or_says_that_it_is_not(lines: list
     except Irregular:
         return
     assert same(stream.state, normative(journal(*lines)))
+
+
+@given(lines=any_lines(), data=st.data())
+def test_digests_that_another_process_hands_over_give_the_normative_fold(
+    lines: list[bytes], data: st.DataObject
+) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(lines)), max_size=3)))
+    stream = StreamFold()
+    try:
+        for first, behind in pairwise([0, *cuts, len(lines)]):
+            packed = msgspec.msgpack.encode(digest(journal(*lines[first:behind])))
+            stream.feed_digest(msgspec.msgpack.decode(packed, type=list[Stretch]))
+    except (Irregular, OverflowError, UnicodeEncodeError):  # the process that cannot pack a digest fails, and says so
+        return
+    assert same(stream.state, normative(journal(*lines)))
+
+
+@pytest.mark.parametrize("end", [b"", b'{"type":"task.comp'], ids=["whole", "torn"])
+@pytest.mark.parametrize("seq", [7, 2**70, 3], ids=["regular", "a number that cannot be handed over", "out of order"])
+def test_a_journal_read_by_two_processes_is_the_normative_fold(file: Path, end: bytes, seq: int) -> None:
+    plain = [b'{"v":1,"sid":"a","seq":%d,"type":"file.modified","ts":"t%d"}' % (number, number) for number in range(7)]
+    last = b'{"v":1,"sid":"a","seq":%d,"type":"task.started","data":{"taskId":"1"}}' % seq
+    raw = journal(
+        *plain, last, last.replace(b"task.started", b"task.completed").replace(b"%d" % seq, b"%d" % (seq + 1))
+    )
+    file.write_bytes(raw + end)
+    assert same(read_state(file, long=0), normative(raw + end))
+
+
+def test_what_the_second_process_read_is_not_read_again(file: Path) -> None:
+    file.write_bytes(journal(*[b'{"sid":"a","seq":%d,"type":"task.started"}' % number for number in range(100)]))
+    fd = os.open(file, os.O_RDONLY)
+    size = file.stat().st_size
+    try:
+        with SecondHalf(fd, 0, size, worth_it=0) as later:
+            parts = list(later.parts())
+            assert 0 < later.begins < size
+        with SecondHalf(fd, 0, size) as later:
+            assert later.begins == size, "a short file needs no second process"
+            assert list(later.parts()) == []
+    finally:
+        os.close(fd)
+    assert parts[-1][1] == size
+    assert sum(1 + one.following for stretches, _ in parts for one in stretches) < 100
 
 
 @given(before=any_lines(), after=any_lines(), torn=st.binary(max_size=8))

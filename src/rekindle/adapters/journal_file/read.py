@@ -1,4 +1,7 @@
-"""Reads a journal's state: cold from the first byte, or warm from a snapshot and the bytes behind it."""
+"""Reads a journal's state: cold from the first byte, or warm from a snapshot and the bytes behind it.
+
+A second process helps with a long journal (second_half.py).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 
 from rekindle import files
 from rekindle.adapters.journal_file import blocks
+from rekindle.adapters.journal_file.second_half import WORTH_IT, SecondHalf
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
 from rekindle.core.journal.decode import Decoded, decode_line
 from rekindle.core.journal.fold import JournalState, fold
@@ -18,10 +22,13 @@ from rekindle.core.journal.tail import Tail, last_run
 _WORTH_A_SNAPSHOT = 1 << 16
 
 
-def read_state(path: Path, snapshots: SnapshotCache | None = None, *, follow: bool = False) -> JournalState:
+def read_state(
+    path: Path, snapshots: SnapshotCache | None = None, *, follow: bool = False, long: int = WORTH_IT
+) -> JournalState:
     """Everything that the journal at `path` says. Raises OSError where it cannot be read, or is a link.
 
-    `follow` is for a path that the user has typed: a link there is the user's own.
+    `follow` is for a path that the user has typed: a link there is the user's own. With `long` bytes to read or more,
+    a second process helps.
     """
     fd = files.open_to_read(path, follow=follow)
     try:
@@ -29,7 +36,7 @@ def read_state(path: Path, snapshots: SnapshotCache | None = None, *, follow: bo
         kept = snapshots.load(path, fd, size) if snapshots is not None else None
         start, state = kept if kept is not None else (0, JournalState())
         try:
-            return _stream(fd, size, start, state, path, snapshots)
+            return _stream(fd, size, start, state, path, snapshots, long)
         except Irregular:
             return fold(_decoded(fd, size))
     finally:
@@ -46,12 +53,21 @@ def read_tail(path: str | Path) -> Tail | None:
 
 
 def _stream(
-    fd: int, size: int, start: int, state: JournalState, path: Path, snapshots: SnapshotCache | None
+    fd: int, size: int, start: int, state: JournalState, path: Path, snapshots: SnapshotCache | None, long: int
 ) -> JournalState:
     stream = StreamFold(state)
     offset = start
     last = b""
-    for block, behind in blocks.forward(fd, start, size):
+    with SecondHalf(fd, start, size, long) as later:
+        for block, behind in blocks.forward(fd, start, later.begins):
+            if block.endswith(b"\n"):
+                stream.feed(block)
+                offset = behind
+        if offset == later.begins:  # else it was truncated while we read
+            for stretches, behind in later.parts():
+                stream.feed_digest(stretches)
+                offset = behind
+    for block, behind in blocks.forward(fd, offset, size):
         if block.endswith(b"\n"):
             stream.feed(block)
             offset = behind
