@@ -22,6 +22,7 @@ from typing import Final
 
 from tests.e2e.daemon import BIN, Machine, until
 from tests.e2e.features import FEATURE, Shop
+from tests.patience import FACTOR
 
 SECONDS: Final = 150.0
 #: So often a person types `resume` until they leave it as it is.
@@ -30,7 +31,7 @@ _SCRIPTS: Final = {
     "effect": 'echo "$1" >> {here}/effects\n',
     "commit": 'git add -A && git commit -q -m "$1"; echo "$(git rev-parse HEAD) $1" >> {here}/commits\n',
     "gate": (
-        "touch {here}/at-$1; n=0\nuntil test -e {here}/go-$1 || test $n -gt 1200; do n=$((n+1)); sleep 0.05; done\n"
+        "touch {here}/at-$1; n=0\nuntil test -e {here}/go-$1 || test $n -gt {most}; do n=$((n+1)); sleep 0.05; done\n"
     ),
     # check TASK FAILURES: the first so many runs fail; each run that passes names the commit that it has seen
     "check": (
@@ -77,7 +78,9 @@ class Yard:
     def make(self) -> Yard:
         self.hands.mkdir()
         for name, text in _SCRIPTS.items():
-            (self.hands / f"{name}.sh").write_text(text.replace("{here}", str(self.hands)))
+            (self.hands / f"{name}.sh").write_text(
+                text.replace("{here}", str(self.hands)).replace("{most}", str(int(1200 * FACTOR)))
+            )
         (self.hands / "outputs").mkdir()
         (self.machine.home / ".gitconfig").write_text("[user]\nname = t\nemail = t@example.invalid\n")
         self.shop.make()

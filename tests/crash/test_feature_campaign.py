@@ -19,10 +19,11 @@ from tests.crash.meddling_agents import HABITS
 from tests.crash.meddling_branches import BRANCHES
 from tests.crash.meddling_places import PLACES
 from tests.crash.meddling_runs import RUNS
+from tests.patience import FACTOR
 from tests.soaking import SOAK, only_in_soak
 
 #: In `make test` one worker has them all: the undisturbed run is then made once.
-pytestmark = [pytest.mark.timeout(600), *([] if SOAK else [pytest.mark.xdist_group("feature campaign")])]
+pytestmark = [pytest.mark.timeout(600 * FACTOR), *([] if SOAK else [pytest.mark.xdist_group("feature campaign")])]
 MEDDLINGS = (*BRANCHES, *PLACES, *RUNS)
 SEEDS = only_in_soak(*range(60)) if SOAK else [2]
 #: What `make test` has of the list; `make soak` has all of it.

@@ -21,6 +21,7 @@ from rekindle.places import Places
 from rekindle.settings import load
 from tests.e2e.looking import look
 from tests.e2e.starter import starter
+from tests.patience import FACTOR
 
 BIN = Path(sys.executable).parent
 _OURS = (str(BIN / "rekindle"),)
@@ -28,8 +29,8 @@ SECONDS = 60.0
 
 
 def until(condition: Callable[[], Any], what: str = "the condition", seconds: float = SECONDS) -> Any:
-    """Wait until a condition holds, and return what it gave; fail after a minute."""
-    deadline = time.monotonic() + seconds
+    """Wait until a condition holds, and return what it gave; fail after a minute (`tests.patience`)."""
+    deadline = time.monotonic() + seconds * FACTOR
     while not (found := condition()):
         assert time.monotonic() < deadline, f"{what} did not come about"
         time.sleep(0.02)
@@ -63,7 +64,7 @@ class Machine:
         # It takes one order at a time. Seen from outside, what it forks has the environment of its parent.
         if self.is_quick and not env and threading.current_thread() is threading.main_thread():
             return starter().run(
-                "rekindle", words, cwd=self.work, env=self.environment(**env), stdin=stdin, seconds=120
+                "rekindle", words, cwd=self.work, env=self.environment(**env), stdin=stdin, seconds=120 * FACTOR
             )
         return subprocess.run(
             [*self.command, *words],
@@ -72,7 +73,7 @@ class Machine:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=120 * FACTOR,
             check=False,
         )
 
