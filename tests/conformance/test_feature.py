@@ -1,4 +1,7 @@
-"""One suite for a feature's git: real git, and the world that decisions are played against, show the same evidence."""
+"""One suite for a feature's git: real git, git in memory, and the world that decisions are played against.
+
+They show the same evidence, and the two that have the whole port keep the same promises.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,10 @@ from rekindle.core.feature.naming import work_branch
 from rekindle.core.feature.plan import Plan, Task
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.ports.errors import FeatureBlocked, RekindleError
-from rekindle.ports.feature import FeatureGit, ResumableGit
+from rekindle.ports.feature import ResumableGit
+from tests.fakes.feature_git import FakeFeatureGit
 from tests.fakes.feature_world import World
+from tests.fakes.git_repository import MARKER, FakeRepository
 from tests.unit.feature.repositories import FEATURE, make
 
 TASKS = ("a", "b")
@@ -112,15 +117,11 @@ class WorldStage(Stage):
         self._world.take_out(task)
 
 
-class GitStage(Stage):
-    """What the hands of a run do with the port."""
+class PortStage(Stage):
+    """What the hands of a run do with the port, and what others do to files."""
 
-    def __init__(self, root: Path) -> None:
-        self.repo = make(root / "repo")
-        self.feature = self.repo.feature()
-        self.port: FeatureGit = self.feature
-        self.feature.keep_untracked()
-        self._before = ""
+    port: ResumableGit
+    _before = ""
 
     def do(self, effect: e.Effect) -> None:
         match effect:
@@ -153,9 +154,90 @@ class GitStage(Stage):
     def seen(self) -> GitEvidence:
         return self.port.observe({task: TaskProgress(EPOCH, work_branch(FEATURE, task)) for task in TASKS})
 
+    def home(self, task: str = "a") -> str:
+        return self.port.tree_of(task, work_branch(FEATURE, task))
+
     def work(self, task: str, name: str = "") -> None:
-        path = Path(self.port.tree_of(task, work_branch(FEATURE, task)), name or f"{task}.txt")
-        path.write_text(f"{path.read_text() if path.exists() else ''}{task}\n")
+        path, name = self.home(task), name or f"{task}.txt"
+        self.write(path, name, f"{self.read(path, name) or ''}{task}\n")
+
+    @abstractmethod
+    def write(self, path: str, name: str, text: str | None) -> None:
+        """Write a file of a worktree; None: remove it."""
+
+    @abstractmethod
+    def read(self, path: str, name: str) -> str | None: ...
+
+    @abstractmethod
+    def exists(self, path: str) -> bool:
+        """Whether there is such a worktree."""
+
+    @abstractmethod
+    def shown(self, ref: str, name: str) -> str | None:
+        """A file as a ref has it."""
+
+    @abstractmethod
+    def commit_of(self, ref: str) -> str: ...
+
+
+class MemoryStage(PortStage):
+    def __init__(self) -> None:
+        self.repo = FakeRepository()
+        self.port = FakeFeatureGit(self.repo, FEATURE)
+
+    def write(self, path: str, name: str, text: str | None) -> None:
+        files = self.repo.trees[path].files
+        if text is None:
+            del files[name]
+        else:
+            files[name] = text
+
+    def read(self, path: str, name: str) -> str | None:
+        return self.repo.trees[path].files.get(name)
+
+    def exists(self, path: str) -> bool:
+        return path in self.repo.trees
+
+    def shown(self, ref: str, name: str) -> str | None:
+        return self.repo.commits[self.repo.refs[ref]].files.get(name)
+
+    def commit_of(self, ref: str) -> str:
+        return self.repo.refs[ref]
+
+    def resolve(self) -> None:
+        merging = self.seen().merging
+        assert merging is not None
+        tree = self.repo.trees[self.port.integration(merging.branch_tip)]
+        tree.files |= {name: "both\n" for name, text in tree.files.items() if text.startswith(MARKER)}
+
+    def take_out(self, task: str) -> None:
+        self.repo.set_tip(self.port.branch, self._before)
+
+
+class GitStage(PortStage):
+    def __init__(self, root: Path) -> None:
+        self.repo = make(root / "repo")
+        self.feature = self.repo.feature()
+        self.port = self.feature
+        self.feature.keep_untracked()
+
+    def write(self, path: str, name: str, text: str | None) -> None:
+        if text is None:
+            Path(path, name).unlink()
+        else:
+            Path(path, name).write_text(text)
+
+    def read(self, path: str, name: str) -> str | None:
+        return Path(path, name).read_text() if Path(path, name).exists() else None
+
+    def exists(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def shown(self, ref: str, name: str) -> str | None:
+        return f"{self.repo.git('show', f'{ref}:{name}')}\n"
+
+    def commit_of(self, ref: str) -> str:
+        return self.repo.git("rev-parse", ref)
 
     def resolve(self) -> None:
         merging = self.seen().merging
@@ -169,11 +251,19 @@ class GitStage(Stage):
         self.repo.git("branch", "-f", self.port.branch, self._before)
 
 
-@pytest.fixture(params=["git", "world"])
+@pytest.fixture(params=["git", "memory", "world"])
 def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    return GitStage(tmp_path) if request.param == "git" else WorldStage()
+    made = {"memory": MemoryStage, "world": WorldStage}.get(request.param)
+    return made() if made is not None else GitStage(tmp_path)
+
+
+@pytest.fixture(params=["git", "memory"])
+def port_stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PortStage:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return GitStage(tmp_path) if request.param == "git" else MemoryStage()
 
 
 def test_a_feature_that_was_not_begun_has_nothing(stage: Stage) -> None:
@@ -298,7 +388,180 @@ def test_a_merge_that_was_taken_out_is_known_and_its_branch_can_be_made_again(st
         assert stage.tip("a") == tip
 
 
-# What no decision sees, and what a run's hands rely on: on git alone, since nobody plays it in memory.
+# What no decision sees, and what a run's hands rely on: real git and git in memory.
+
+
+def test_the_branches_of_a_wave_begin_at_one_commit_and_others_where_the_feature_is(port_stage: PortStage) -> None:
+    port = port_stage.port
+    port.make_feature("")
+    begun = port_stage.seen().tip
+    assert port.prepare("a", work_branch(FEATURE, "a"), "s", "1").made_branch == begun
+    port_stage.commit("a")
+    port_stage.merge("a")
+    assert port.prepare("b", work_branch(FEATURE, "b"), "s", "1").made_branch == begun
+    assert port.prepare("c", work_branch(FEATURE, "c"), "s", "").made_branch == port_stage.seen().tip
+
+
+def test_what_was_made_is_told_once(port_stage: PortStage) -> None:
+    port_stage.port.make_feature("")
+    branch = work_branch(FEATURE, "a")
+    made, again = (port_stage.port.prepare("a", branch, "s", "") for _ in range(2))
+    assert (made.path, made.made_tree, again.path) == (port_stage.home(), True, made.path)
+    assert (again.made_branch, again.made_tree, again.restored) == (None, False, None)
+
+
+def test_the_files_of_a_task_are_those_that_its_branch_changes(port_stage: PortStage) -> None:
+    port_stage.prepare("a", "b")
+    port_stage.commit("a", "one.txt")
+    port_stage.commit("a", "readme.txt")
+    port_stage.commit("b", "other.txt")
+    port_stage.merge("b")
+    assert sorted(port_stage.port.changed_files("a", work_branch(FEATURE, "a"))) == ["one.txt", "readme.txt"]
+
+
+def test_what_checks_change_is_put_back_and_what_they_leave_is_no_work(port_stage: PortStage) -> None:
+    port_stage.prepare("a")
+    port_stage.commit("a")
+    port, home = port_stage.port, port_stage.home()
+    branch, tip = work_branch(FEATURE, "a"), port_stage.tip("a")
+    for _ in range(2):
+        port.begin_checks("a", branch, tip)
+        assert port_stage.seen().checking == {"a"}
+    port_stage.write(home, "a.txt", "formatted\n")
+    port_stage.write(home, "report.txt", "left\n")
+    assert port.put_back("a", branch) == ("a.txt",)
+    assert port_stage.read(home, "a.txt") == "a\n"
+    assert port.put_back("a", branch) == ()
+    assert port.end_checks("a", branch) == ("report.txt",)
+    port.end_checks("a", branch)
+    assert port_stage.seen().checking == frozenset()
+    assert port_stage.view().trees == {"a": False}
+    port_stage.write(home, "work.txt", "work\n")
+    assert port_stage.view().trees == {"a": True}
+    assert port.commit("a", branch, "more") == ()
+    assert sorted(port.changed_files("a", branch)) == ["a.txt", "work.txt"]
+
+
+def test_what_a_reviewer_changes_in_its_copy_is_kept(port_stage: PortStage) -> None:
+    port_stage.prepare("a")
+    port_stage.commit("a")
+    port = port_stage.port
+    assert port.make_copy("a", port_stage.tip("a")) is None
+    copy = port.copy_of("a")
+    assert port_stage.read(copy, "a.txt") == "a\n"
+    port_stage.write(copy, "a.txt", "better\n")
+    kept = port.drop_copy("a")
+    assert kept is not None
+    assert port_stage.shown(kept, "a.txt") == "better\n"
+    assert not port_stage.exists(copy)
+    assert port.drop_copy("a") is None
+    assert port_stage.read(port_stage.home(), "a.txt") == "a\n"
+
+
+def test_a_merged_task_with_work_that_is_in_no_commit_is_kept_and_that_is_said(port_stage: PortStage) -> None:
+    port_stage.prepare("a")
+    port_stage.commit("a")
+    port_stage.merge("a")
+    port_stage.work("a", "more.txt")
+    done = port_stage.port.clear("a", work_branch(FEATURE, "a"))
+    assert (done.removed_tree, done.deleted_branch) == (None, None)
+    assert done.kept
+    assert port_stage.read(port_stage.home(), "more.txt")
+    port_stage.write(port_stage.home(), "more.txt", None)
+    done = port_stage.port.clear("a", work_branch(FEATURE, "a"))
+    assert (done.removed_tree is not None, done.deleted_branch) == (True, work_branch(FEATURE, "a"))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_who_starts_over_keeps_the_old_tips(port_stage: PortStage, whole: bool) -> None:
+    port = port_stage.port
+    port.choose_base("")
+    begun = port.make_feature("")
+    port_stage.prepare("a", "b")
+    port_stage.commit("a")
+    port_stage.commit("b")
+    port_stage.merge("b")
+    feature, tips = port_stage.seen().tip, {port_stage.tip("a"), port_stage.tip("b")}
+    branches = {task: work_branch(FEATURE, task) for task in TASKS}
+    kept = port.start_over(branches, EPOCH, whole=whole).kept
+    assert {port_stage.commit_of(ref) for ref in kept.values()} == {*tips, *([feature] if whole else [])}
+    assert port_stage.seen().tip == (begun if whole else feature)
+    assert (port_stage.view().branches, port_stage.view().done) == ({}, {})
+    port.start_over(branches, EPOCH, whole=whole)
+    port_stage.prepare("a")
+    assert port_stage.view().branches == {"a": (0, True)}
+
+
+def test_notices_are_told_once(port_stage: PortStage) -> None:
+    port_stage.prepare("a")
+    assert isinstance(port_stage.port.notices(), tuple)
+    assert port_stage.port.notices() == ()
+
+
+def test_where_the_feature_has_no_branch_a_task_cannot_be_prepared_and_the_error_says_what_to_do(
+    port_stage: PortStage,
+) -> None:
+    with pytest.raises(RekindleError) as raised:
+        port_stage.port.prepare("a", work_branch(FEATURE, "a"), "s", "")
+    assert raised.value.hint
+    assert port_stage.view() == View(begun=False)
+
+
+def test_what_is_only_remembered_of_a_worktree_is_called_so_and_is_true_when_it_is_looked_at_anew(
+    port_stage: PortStage,
+) -> None:
+    tasks = {task: TaskProgress(EPOCH, work_branch(FEATURE, task)) for task in TASKS}
+    port_stage.prepare("a")
+    port_stage.prepare("b")
+    port, path = port_stage.port, port_stage.home()
+    assert port.observe(tasks).remembered == frozenset()
+    port_stage.work("a")
+    before = port.observe(tasks, None, frozenset("b"))
+    assert (before.remembered, before.trees[path].uncommitted) == (frozenset("a"), False)
+    after = port.observe(tasks, None, frozenset("a"))
+    assert (after.remembered, after.trees[path].uncommitted) == (frozenset("b"), True)
+    port.commit("a", work_branch(FEATURE, "a"), "all of it")
+    moved = port.observe(tasks, None, frozenset())
+    assert (moved.remembered, moved.trees[path].uncommitted) == (frozenset("b"), False), (
+        "another commit is another worktree"
+    )
+
+
+def test_the_integration_worktree_is_clean_and_has_the_features_tip_and_what_was_in_it_is_told(
+    port_stage: PortStage,
+) -> None:
+    port_stage.prepare("a")
+    port_stage.commit("a")
+    port_stage.merge("a")
+    port = port_stage.port
+    path = port.integration()
+    assert port_stage.read(path, "a.txt") == "a\n"
+    port_stage.write(path, "left.txt", "left\n")
+    port.keep_left(1)
+    assert port_stage.read(path, "left.txt"), "who looks into a failed check finds what it left"
+    [told] = port.notices()
+    assert "wave 1" in told
+    assert port.integration() == path
+    assert port_stage.read(path, "left.txt") is None
+    for _ in range(2):
+        port.clear_integration()
+        assert not port_stage.exists(path)
+
+
+def test_a_worktree_that_is_not_there_is_removed_until_it_is_made(port_stage: PortStage) -> None:
+    port_stage.prepare("a")
+    assert port_stage.seen().removed == {"b"}
+    port_stage.prepare("b")
+    assert port_stage.seen().removed == frozenset()
+
+
+def test_a_base_that_is_not_there_is_refused(port_stage: PortStage) -> None:
+    port_stage.port.check_base("HEAD")
+    with pytest.raises(FeatureBlocked, match="there is no commit 'nowhere'"):
+        port_stage.port.check_base("nowhere")
+
+
+# On git alone, since nobody plays it in memory.
 
 
 @pytest.fixture
@@ -336,70 +599,6 @@ def test_nothing_of_the_users_is_touched_from_the_first_branch_to_the_last_merge
     assert on_git.repo.checkout() == before
 
 
-def test_the_branches_of_a_wave_begin_at_one_commit_and_others_where_the_feature_is(on_git: GitStage) -> None:
-    on_git.port.make_feature("")
-    begun = on_git.seen().tip
-    assert on_git.port.prepare("a", work_branch(FEATURE, "a"), "s", "1").made_branch == begun
-    on_git.commit("a")
-    on_git.merge("a")
-    assert on_git.port.prepare("b", work_branch(FEATURE, "b"), "s", "1").made_branch == begun
-    assert on_git.port.prepare("c", work_branch(FEATURE, "c"), "s", "").made_branch == on_git.seen().tip
-
-
-def test_what_was_made_is_told_once(on_git: GitStage) -> None:
-    on_git.port.make_feature("")
-    branch = work_branch(FEATURE, "a")
-    made, again = (on_git.port.prepare("a", branch, "s", "") for _ in range(2))
-    assert (made.path, made.made_tree, again.path) == (str(home(on_git)), True, made.path)
-    assert (again.made_branch, again.made_tree, again.restored) == (None, False, None)
-
-
-def test_the_files_of_a_task_are_those_that_its_branch_changes(on_git: GitStage) -> None:
-    on_git.prepare("a", "b")
-    on_git.commit("a", "one.txt")
-    on_git.commit("a", "readme.txt")
-    on_git.commit("b", "other.txt")
-    on_git.merge("b")
-    assert sorted(on_git.port.changed_files("a", work_branch(FEATURE, "a"))) == ["one.txt", "readme.txt"]
-
-
-def test_what_checks_change_is_put_back_and_what_they_leave_is_no_work(on_git: GitStage) -> None:
-    on_git.prepare("a")
-    on_git.commit("a")
-    branch, tip = work_branch(FEATURE, "a"), on_git.tip("a")
-    for _ in range(2):
-        on_git.port.begin_checks("a", branch, tip)
-        assert on_git.seen().checking == {"a"}
-    (home(on_git) / "a.txt").write_text("formatted\n")
-    (home(on_git) / "report.txt").write_text("left\n")
-    assert on_git.port.put_back("a", branch) == ("a.txt",)
-    assert (home(on_git) / "a.txt").read_text() == "a\n"
-    assert on_git.port.put_back("a", branch) == ()
-    assert on_git.port.end_checks("a", branch) == ("report.txt",)
-    on_git.port.end_checks("a", branch)
-    assert on_git.seen().checking == frozenset()
-    assert on_git.view().trees == {"a": False}
-    (home(on_git) / "work.txt").write_text("work\n")
-    assert on_git.view().trees == {"a": True}
-    assert on_git.port.commit("a", branch, "more") == ()
-    assert sorted(on_git.port.changed_files("a", branch)) == ["a.txt", "work.txt"]
-
-
-def test_what_a_reviewer_changes_in_its_copy_is_kept(on_git: GitStage) -> None:
-    on_git.prepare("a")
-    on_git.commit("a")
-    assert on_git.port.make_copy("a", on_git.tip("a")) is None
-    copy = Path(on_git.port.copy_of("a"))
-    assert (copy / "a.txt").read_text() == "a\n"
-    (copy / "a.txt").write_text("better\n")
-    kept = on_git.port.drop_copy("a")
-    assert kept is not None
-    assert on_git.repo.git("show", f"{kept}:a.txt") == "better"
-    assert not copy.exists()
-    assert on_git.port.drop_copy("a") is None
-    assert (home(on_git) / "a.txt").read_text() == "a\n"
-
-
 def test_the_integration_worktree_has_the_features_tip_and_what_checks_leave_in_it_is_kept(on_git: GitStage) -> None:
     on_git.prepare("a")
     on_git.commit("a")
@@ -420,38 +619,6 @@ def test_the_integration_worktree_has_the_features_tip_and_what_checks_leave_in_
         on_git.port.clear_integration()
         assert not path.exists()
     assert Path(on_git.port.integration()) == path
-
-
-def test_a_merged_task_with_work_that_is_in_no_commit_is_kept_and_that_is_said(on_git: GitStage) -> None:
-    on_git.prepare("a")
-    on_git.commit("a")
-    on_git.merge("a")
-    on_git.work("a", "more.txt")
-    done = on_git.port.clear("a", work_branch(FEATURE, "a"))
-    assert (done.removed_tree, done.deleted_branch) == (None, None)
-    assert done.kept
-    assert (home(on_git) / "more.txt").exists()
-    (home(on_git) / "more.txt").unlink()
-    done = on_git.port.clear("a", work_branch(FEATURE, "a"))
-    assert (done.removed_tree is not None, done.deleted_branch) == (True, work_branch(FEATURE, "a"))
-
-
-@pytest.mark.parametrize("whole", [False, True])
-def test_who_starts_over_keeps_the_old_tips(on_git: GitStage, whole: bool) -> None:
-    begun = on_git.port.make_feature("")
-    on_git.prepare("a", "b")
-    on_git.commit("a")
-    on_git.commit("b")
-    on_git.merge("b")
-    feature, tips = on_git.seen().tip, {on_git.tip("a"), on_git.tip("b")}
-    branches = {task: work_branch(FEATURE, task) for task in TASKS}
-    kept = on_git.port.start_over(branches, EPOCH, whole=whole).kept
-    assert {on_git.repo.git("rev-parse", ref) for ref in kept.values()} == {*tips, *([feature] if whole else [])}
-    assert on_git.seen().tip == (begun if whole else feature)
-    assert (on_git.view().branches, on_git.view().done) == ({}, {})
-    on_git.port.start_over(branches, EPOCH, whole=whole)
-    on_git.prepare("a")
-    assert on_git.view().branches == {"a": (0, True)}
 
 
 def stray(stage: GitStage) -> str:
@@ -492,21 +659,6 @@ def test_a_stray_that_is_left_is_kept_and_the_worktree_is_back_on_its_branch(on_
     assert commit in on_git.repo.git("for-each-ref", "--format=%(objectname)", "refs/rekindle").split()
 
 
-def test_notices_are_told_once(on_git: GitStage) -> None:
-    on_git.prepare("a")
-    assert isinstance(on_git.port.notices(), tuple)
-    assert on_git.port.notices() == ()
-
-
-def test_where_the_feature_has_no_branch_a_task_cannot_be_prepared_and_the_error_says_what_to_do(
-    on_git: GitStage,
-) -> None:
-    with pytest.raises(RekindleError) as raised:
-        on_git.port.prepare("a", work_branch(FEATURE, "a"), "s", "")
-    assert raised.value.hint
-    assert on_git.view() == View(begun=False)
-
-
 def resumable(stage: GitStage) -> ResumableGit:
     return stage.feature
 
@@ -542,26 +694,6 @@ def test_the_users_status_does_not_show_the_worktrees(on_git: GitStage) -> None:
     resumable(on_git).keep_untracked()
     on_git.prepare("a")
     assert on_git.repo.git("status", "--porcelain") == before
-
-
-def test_what_is_only_remembered_of_a_worktree_is_called_so_and_is_true_when_it_is_looked_at_anew(
-    on_git: GitStage,
-) -> None:
-    tasks = {task: TaskProgress(EPOCH, work_branch(FEATURE, task)) for task in TASKS}
-    on_git.prepare("a")
-    on_git.prepare("b")
-    path = str(home(on_git))
-    assert on_git.port.observe(tasks).remembered == frozenset()
-    on_git.work("a")
-    before = on_git.port.observe(tasks, None, frozenset("b"))
-    assert (before.remembered, before.trees[path].uncommitted) == (frozenset("a"), False)
-    after = on_git.port.observe(tasks, None, frozenset("a"))
-    assert (after.remembered, after.trees[path].uncommitted) == (frozenset("b"), True)
-    on_git.port.commit("a", work_branch(FEATURE, "a"), "all of it")
-    moved = on_git.port.observe(tasks, None, frozenset())
-    assert (moved.remembered, moved.trees[path].uncommitted) == (frozenset("b"), False), (
-        "another commit is another worktree"
-    )
 
 
 def test_a_snapshot_counts_if_it_has_more_than_the_branch(on_git: GitStage) -> None:

@@ -78,7 +78,7 @@ def _many(seeds: Iterable[int], seconds: float, processes: int) -> dict[str, lis
         if outcome.has_failed:
             bad.setdefault(sort_of(outcome.problem), []).append(outcome)
         took = time.monotonic() - began
-        if played % 2_000 == 0:
+        if played % 500 == 0:
             print(
                 f"{played} seeds, {steps / took:.0f} steps a second, {sum(map(len, bad.values()))} failed", flush=True
             )

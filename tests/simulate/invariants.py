@@ -26,6 +26,8 @@ from tests.simulate.world import said_by
 _LATE = 5.0
 #: More turns than this do not fail one after the other without anybody's help: twelve retries, and what begins anew.
 _MOST_FAILURES = 16
+#: More than this is never under way in a daemon of so few sessions: what fails is tried again once, not in each place.
+_MOST_TASKS = 120
 _ENDED = (State.COMPLETED, State.CANCELLED)
 
 
@@ -82,6 +84,8 @@ class Oracle:
         for house in self.simulation.houses:
             for failure in (*house.faults, *house.loop.faults):
                 raise Violation(f"the daemon met {type(failure).__name__}: {failure}") from failure
+            tasks = house.loop.under_way()
+            demand(tasks <= _MOST_TASKS, f"a daemon has {tasks} tasks under way at once")
 
     # facts
 

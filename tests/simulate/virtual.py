@@ -158,6 +158,11 @@ class VirtualLoop(base_events.BaseEventLoop):
         if failure is not None and not isinstance(failure, RekindleError):
             self.faults.append(failure)
 
+    def under_way(self) -> int:
+        """How many tasks have not ended."""
+        self._tasks = [one for one in self._tasks if not one.done()]
+        return len(self._tasks)
+
     def abandon(self) -> None:
         """The process is gone, with all that it was about to do."""
         self._virtual.loops.remove(self)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from rekindle.app.feature_view import RunView, TaskView
 from rekindle.core.feature.finished import done_before
 from rekindle.core.feature.plan import BadPlan, Plan
@@ -13,7 +11,6 @@ from rekindle.core.feature.records import named_branches
 from rekindle.core.journal.analysis import Analysis
 from rekindle.core.naming_some import some_of
 from rekindle.core.terminal_text import quoted
-from rekindle.files import EVENTS
 from rekindle.ports.errors import UsageError
 from rekindle.ports.workspace import Workspace
 
@@ -26,7 +23,7 @@ def finished(here: Workspace, feature: str, plan: Plan) -> RunView | None:
 
     Raises UsageError if some of them were: they would be paid for again.
     """
-    if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
+    if not here.journal(feature).path.exists():
         return None
     analysis, _ = here.analysis(feature)
     earlier = _plan_of(analysis)

@@ -14,14 +14,13 @@ from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.modes import Mode
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import to_events
-from rekindle.files import EVENTS
 from rekindle.ports.errors import FeatureBlocked, OwnedError, UsageError
 from rekindle.ports.workspace import Workspace
 
 
 def refuse_open_run(here: Workspace, feature: str, *, lock_is_ours: bool) -> None:
     """A feature with a run that never ended must be resumed, not started."""
-    if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
+    if not here.journal(feature).path.exists():
         return
     analysis, owner = here.analysis(feature, lock_is_ours=lock_is_ours)
     if owner is not None:
@@ -50,7 +49,7 @@ def refuse_leftovers(here: Workspace, feature: str, seen: GitEvidence) -> None:
 
 
 def _resumable(here: Workspace, feature: str) -> bool:
-    if not os.path.exists(os.path.join(here.folder(feature), EVENTS)):
+    if not here.journal(feature).path.exists():
         return False
     run = here.analysis(feature, lock_is_ours=True)[0].run
     return run is not None and run.end_reason != "completed"

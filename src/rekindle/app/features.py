@@ -70,7 +70,7 @@ class FeaturePorts:
     """What features are run with: how sessions are started and read, and which agents exist.
 
     `program_of` finds an agent's program on the PATH of an environment. `arrive` registers a repository at its
-    current place and returns its id; see `rekindle.app.relocation`.
+    current place and returns its id; see `rekindle.app.relocation`. `new_sid` names a new run.
     """
 
     supervisor: Supervisor
@@ -85,6 +85,7 @@ class FeaturePorts:
     kinds: Mapping[str, AgentKind]
     program_of: Callable[[AgentKind, Mapping[str, str]], str | None]
     default_agent: str
+    new_sid: Callable[[], str] = lambda: secrets.token_hex(4)
 
 
 @dataclass
@@ -133,7 +134,7 @@ class Features:
         here.writable(given.feature).close()
         await self._refuse_begun(here, git, given.feature)
         await asyncio.to_thread(git.check_base, given.base)
-        sid = secrets.token_hex(4)
+        sid = self._ports.new_sid()
         order = self._order(here, id_, asked, given.feature, sid, plan, chosen, terms, given.parallel, given.base)
         held = self._hold(here, given.feature, sid)
         try:
@@ -158,7 +159,7 @@ class Features:
         id_, _ = await self._ports.arrive(here)
         here.existing(feature).close()
         here.writable(feature).close()
-        sid = secrets.token_hex(4)
+        sid = self._ports.new_sid()
         held = self._hold(here, feature, sid)
         try:
             found = await asyncio.to_thread(look, here, feature, id_, lock_is_ours=True)

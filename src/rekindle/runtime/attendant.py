@@ -39,6 +39,8 @@ class Attendant:
         self._follower: asyncio.Task[Any] | None = None
         self._hearing: Hearing | None = None
         self._recording = 0
+        self._is_due_later = False
+        self._anew = 0
 
     @property
     def talk(self) -> Talk | None:
@@ -87,7 +89,10 @@ class Attendant:
 
     async def advance(self) -> None:
         """Carry out due effects until none are left. What failed is retried in a moment."""
+        anew = self._anew
         async with self._acting:
+            if anew != self._anew:
+                return  # somebody has just failed at it, and it is tried again in a moment
             try:
                 await self._carry_out()
             except DamagedStore:
@@ -136,16 +141,21 @@ class Attendant:
         if self._hearing is not None:
             self.let_go(self._hearing)
         self._performed = set()
+        self._anew += 1
         if follower is not None:
             follower.cancel()
-        self.background(self._advance_later())
+        if not self._is_due_later:  # each new attempt fails in several tasks: one of them is enough to try again
+            self._is_due_later = True
+            self.background(self._advance_later())
 
     async def _advance_later(self) -> None:
         await asyncio.sleep(self._house.pause_seconds)
+        self._is_due_later = False
         await self.advance()
 
     async def _carry_out(self) -> None:
-        while True:
+        anew = self._anew
+        while anew == self._anew:  # what could not be recorded waits for its time
             self._end_gates()
             await self._attach()
             performed = self._performed

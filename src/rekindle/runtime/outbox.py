@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -113,12 +112,13 @@ class Outbox:
 
         Raises JournalError with the reason if that takes longer than `seconds`.
         """
-        deadline = time.monotonic() + seconds
+        now = asyncio.get_running_loop().time
+        deadline = now() + seconds
         while True:
             stuck = await self._deliver(lambda entry: (entry.repository, entry.feature) == (repository, feature))
             if not stuck:
                 return
-            if time.monotonic() > deadline:
+            if now() > deadline:
                 raise JournalError(
                     f"what the agents of {feature} did cannot be written down: {stuck[0]}",
                     f"see to it, then: rekindle resume {feature}",
