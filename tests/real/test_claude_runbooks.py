@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.daemon import until
 from tests.real.models.server import Request
-from tests.real.models.steps import Refuse, Reply
+from tests.real.models.steps import Drop, Refuse, Reply
 from tests.real.stage import ClaudeStage, called
 
 pytestmark = pytest.mark.timeout(240)
@@ -90,6 +90,18 @@ def test_a_storm_of_overload_ends_when_the_service_is_back(claude: ClaudeStage) 
     claude.until_said(session, "the answer at last")
     assert len(claude.turns(session)) == 6, "five refusals, one answer"
     heard_once(claude, session, "the thing")
+
+
+def test_a_network_that_goes_away_and_comes_back_costs_nothing(claude: ClaudeStage) -> None:
+    claude.retrying(0)
+    session = begin(claude, claude.answering("the first thing", "answer one"))
+    claude.until_said(session, "answer one")
+    claude.model.when(lambda _: True, Drop(), 3)
+    claude.model.default = Reply("answer two")
+    claude.machine.ok("send", session, called("the second thing"))
+    claude.until_said(session, "answer two")
+    assert claude.remembered(session)[0] == "answer one", "the conversation is kept"
+    heard_once(claude, session, "the second thing")
 
 
 def test_a_refused_key_asks_one_question_and_is_not_tried_again(claude: ClaudeStage) -> None:

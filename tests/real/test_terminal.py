@@ -125,3 +125,32 @@ def test_a_turn_that_was_cut_off_goes_on_and_its_prompt_is_not_typed_again(stage
     machine.until_status(session, "waiting")
     assert stage.has_heard(session, "plums") == 1
     assert machine.receipt(session)["kind"] == "same"
+
+
+#: What a shell would take for its own.
+MESSAGE = 'Continue "where" you $(left) `off`; it\'s 100% – ünïcode & all.'
+#: The runbook of the manual verification, with that message.
+BOOK = f"""\
+[agent.worker]
+run = "claude"
+on_dead = {{ action = "resume", message = '''{MESSAGE}''', append = true }}
+on_error = [
+  {{ match = "rate_limited", action = "resume", cooldown = "60s" }},
+]
+"""
+
+
+def test_a_killed_terminal_comes_back_by_its_runbook_with_the_history_and_the_message(stage: ClaudeStage) -> None:
+    machine = stage.machine
+    book = machine.work.parent / "book.toml"
+    book.write_text(BOOK)
+    prompt = stage.speaking("plums")
+    session = machine.ok("run", "--terminal", "--detach", "--runbook", str(book), "worker", prompt).strip()
+    until(lambda: stage.model.turns() and called("plums") in stage.transcript(session).read_text(), "the turn")
+    tmux(machine, "kill-session", "-t", name(session))
+    until(lambda: any(MESSAGE in text for text in stage.heard(session)), "the message of the runbook")
+    machine.until_status(session, "waiting")
+    assert stage.has_heard(session, "plums") == 1
+    assert sum(MESSAGE in text for text in stage.heard(session)) == 1
+    assert machine.receipt(session)["kind"] == "same"
+    assert [one["how"] for one in machine.show(session)["session"]["attempts"]] == ["new", "load"]

@@ -101,6 +101,14 @@ def test_recover_is_read_as_resume_with_a_warning() -> None:
     assert [re.search(r"line (\d+)", one)[1] for one in found.warnings] == ["3", "4"]  # type: ignore[index]
 
 
+def test_an_idle_agent_is_nudged_where_no_action_is_named_and_a_dead_one_needs_an_action() -> None:
+    worker = read(WORKER + 'on_idle = { message = "Go on." }').agents["worker"]
+    [rule] = worker.reactions.idle or ()
+    assert (rule.action, rule.message) == ("nudge", "Go on.")
+    with pytest.raises(BadRunbook, match="action"):
+        read(WORKER + 'on_dead = { message = "Go on." }')
+
+
 def test_a_message_that_replaces_the_prompt_is_warned_of() -> None:
     found = read(WORKER + 'on_dead = { action = "resume", message = "start over" }')
     assert "history" in found.warnings[0]
@@ -134,7 +142,7 @@ def test_the_program_picks_the_agent_and_kind_overrides_it() -> None:
         (WORKER + "on_idel = 3", 3, "agent.worker.on_idel", "did you mean on_idle"),
         (WORKER + "on_idle = 3", 3, "agent.worker.on_idle", "an action, or a table"),
         (WORKER + 'on_idle = { action = "sleep", atempts = 3 }', 3, "agent.worker.on_idle.atempts", "attempts"),
-        (WORKER + 'on_idle = { message = "x" }', 3, "agent.worker.on_idle", "'action' is missing"),
+        (WORKER + 'on_dead = { message = "x" }', 3, "agent.worker.on_dead", "'action' is missing"),
         (WORKER + 'on_idle = { action = "sleep", attempts = 0 }', 3, "agent.worker.on_idle.attempts", "1 or more"),
         (WORKER + 'on_idle = { action = "sleep", attempts = "x" }', 3, "agent.worker.on_idle.attempts", "forever"),
         (WORKER + 'on_idle = { action = "sleep", cooldown = "5x" }', 3, "agent.worker.on_idle.cooldown", "duration"),

@@ -32,9 +32,9 @@ class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class OnIdle(_Rule, frozen=True, kw_only=True):
-    """The agent is up, has nothing to do, and is not asking."""
+    """The agent is up, has nothing to do, and is not asking. A table that names no action nudges it."""
 
-    action: IdleAction
+    action: IdleAction = "nudge"
 
 
 class OnDead(_Rule, frozen=True, kw_only=True):
