@@ -29,7 +29,8 @@ _ALWAYS: tuple[tuple[str, str], ...] = (
 )
 _AGE = re.compile(r" +\d+[smh](?=  )")
 _NAMES = ((re.compile(r"\bq[0-9a-f]{10}\b"), "q{:010x}"), (re.compile(r"\b[0-9a-f]{10}\b"), "5e55{:06x}"))
-_RUNS = (re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{8}\b"), "a{:07x}")
+#: Of runs and prompts. One in forty has no letter. A longer name that has such a part is not meant.
+_RUNS = (re.compile(r"(?<![\w-])[0-9a-f]{8}(?![\w-])"), "a{:07x}")
 
 
 def settled(lines: Sequence[list[Char]], *, board: bool = False) -> list[Pieces]:

@@ -37,6 +37,10 @@ PROMISES = {
         "test_talking: test_a_question_puts_aside_what_is_half_typed",
         "test_talking: test_what_is_typed_while_the_agent_speaks",
     ],
+    "an agent that is not installed is named at once, with the remedy, and its session stays": [
+        "test_starts: test_a_run_whose_agent_is_not_there_says_so_and_its_prompt_is_kept",
+        "test_starts: test_an_error_on_a_terminal_breaks_between_words",
+    ],
     "nothing is shown twice": [
         "test_questions: test_what_was_said_is_shown_once_however_often_a_question_is_answered",
         "test_questions: test_send_follow_shows_what_came_of_the_prompt",
@@ -115,7 +119,7 @@ def test_ctrl_c_while_a_plan_is_being_started_says_what_goes_on(shop: Shop, seco
         assert person.leave() in (130, -2), "where Python has only just been started it is ended by the signal"
         told = " ".join(person.screen.split())
     if shop.events("session.start"):
-        assert "If it has begun, it is still running" in told or "Still running. Reattach: " in told, told
+        assert "Still running. Reattach: rekindle attach " in told, told
     assert "Traceback" not in told
 
 

@@ -39,7 +39,7 @@ def test_a_prompt_that_went_stale_approves_no_other_question(machine: Machine) -
         person.until_shown("Your choice", 2)
         assert open_question(machine)["id"] == second["id"], "still open"
         assert "was already answered" in person.screen
-        assert f"Question {second['id']} (other): ask: May I DROP DATABASE?" in person.screen, (
+        assert f"Question {second['id']} (permission): ask: May I DROP DATABASE?" in person.screen, (
             "the current one is shown"
         )
         person.type("3")
@@ -128,7 +128,7 @@ def test_a_session_alone_shows_the_question_on_a_terminal_before_an_option_is_ac
     asked = open_question(machine)
     with Typist(machine, "answer", session, "allow") as person:
         person.until_shown("Your choice")
-        assert f"Question {asked['id']} (other): ask: May I?" in person.screen
+        assert f"Question {asked['id']} (permission): ask: May I?" in person.screen
         assert open_question(machine)["id"] == asked["id"]
         person.type("")
         assert person.leave() == 0

@@ -16,6 +16,7 @@ import pytest
 
 from rekindle.adapters.daemon_socket.client import is_served
 from tests.e2e.daemon import Machine, until
+from tests.e2e.emulator import Emulated
 
 
 @pytest.fixture
@@ -113,10 +114,31 @@ def test_a_run_whose_agent_is_not_there_says_so_and_its_prompt_is_kept(machine: 
     done = machine.run("run", "--agent", "qwen", "say hello")
     assert done.returncode == 1
     assert "install it with" in done.stderr
+    assert "there is no program qwen on the PATH" in done.stderr
     (row,) = machine.json("ps")["sessions"]
-    assert (row["status"], row["queued"]) == ("interrupted", 1)
+    assert (row["status"], row["queued"], row["attempt"]) == ("interrupted", 1, 1), "nobody waits for useless tries"
+    assert row["waits_until"] is None, "a missing program does not come at a certain time"
     install(program_of(machine).parent)
     machine.until_said(str(row["id"]), "\nhello\n")
+
+
+def test_an_error_on_a_terminal_breaks_between_words_and_has_its_next_step_on_a_line_of_its_own(
+    machine: Machine,
+) -> None:
+    program_of(machine).unlink()
+    with Emulated(machine, "run", "--agent", "qwen", "say hello", columns=60) as person:
+        assert person.leave() == 1
+        (row,) = machine.json("ps")["sessions"]
+        *told, last = person.lines
+    assert last == f"  next: rekindle resume {row['id']}"
+    begin = next(number for number, line in enumerate(told) if line.startswith("rekindle: "))
+    assert len(told[begin:]) > 1, "too long for one line"
+    assert " ".join(line.strip() for line in told[begin:]) == f"rekindle: {row['id']} is interrupted: {row['why']}"
+    with Emulated(machine, "run", "--agent", "nobody", "x", columns=60) as person:
+        assert person.leave() == 2
+        *told, last = person.lines
+    assert last == "  next: see `rekindle run --help`"
+    assert "'claude', 'codex'" in " ".join(told)
 
 
 @contextmanager

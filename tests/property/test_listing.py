@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Limits, Usage
-from rekindle.core.session.listing import OVER, Listing, listing
+from rekindle.core.session.listing import Listing, listing
 from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
+from rekindle.core.session.words import OVER, WORDS
 from rekindle.doors.cli.colours import Ink
 from rekindle.doors.cli.session_screen import Surface
 from rekindle.doors.cli.status import open_sessions, resting_sessions
@@ -42,6 +43,7 @@ def test_a_session_that_is_not_over_is_in_every_list(
 ) -> None:
     session = folded(facts, policy)
     listed = listing(session, 5.0, alive=alive and session.is_up, served=served)
+    assert listed.status in WORDS, "every list has one vocabulary"
     assert (listed.status in OVER) == (session.state in (State.COMPLETED, State.CANCELLED))
     said = on_screen(session, listed, 5.0)
     if listed.status not in OVER:

@@ -14,11 +14,11 @@ from rekindle.app.session_view import SessionView
 from rekindle.app.session_view import shown as shown_offline
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import open_questions
-from rekindle.core.session.listing import OVER
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.prompt_ids import task_in
 from rekindle.core.session.recovery import is_compaction
 from rekindle.core.session.state import Session, State
+from rekindle.core.session.words import OVER
 from tests.simulate.simulation import Simulation
 from tests.simulate.world import said_by
 

@@ -15,7 +15,7 @@ from rekindle.doors.cli.measure import duration
 
 def told(count: int, **first: Any) -> dict[str, Any]:
     def task(number: int) -> dict[str, Any]:
-        about = {"id": f"task-{number}", "summary": "漢字 " * 30, "state": "waiting", "problem": "", "session": None}
+        about = {"id": f"task-{number}", "summary": "漢字 " * 30, "state": "pending", "problem": "", "session": None}
         return {**about, "agent": None, "seconds": 0, **(first if number == 0 else {})}
 
     tasks = [task(number) for number in range(count)]
@@ -69,7 +69,7 @@ def test_what_happens_is_shown_before_what_rests() -> None:
     tasks[25]["state"] = "asking"
     rows, left_out = fitting(tasks, 8)
     assert [row["id"] for row in rows][-1] == "task-25" and len(rows) == 8
-    assert left_out == "not shown: 3 merged, 19 waiting"
+    assert left_out == "not shown: 3 merged, 19 pending"
     assert fitting(tasks, 30) == (tasks, "")
 
 

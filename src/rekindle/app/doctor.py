@@ -15,6 +15,7 @@ from rekindle.app.agent_overview import AgentOverview
 from rekindle.app.session_list import SessionList
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.journal.analysis import analyse
+from rekindle.core.session.words import CUT
 from rekindle.core.terminal_text import quoted
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import RekindleError
@@ -138,7 +139,7 @@ class Doctor:
             what = f"the daemon was killed {times} in the last day, or the machine crashed"
             log = os.path.join(self._patient.state_dir, "daemon.log")
             yield Finding("note", what, f"agents outlive the daemon: see `rekindle ps`; its log is {log}")
-        cut = [row["id"] for row in rows if row["status"] in ("interrupted", "dead")]
+        cut = [row["id"] for row in rows if row["status"] in CUT]
         if cut:
             yield Finding("note", f"sessions without their agent: {', '.join(cut[:10])}", "rekindle resume --all")
         known = {row["id"] for row in rows}

@@ -164,4 +164,4 @@ def _state(seen: Situation, name: str, known: TaskProgress) -> str:
             return "working"
     if known.qa is not None:
         return {"passed": "checked", "failed": "to be mended"}.get(known.qa.result, "checking")
-    return "waiting" if known.status == PENDING else "in progress"
+    return "pending" if known.status == PENDING else "in progress"

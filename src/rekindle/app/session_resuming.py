@@ -15,13 +15,14 @@ from rekindle.core.session.plan import is_cut, next_attempt
 from rekindle.core.session.state import Session
 from rekindle.core.session.status import presumed_dead
 from rekindle.core.session.strategy import Choice
+from rekindle.core.session.words import CUT
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import UsageError
 from rekindle.ports.kept_sessions import KeptSessions
 from rekindle.runtime.comeback import Comeback
 
 Told = dict[str, Any]
-_CUT = ("interrupted", "dead", "queued")
+_WANTED = CUT | {"queued"}
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -47,7 +48,7 @@ class SessionResuming:
 
     def interrupted(self) -> list[Told]:
         """Sessions without their agent. Looked up without starting a daemon: that would bring some of them back."""
-        return [one for one in self._sessions.rows() if one["status"] in _CUT]
+        return [one for one in self._sessions.rows() if one["status"] in _WANTED]
 
     def only_interrupted(self) -> str:
         """The session that is meant if none is named."""
@@ -87,7 +88,7 @@ class SessionResuming:
 
 
 def _evidence(session: Session, status: str, choice: Choice, *, alive: bool) -> Iterator[str]:
-    yield f"state {session.state}, {status}"
+    yield f"status {status} (state {session.state})"
     yield from (f"its archive: {line}" for line in session.imported)
     attempt = session.attempt
     if attempt is not None:

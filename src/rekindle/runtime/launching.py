@@ -139,10 +139,10 @@ class Launcher:
     def _why_not_started(self, session: Session, error: RekindleError | OSError | ValueError) -> str:
         """The reason, and how to install an agent that is missing."""
         message = error.message if isinstance(error, RekindleError) else str(error)
-        if not isinstance(error, ProgramMissing):
-            return message
+        if not isinstance(error, ProgramMissing) or "program" not in error.details:
+            return message  # something else is missing: its folder, or what its program needs
         kind = self.kind(session)
-        return f"{message} {kind.title}: {kind.missing}"
+        return "; ".join(filter(None, [f"{kind.title} could not be started: {message}", kind.missing]))
 
     def _wants(self, effect: Launch, agent: str) -> Callable[[Session], bool]:
         """The check takes time; meanwhile the session may have been stopped or given to another agent."""

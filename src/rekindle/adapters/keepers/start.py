@@ -33,9 +33,11 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
         except (LockHeld, StartInDoubt) as error:
             doubt = error
         except ExecFailed as error:
-            missing = error.errno == errno.ENOENT
-            kind = ProgramMissing if missing else RekindleError
-            raise kind(f"the agent could not be started: {error}", "see `rekindle agent list`") from error
+            kind = ProgramMissing if error.errno == errno.ENOENT else RekindleError
+            missing = _no_program(spec)
+            if missing is not None:
+                raise ProgramMissing(missing, "see `rekindle agent list`", details={"program": spec.argv[0]}) from error
+            raise kind(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
         except NoRoom as error:
             raise NoRoomToStart(f"the agent could not be started: {error}", "free some disk space") from error
         except (KeeperError, OSError) as error:
@@ -49,10 +51,9 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
 
 def obstacle(spec: launch.Spec) -> str | None:
     """Why a start of this attempt would fail, as far as can be seen."""
-    program = spec.argv[0]
-    found = shutil.which(program, path=spec.env.get("PATH", os.defpath))
-    if found is None:
-        return f"{program} is not there"
+    missing = _no_program(spec)
+    if missing is not None:
+        return missing
     place = os.path.dirname(spec.lock)
     while not os.path.exists(place):  # the first start makes it
         place = os.path.dirname(place)
@@ -60,6 +61,13 @@ def obstacle(spec: launch.Spec) -> str | None:
     if room.f_bavail * room.f_frsize < spec.room_ahead:
         return f"the disk of {place} has too little room"
     return None
+
+
+def _no_program(spec: launch.Spec) -> str | None:
+    program = spec.argv[0]
+    if shutil.which(program, path=spec.env.get("PATH", os.defpath)) is not None:
+        return None
+    return f"there is no program {program}" + ("" if os.sep in program else " on the PATH")
 
 
 def _found(folder: str) -> StartedAttempt | None:

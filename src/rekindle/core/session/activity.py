@@ -5,7 +5,7 @@ from __future__ import annotations
 from rekindle.core.effects import Wait
 from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.proving import is_being_checked
-from rekindle.core.session.starting import has_stalled
+from rekindle.core.session.starting import has_failed_to_start, has_stalled
 from rekindle.core.session.state import TERMINAL, Session, State
 
 
@@ -27,7 +27,13 @@ def needs_daemon(session: Session) -> bool:
 
 
 def waits_until(session: Session, now: float) -> float | None:
-    """When a session that waits for a certain time continues by itself; None: it does not wait for one."""
+    """When a session that waits for a certain time continues by itself; None: it does not wait for one.
+
+    Something that is missing does not come by waiting, although it is looked for again.
+    """
+    attempt = session.attempt
+    if attempt is not None and attempt.blocked and has_failed_to_start(session):
+        return None
     return next((effect.until for effect in plan(session, now) if isinstance(effect, Wait)), None)
 
 

@@ -19,9 +19,6 @@ from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import presumed_dead, status, word
 from rekindle.core.terminal_text import quoted
 
-#: What a list may leave out: the session is over, and nobody has to do anything about it.
-OVER = frozenset({"completed", "cancelled"})
-
 
 class Listing(msgspec.Struct, frozen=True):
     """One line of a list. `why` is empty if there is nothing to say, `next` if there is nothing to type.
@@ -68,16 +65,17 @@ def listing(
     """`alive`: its agent is followed, or its lock is held. `served`: there is a daemon that brings it back."""
     found = status(session, alive=alive, seen_seconds_ago=seen_seconds_ago)
     lives = alive or seen_seconds_ago is not None
+    until = waits_until(session, now)
     need = _end(session) or (_alive(session, now, served=served) if lives else _gone(session, served=served))
     return Listing(
         # A living agent is not interrupted, even while we cannot follow it: on a full disk, for example.
-        word(session, alive=lives),
+        "paused" if lives and until is not None else word(session, alive=lives),
         found.is_running,
         found.needs_resume,
         found.is_resumable,
         found.reason,
         *need,
-        waits_until(session, now),
+        until,
         lives and may_change(session),
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli.measure import cells, counted, fitted, padded, wrapped
+from rekindle.doors.cli.next_step import next_step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,16 +176,16 @@ def _problems(found: Summary) -> Iterator[str]:
 def _next(state: str, name: str, found: Summary, surface: Surface, *, is_moved: bool) -> Iterator[str]:
     word, ink = quoted(name), surface.ink
     if state == "unreadable":
-        yield f"{_INDENT}next: {ink.cyan('rekindle doctor')}"
+        yield _INDENT + next_step("rekindle doctor", ink)
     elif found.get("is_foreign") and not is_moved:
         foreign = "this journal was not written by your rekindle here: resuming shows what it would run, and asks"
         yield from wrapped(foreign, surface.width, _INDENT)
-        yield f"{_INDENT}next: {ink.cyan(f'rekindle resume {word} --explain')}"
+        yield _INDENT + next_step(f"rekindle resume {word} --explain", ink)
     elif state == "interrupted" and not _can_go_on(found):
-        yield f"{_INDENT}next: {ink.cyan(f'rekindle analyze {word}')}"
+        yield _INDENT + next_step(f"rekindle analyze {word}", ink)
     else:
         look = f"rekindle resume {word} --explain" if state == "failed" else f"rekindle analyze {word}"
-        yield f"{_INDENT}next: {ink.cyan(f'rekindle resume {word}')}"
+        yield _INDENT + next_step(f"rekindle resume {word}", ink)
         yield f"{_INDENT}(first look: {look})"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.amounts import used
 from rekindle.doors.cli.measure import counted, duration
+from rekindle.doors.cli.next_step import next_step
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -35,7 +36,7 @@ _PADDING = 2
 _LEAST_NAME = 12
 #: Lines of the screen that are not tasks: title, heading, what is left out, and the cursor's line.
 _OTHER_LINES = 4
-_AT_REST = ("merged", "unchanged", "waiting", "skipped")
+_AT_REST = ("merged", "unchanged", "pending", "skipped")
 
 
 class Board:
@@ -81,7 +82,7 @@ class Board:
         for task in told["tasks"]:
             said = task["problem"] or ""
             state = f"{task['state']}{f': {said}' if said else ''}"
-            if self._before.get(task["id"]) != state and not (task["id"] not in self._before and state == "waiting"):
+            if self._before.get(task["id"]) != state and not (task["id"] not in self._before and state == "pending"):
                 about = f" (session {task['session']})" if task["state"] in ("working", "asking") else ""
                 about = f"{printable(task['id'])}: {printable(state)}{about}"
                 print(f"{told['seconds']:6.1f}s  wave {waves[task['id']]}  {about}", flush=True)
@@ -156,7 +157,7 @@ def notes(told: dict[str, Any], questions: Sequence[dict[str, Any]]) -> list[str
     for one in questions:
         options = " or ".join(printable(option["id"]) for option in one["options"])
         found.append(f"{tasks.get(one['session'], one['session'])} asks: {printable(one['title'])}")
-        found.append(f"  answer: rekindle answer {one['id']} {options}")
+        found.append("  " + next_step(f"rekindle answer {one['id']} {options}"))
     resting = [task for task in told["tasks"] if task["problem"] and task["state"] != "merged"]
     return [*found, *(f"{printable(one['id'])} {one['state']}: {printable(one['problem'])}" for one in resting)]
 

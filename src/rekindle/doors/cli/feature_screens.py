@@ -8,6 +8,7 @@ from typing import Any
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli.amounts import used
 from rekindle.doors.cli.measure import counted, duration
+from rekindle.doors.cli.next_step import next_step
 
 Told = dict[str, Any]
 
@@ -248,10 +249,10 @@ def ended(told: Told) -> Iterator[str]:
         amounts = ", ".join([duration(told["seconds"]), *used(told["tokens"], told["cost"])])
         yield f"{name}: completed, {merged} of {tasks} merged into {into}{without}. ({amounts})"
         if merged:
-            yield f"  next: git merge {quoted(told['branch'])}"
+            yield "  " + next_step(f"git merge {quoted(told['branch'])}")
             yield f"  (first look: git diff HEAD...{quoted(told['branch'])})"
         yield from _leftovers(told)
         return
     yield f"{name}: {told['reason']}" + (f": {printable(told['message'])}" if told["message"] else "")
     if told["reason"] == "error":
-        yield f"  continue with: rekindle resume {quoted(told['feature'])}"
+        yield "  " + next_step(f"rekindle resume {quoted(told['feature'])}")

@@ -20,6 +20,8 @@ from rekindle.core.feature.staffing import RunTerms
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import feature_screens, staffing
 from rekindle.doors.cli.feature_progress import Board
+from rekindle.doors.cli.leaving import still_running
+from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import print_json
 from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.printing import print_lines
@@ -83,10 +85,9 @@ def run_plan(
     try:
         return _begin(asked, detach=detach, as_json=as_json)
     except KeyboardInterrupt:  # before watching began; the daemon may already have the request
-        name = quoted(_name_in(asked))
+        name = _name_in(asked)
         print(
-            "Interrupted while the run was being started. If it has begun, it is still running. "
-            f"Watch it: rekindle follow {name}; end it: rekindle stop {name}",
+            f"Interrupted while the run was being started. If it has begun: {still_running(name)}",
             file=sys.stderr,
         )
         return INTERRUPTED
@@ -250,11 +251,11 @@ def watch(resuming: FeatureResuming, cwd: str, feature: str, *, as_json: bool) -
                 if not told["over"]:
                     time.sleep(_PAUSE)
     except KeyboardInterrupt:
-        print(f"\nStill running. Reattach: rekindle attach {quoted(feature)}", file=sys.stderr)
+        print(f"\n{still_running(feature)}", file=sys.stderr)
         return INTERRUPTED
     except NoDaemon:
         raise RekindleError(
-            f"the daemon is gone, and so is the run of {feature}", f"continue it: rekindle resume {quoted(feature)}"
+            f"the daemon is gone, and so is the run of {feature}", f"rekindle resume {quoted(feature)}"
         ) from None
     except RekindleError as error:
         if error.code != NoRepository.code or os.path.isdir(cwd):
@@ -280,7 +281,7 @@ def attach(feature: str) -> int:
         raise OwnedError(f"another process runs {feature}", f"see its events: rekindle follow {quoted(feature)}")
     why = f": {printable(found.why)}" if found.why else ""
     newest = f"{printable(feature)}: no run is under way. The newest one: {printable(found.how)}{why}."
-    print_lines([newest, f"  next: {found.next}"])
+    print_lines([newest, f"  {next_step(found.next)}"])
     return 0 if found.is_well else 1
 
 

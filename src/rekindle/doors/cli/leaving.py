@@ -1,23 +1,39 @@
-"""The text for a person who stops watching a session: what keeps running, and how to come back. Pure."""
+"""What a person is told about Ctrl-C, before and after: what keeps running, and how to come back. Pure."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from rekindle.core.terminal_text import quoted
 from rekindle.doors.cli.live import waiting_line
+
+#: Where only watching ends.
+LEAVES = "Ctrl-C leaves it running"
+#: Where it asks first.
+ASKS = "Ctrl-C leaves or stops it"
+#: On a narrow terminal.
+SHORT = "Ctrl-C leaves"
+
+
+def still_running(name: str, how: str = "") -> str:
+    """The text after Ctrl-C, for a session or a feature: one form for every command."""
+    return f"Still running{how}. {_reattach(name)}"
 
 
 def left_behind(session: str, told: dict[str, Any] | None, now: float) -> str:
-    """One line. `told` is the session as last seen; None if no daemon could be asked."""
-    back = f"rekindle attach {session}"
+    """The same for a session, in one line. `told`: the session as last seen; None if no daemon could be asked."""
     if told is None:
-        return f"Nobody could be asked how it goes on. Come back: {back}"
+        return f"No daemon answers, so it is not known what is still running. {_reattach(session)}"
     if told["asks"] is not None:
-        return f"Still running, and waiting for an answer. Reattach: {back}"
+        return still_running(session, ", and waiting for an answer")
     if told["waits_until"] is not None:
-        return f"Still running, {waiting_line(told, now)}. Reattach: {back}"
+        return still_running(session, f", {waiting_line(told, now)}")
     if not told["rested"]:
-        return f"Still running. Reattach: {back}"
+        return still_running(session)
     if told["is_running"]:
-        return f"Its turn is over. Come back: {back}"
-    return f"Nothing is running: the session is {told['status']}. Come back: {back}"
+        return f"Its turn is over. {_reattach(session)}"
+    return f"Nothing is running: the session is {told['status']}. {_reattach(session)}"
+
+
+def _reattach(name: str) -> str:
+    return f"Reattach: rekindle attach {quoted(name)}"

@@ -17,15 +17,18 @@ _APART = " · "
 _COMMANDS = (": rekindle ", ": git ")
 
 
-def columns(on_terminal: bool, environment: Mapping[str, str]) -> int | None:
-    """The width of the screen; None if the output is not a screen: then nothing is broken or cut."""
+def columns(on_terminal: bool, environment: Mapping[str, str], of: int = 1) -> int | None:
+    """The width of the screen; None if the output is not a screen: then nothing is broken or cut.
+
+    `of`: the file descriptor of the screen.
+    """
     if not on_terminal:
         return None
     told = environment.get("COLUMNS", "")
     if told.isdecimal() and int(told) > 0:
         return int(told)
     try:
-        return os.get_terminal_size(1).columns or 80
+        return os.get_terminal_size(of).columns or 80
     except OSError:
         return 80
 

@@ -11,7 +11,7 @@ from rekindle.ports.errors import RekindleError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 INTERRUPTED = 130
 
@@ -94,8 +94,22 @@ def report(
 
         print(json.dumps({"error": {**(details or {}), "code": code, "message": message, "hint": hint}}), flush=True)
     else:
-        print(f"rekindle: {message}" + (f" — {hint}" if hint else ""), file=sys.stderr, flush=True)
+        print("\n".join(_told(message, hint)), file=sys.stderr, flush=True)
     return status
+
+
+def _told(message: str, hint: str) -> Iterator[str]:
+    """One line for a program or a file; on a terminal broken between words, with the next step on a line of its own."""
+    if not sys.stderr.isatty():
+        yield f"rekindle: {message}" + (f" — {hint}" if hint else "")
+        return
+    from rekindle.doors.cli.measure import columns, hung
+    from rekindle.doors.cli.next_step import next_step
+
+    width = columns(True, os.environ, of=2)
+    yield from hung(f"rekindle: {message}", width, 2)
+    if hint:
+        yield from hung(f"  {next_step(hint)}", width)
 
 
 def _keep_traceback() -> str | None:

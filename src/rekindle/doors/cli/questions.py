@@ -21,7 +21,7 @@ def lines(question: dict[str, Any]) -> list[str]:
         + (" (recommended)" if one["id"] == question["recommended"] else "")
         for number, one in enumerate(question["options"], start=1)
     ]
-    what = question["tool"] or question["kind"]
+    what = question["kind"] if question["tool"] in ("", "other") else question["tool"]
     if question["kind"] != "permission":
         options.append(f"  Until you answer: {printable(question['otherwise'])}.")
     return [
@@ -43,7 +43,7 @@ def unasked(question: dict[str, Any]) -> QuestionError:
     offered = ", ".join(one["id"] for one in question["options"]) or "none"
     return QuestionError(
         f"question {question['id']} of session {question['session']}: {question['title']} (options: {offered})",
-        f"answer with: rekindle answer {question['id']} OPTION",
+        f"rekindle answer {question['id']} OPTION",
         details={"question": question},
     )
 

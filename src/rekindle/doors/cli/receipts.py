@@ -20,7 +20,7 @@ _WORDS = {
 def print_receipt(told: dict[str, Any]) -> None:
     """What a resume proved, in plain words."""
     if told["status"] == "failed":
-        raise RekindleError(f"{told['id']}: {told['message']}", f"try again: rekindle resume {told['id']}")
+        raise RekindleError(f"{told['id']}: {told['message']}", f"rekindle resume {told['id']}")
     print(f"{told['id']}: {told['status']}, attempt {told['attempt']}.")
     print_lines(f"  {line}" for line in receipt_lines(told["receipt"]))
     if told["receipt_may_change"]:

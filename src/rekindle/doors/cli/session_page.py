@@ -20,7 +20,7 @@ def lines(told: Told, now: float, rules_since: str = "") -> Iterator[str]:
     yield f"session   {told['id']}  ({told['agent']})"
     yield f"title     {printable(told['title'])}"
     why = f": {printable(told['message'])}" if told["message"] and told["waits_until"] is None else ""
-    yield f"state     {told['state']}, {told['status']}{why}"
+    yield f"status    {told['status']} (state {told['state']}){why}"
     if told["waits_until"] is not None:
         yield f"waits     until {clock_time(told['waits_until'], now)}: {printable(told['why'])}"
     if told["needs_you"] and told["next"]:

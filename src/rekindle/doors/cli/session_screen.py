@@ -6,6 +6,7 @@ value may be empty.
 
 from __future__ import annotations
 
+from rekindle.core.session.words import BUSY, CUT, OVER, WITHOUT_AGENT
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.measure import (
     cells,
@@ -20,6 +21,7 @@ from rekindle.doors.cli.measure import (
     short_span,
     wrapped,
 )
+from rekindle.doors.cli.next_step import MARK, next_step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-#: The words for sessions that a list may leave out; see rekindle.core.session.listing.
-OVER = ("completed", "cancelled")
 NEEDS_YOU, GONE, PAUSED, WORKING, AT_REST, FINISHED = (
     "Needs you",
     "Without an agent",
@@ -66,11 +66,11 @@ def group_of(row: Row) -> str:
         return NEEDS_YOU
     if row["status"] in OVER:
         return FINISHED
-    if row["status"] in ("interrupted", "dead", "queued", "failed"):
+    if row["status"] in WITHOUT_AGENT:
         return GONE
     if row["why"] or row["waits_until"] is not None:
         return PAUSED
-    return WORKING if row["status"] in ("working", "checking", "starting", "asking") else AT_REST
+    return WORKING if row["status"] in BUSY else AT_REST
 
 
 def grouped(rows: list[Row]) -> dict[str, list[Row]]:
@@ -102,7 +102,7 @@ def needs(row: Row, now: float) -> Iterator[str]:
     if row["why"] or when:
         yield f"{fitted(printable(row['why'] or ''), _LONGEST_REASON)}{when}".removeprefix("; ")
     if row["needs_you"] and row["next"]:
-        yield f"next: {row['next']}"
+        yield next_step(row["next"])
 
 
 class _Layout:
@@ -130,9 +130,10 @@ class _Layout:
         if not self._is_wide:
             yield from (ink.faint(line) for line in packed(self._about(row), surface.width, indent))
         for line in needs(row, surface.now):
-            is_command = line.startswith("next: ")
-            for part in [indent + line] if is_command else wrapped(line, surface.width, indent):
-                yield indent + "next: " + ink.cyan(line.removeprefix("next: ")) if is_command else part
+            if line.startswith(MARK):
+                yield indent + next_step(line.removeprefix(MARK), ink)
+            else:
+                yield from wrapped(line, surface.width, indent)
 
     def _about(self, row: Row) -> list[str]:
         surface = self._surface
@@ -195,7 +196,7 @@ def _cost(row: Row) -> str:
 
 
 def _status_colour(ink: Ink, row: Row) -> Callable[[str], str]:
-    if row["status"] in ("failed", "interrupted", "dead"):
+    if row["status"] in CUT | {"failed"}:
         return ink.red
     if row["needs_you"]:
         return ink.yellow

@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 import sys
 
+from rekindle.core.session.words import CUT
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import feature_list
 from rekindle.doors.cli.colours import Ink, are_wanted
 from rekindle.doors.cli.measure import columns, wrapped
+from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.session_screen import AT_REST, FINISHED, Surface, grouped, rest_lines, table
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import NoRepository
@@ -65,8 +67,7 @@ def lines(status: StatusReport, surface: Surface, moved: str = "") -> Iterator[s
     if status.in_repository and not status.features:
         yield ""
         yield "No feature has a journal yet."
-        yield "  To run a plan: rekindle run --plan FILE"
-        yield "  To keep a journal by hand, on a branch feature/NAME: rekindle track session.start"
+        yield from _first_steps(status, surface)
     if moved:
         yield ""
         yield from wrapped(printable(moved), surface.width)
@@ -75,6 +76,14 @@ def lines(status: StatusReport, surface: Surface, moved: str = "") -> Iterator[s
     yield from feature_list.running(status.features, surface)
     yield from resting_sessions(status.apart())
     yield from feature_list.others(status.features)
+
+
+def _first_steps(status: StatusReport, surface: Surface) -> Iterator[str]:
+    """How to begin. Whoever has sessions knows how to run one."""
+    if not status.sessions:
+        yield "  " + next_step('rekindle run "what to do"', surface.ink)
+    yield "  (a plan of several tasks: rekindle run --plan FILE)"
+    yield "  (a journal kept by hand, on a branch feature/NAME: rekindle track)"
 
 
 def _place(status: StatusReport) -> str:
@@ -92,9 +101,9 @@ def open_sessions(sessions: list[dict[str, Any]], surface: Surface) -> Iterator[
     yield ""
     yield surface.ink.bold("Sessions (in any folder):")
     yield from table(groups, surface)
-    cut = [one for some in groups.values() for one in some if one["needs_resume"]]
+    cut = [one for some in groups.values() for one in some if one["status"] in CUT]
     if len(cut) > 1:
-        yield f"To resume all {len(cut)} that lost their agent: " + surface.ink.cyan("rekindle resume --all")
+        yield f"{len(cut)} of them lost their agent; " + next_step("rekindle resume --all", surface.ink)
 
 
 def resting_sessions(sessions: list[dict[str, Any]]) -> Iterator[str]:

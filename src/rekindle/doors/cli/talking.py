@@ -19,6 +19,7 @@ from typing import Any
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
+from rekindle.doors.cli.leaving import ASKS, LEAVES, SHORT
 from rekindle.doors.cli.live import coloured, state_line
 from rekindle.doors.cli.measure import cells, fitted, wrapped
 from rekindle.doors.cli.options import daemon, who
@@ -35,7 +36,6 @@ _LOOK_SECONDS = 0.2
 #: How long a question in the stream may wait for the block that shows it with its options, and takes its place.
 _HELD_SECONDS = 1.0
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_HINT = "Ctrl-C leaves"
 
 
 def can_talk() -> bool:
@@ -101,6 +101,9 @@ class Conversing:
         self._view.rest()
         sys.stdout.write(self._written())
         sys.stdout.flush()
+        if how != "over" and not self._worker.is_alive():
+            self._serve = False
+            self._look()  # what is said of the session is how it is now, not how it was when somebody last looked
         return TalkEnd(how, self._told)
 
     # Called by the line, in its own thread.
@@ -131,8 +134,9 @@ class Conversing:
         else:
             said = state_line(told, time.time()) if told is not None else "…"
         room = columns - cells(mark) - 1
-        if cells(said) + len(_HINT) + 3 <= room:
-            return mark + said + " " * (room - cells(said) - len(_HINT)) + _HINT
+        for hint in (ASKS if self._until_rest else LEAVES, SHORT):
+            if cells(said) + len(hint) + 3 <= room:
+                return mark + said + " " * (room - cells(said) - len(hint)) + hint
         return mark + fitted(said, room)
 
     def accept(self, text: str) -> bool:

@@ -16,7 +16,7 @@ from rekindle.doors.cli.leaving import left_behind
 from rekindle.doors.cli.live import LiveView, View, follow_until
 from rekindle.doors.cli.measure import duration
 from rekindle.doors.cli.options import daemon, who
-from rekindle.doors.cli.outcome import INTERRUPTED
+from rekindle.doors.cli.outcome import INTERRUPTED, report
 from rekindle.doors.cli.receipts import Receipts
 from rekindle.doors.cli.talking import Conversing, can_talk
 from rekindle.doors.cli.use_cases import use_cases
@@ -107,9 +107,7 @@ def _ended(client: Daemon, told: dict[str, Any], seconds: float, *, put_to_sleep
         amounts = [duration(seconds), *used(usage["tokens"], usage["cost"])]
         print(f"  {' · '.join(amounts)}", file=sys.stderr)
     if told["status"] in ("interrupted", "failed"):
-        print(f"rekindle: {told['status']}: {printable(told['why'])}", file=sys.stderr)
-        print(f"Bring it back with: rekindle resume {session}", file=sys.stderr)
-        return 1
+        return report(1, "", f"{session} is {told['status']}: {told['why']}", told["next"], as_json=False)
     if told["message"]:
         print(f"rekindle: {printable(told['message'])}", file=sys.stderr)
     if told["state"] == "FAILED" or told["message"]:

@@ -11,6 +11,7 @@ from rekindle.core.journal.document import document
 from rekindle.core.journal.lineage import status_of
 from rekindle.core.journal.run import Issue
 from rekindle.core.terminal_text import printable, quoted
+from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import complete_features, json_option, print_json
 from rekindle.doors.cli.use_cases import use_cases
 
@@ -158,7 +159,7 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
         yield f"Older runs that never ended: {', '.join(map(printable, others))}."
     if "/" not in what:
         if decision.case != "A" or analysis.state.plan is not None:
-            yield f"To resume it: rekindle resume {quoted(what)}"
+            yield next_step(f"rekindle resume {quoted(what)}")
         yield f"To end it for good instead: rekindle abandon {quoted(what)}"
 
 

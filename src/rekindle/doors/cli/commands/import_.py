@@ -10,7 +10,9 @@ import msgspec
 from rekindle.app.archives import ImportRequest
 from rekindle.core.archive_trust import TRUSTABLE
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 
 
@@ -52,7 +54,7 @@ def import_(file: str, cwd: str, as_new: bool, trusted: tuple[str, ...], as_json
             }
         )
         return
-    print(f"{done.id}: imported, {done.status}. Continue with: rekindle resume {done.id}")
+    print_lines([f"{done.id}: imported, {done.status}.", f"  {next_step(f'rekindle resume {done.id}')}"])
     print("  The archive asks for:")
     for wish in done.wishes:
         print(f"    {printable(str(wish))}")

@@ -8,9 +8,11 @@ import time
 
 import click
 
+from rekindle.core.session.words import OVER
 from rekindle.doors.cli.moved import tell_moved
+from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import json_option, print_json
-from rekindle.doors.cli.session_screen import OVER, grouped, table
+from rekindle.doors.cli.session_screen import grouped, table
 from rekindle.doors.cli.status import surface_of
 from rekindle.doors.cli.use_cases import use_cases
 
@@ -48,4 +50,4 @@ def _nothing(*, any_left: bool, here: bool, needs_you: bool) -> str:
     over = (
         f"No open sessions{place} (rekindle ps --all lists the finished ones)." if any_left else f"No sessions{place}."
     )
-    return f'{over}\nStart one with: rekindle run "what to do"'
+    return f"{over}\n  " + next_step('rekindle run "what to do"')

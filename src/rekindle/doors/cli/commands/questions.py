@@ -8,6 +8,7 @@ from click.shell_completion import CompletionItem
 from rekindle.core.session.asking import MARK
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
+from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import json_option, print_json, who
 from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
@@ -26,7 +27,7 @@ def inbox(as_json: bool) -> None:
         print("No open questions.")
     for one in found:
         feature = f", feature {one['feature']}" if one["feature"] else ""
-        answer_with = f"  session {one['session']}{feature}; answer with: rekindle answer {one['id']} OPTION"
+        answer_with = f"  session {one['session']}{feature}; " + next_step(f"rekindle answer {one['id']} OPTION")
         print_lines([*questions.lines(one), answer_with, ""])
 
 

@@ -11,6 +11,7 @@ import click
 
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import session_page
+from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import (
     complete_resumable,
     complete_sessions,
@@ -84,7 +85,9 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int
     feature = use_cases().feature_resuming().meant(session, every=True) if session is not None else None
     if feature is not None:
         told = use_cases().feature_resuming().stop(feature)
-        print_json(told) if as_json else print(f"{feature}: {told['reason']}; continue with: rekindle resume {feature}")
+        print_json(told) if as_json else print_lines(
+            [f"{feature}: {told['reason']}.", f"  {next_step(f'rekindle resume {feature}')}"]
+        )
         return None
     if every == (session is not None):
         raise UsageError("give a session, or --all", "`rekindle ps` lists them")

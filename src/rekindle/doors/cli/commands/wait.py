@@ -12,7 +12,9 @@ import click
 from rekindle.app.waiting import WaitOutcome
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import questions
+from rekindle.doors.cli.leaving import LEAVES, still_running
 from rekindle.doors.cli.limits import Duration
+from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import complete_resumable, json_option, print_json
 from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.receipts import receipt_lines
@@ -45,10 +47,10 @@ def wait(what: str, timeout: float | None, as_json: bool) -> int:
     name, look = (what, _session(what)) if feature is None else (feature, _feature(feature))
     try:
         if sys.stderr.isatty() and not as_json:
-            print(f"Waiting for {printable(name)}; Ctrl-C leaves it running.", file=sys.stderr)
+            print(f"Waiting for {printable(name)}; {LEAVES}.", file=sys.stderr)
         found = _wait(name, look, timeout)
     except KeyboardInterrupt:
-        print(f"\nStill running. Watch it: rekindle attach {quoted(name)}", file=sys.stderr)
+        print(f"\n{still_running(name)}", file=sys.stderr)
         return INTERRUPTED
     if found.question is not None:
         raise questions.unasked(found.question)
@@ -109,4 +111,4 @@ def _print(found: WaitOutcome) -> None:
     for line in receipt_lines(found.told.get("receipt")):
         print(f"  {line}", file=to)
     if found.next:
-        print(f"  next: {found.next}", file=to)
+        print(f"  {next_step(found.next)}", file=to)
