@@ -28,6 +28,9 @@ from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, team
+from rekindle.adapters.machine.settings_file import UserFile
+from rekindle.adapters.notify.receivers import receivers_of
+from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.session_folder.records import VaultRecords
@@ -41,12 +44,17 @@ from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.features import FeaturePorts, Features
 from rekindle.app.journals import JournalWriters
+from rekindle.app.notifying import CurrentTerms
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
 from rekindle.app.service import Service
+from rekindle.app.user_settings import UserSettings
 from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft
+from rekindle.core.inbox.news import News
+from rekindle.core.masking import Masker
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.rules import BUILT_IN
+from rekindle.core.setting_keys import notify_keys
 from rekindle.core.streams import MACHINE
 from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
@@ -58,9 +66,10 @@ from rekindle.runtime.engine import Engine
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.store_thread import StoreThread
 from rekindle.runtime.supervisor import Supervisor
+from rekindle.runtime.telling import Teller, TellingPorts
 from rekindle.runtime.terminals import listen
 from rekindle.runtime.time_machine import TimeMachine
-from rekindle.settings import load
+from rekindle.settings import load, user_file
 
 log = logging.getLogger("rekindle.daemon")
 #: How long a daemon that was started on demand stays when nobody needs it.
@@ -156,7 +165,7 @@ async def _serve_with(
     chores = [
         *house.chores(),
         _stay_reachable(house.server, places, lock),
-        *([_leave_when_idle(house.server, house.supervisor, house.features)] if on_demand else []),
+        *([_leave_when_idle(house)] if on_demand else []),
     ]
     life.is_well = await _until_over(house, [asyncio.ensure_future(chore) for chore in chores])
     return life.is_well
@@ -191,6 +200,7 @@ class _House:
     outbox: Outbox
     features: Features
     server: Server
+    teller: Teller
 
     def chores(self) -> list[Coroutine[Any, Any, None]]:
         """The background work while the daemon serves."""
@@ -201,6 +211,7 @@ class _House:
             self.records.run(),
             keep_time(self.supervisor),
             listen(self.supervisor),
+            self.teller.run(),
             _stay_in_place(self.access),
         ]
 
@@ -230,6 +241,9 @@ def _put_together(
     beginnings = Beginnings(service, supervisor, workplace, linked_worktrees, terminals, AGENTS, relocations.known_as)
     outbox = Outbox(access, journals, supervisor.engine.where)
     supervisor.engine.listeners.append(outbox.heard)
+    teller = _teller(access, supervisor.engine, environment, places)
+    parts.push_async_callback(teller.close)
+    supervisor.engine.listeners.append(teller.heard)
     features = Features(
         FeaturePorts(
             supervisor,
@@ -250,7 +264,26 @@ def _put_together(
     offered = operations(service, beginnings, Questions(supervisor), journals, features, relocations)
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
-    return _House(access, records, supervisor, time_machine, outbox, features, server)
+    return _House(access, records, supervisor, time_machine, outbox, features, server, teller)
+
+
+def _teller(access: StoreThread, engine: Engine, environment: Mapping[str, str], places: Places) -> Teller:
+    """Tells people as the user's own settings say. Their file is read again when it has changed."""
+    settings = UserFile(user_file(environment))
+    keys = {key.name: key for key in notify_keys()}
+    own = UserSettings(settings, keys, (), environment)
+
+    def masked(news: News) -> News:
+        of_session = kept_environment.read(os.path.join(places.sessions, news.session)) if news.session else None
+        masker = Masker({**environment, **(of_session or {})})
+        return replace(news, title=masker.text(news.title), text=masker.text(news.text))
+
+    def minute(now: float) -> float:
+        local = time.localtime(now)
+        return local.tm_hour * 60 + local.tm_min + local.tm_sec / 60
+
+    terms = CurrentTerms(settings.stamp, own.notify, lambda ways: receivers_of(ways, environment))
+    return Teller(TellingPorts(access, engine.clock, terms, minute, masked, engine.all_sessions))
 
 
 def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
@@ -337,12 +370,15 @@ async def _stay_in_place(access: StoreThread) -> None:
             await access.ask(lambda store: store.stay_in_place())
 
 
-async def _leave_when_idle(server: Server, supervisor: Supervisor, features: Features) -> None:
-    """A session that waits for a timer or a restart needs the daemon just as a live agent does."""
+async def _leave_when_idle(house: _House) -> None:
+    """A session that waits for a timer or a restart needs the daemon just as a live agent does.
+
+    So does somebody who is still to be told something, for example after quiet hours.
+    """
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < IDLE_EXIT_SECONDS:
         await asyncio.sleep(5.0)
-        waited_for = any(needs_daemon(session) for session in supervisor.engine.at_hand())
-        if server.clients or features.is_busy or waited_for:
+        waited_for = any(needs_daemon(session) for session in house.supervisor.engine.at_hand())
+        if house.server.clients or house.features.is_busy or house.teller.is_busy or waited_for:
             quiet_since = time.monotonic()
-    server.stopping.set()
+    house.server.stopping.set()

@@ -33,6 +33,8 @@ RUN_KEYS = (
     "max_resumes",
     "stable_prompt",
 )
+#: Who is told what outside the terminal. Only the user's file may say this, and a bad value breaks nothing else.
+NOTIFY = "notify_"
 #: What a repository may set: folders inside it.
 _INSIDE = ("progress_dir", "worktrees_dir")
 #: Larger than any sensible settings file.
@@ -167,9 +169,10 @@ def _read(file: str, *, follow: bool = True) -> dict[str, str]:
     except RecursionError:
         raise UsageError(f"{file}: is nested too deeply", "fix it or move it away") from None
     for key in table:
-        if key in RUN_KEYS and not follow:
+        is_own = key in RUN_KEYS or key.startswith(NOTIFY)
+        if is_own and not follow:
             raise UsageError(f"{file}: a repository cannot set {key}", "set it in your own config.toml")
-        if key not in _KEYS and key not in RUN_KEYS:
+        if key not in _KEYS and not is_own:
             known = (*RUN_KEYS, *_KEYS) if follow else _KEYS
             what = f"{_place(file, raw, key)}: unknown setting {key!r}"
             raise UsageError(what, f"the settings are: {', '.join(known)}")

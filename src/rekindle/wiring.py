@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rekindle.app.hooking import Hooking
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
+    from rekindle.app.notifying import Notifying
     from rekindle.app.runbooks import GivenRules, Runbooks
     from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
@@ -236,8 +237,15 @@ class Wired(UseCases):
             install,
             self._journal_files(),
             self.agents(),
+            self.notifying(),
         )
         return Doctor(patient)
+
+    def notifying(self) -> Notifying:
+        from rekindle.adapters.notify.receivers import receivers_of
+        from rekindle.app.notifying import Notifying
+
+        return Notifying(self.user_settings().notify, lambda ways: receivers_of(ways, self._environment), time.time)
 
     def user_settings(self) -> UserSettings:
         from rekindle.adapters.machine.settings_file import UserFile

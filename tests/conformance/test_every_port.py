@@ -39,6 +39,7 @@ SUITES = {
     "KeptTrees": "test_kept_trees",
     "Machine": "test_machine",
     "MovedRecords": "test_moved_records",
+    "Receiver": "test_notify",
     "Records": "test_records",
     "RepositoryCare": "test_git_filters",
     "RepositoryIdentities": "test_identity",

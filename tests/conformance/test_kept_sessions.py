@@ -15,7 +15,9 @@ from rekindle.adapters.sql_store.codec import decode_fact
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.adapters.workplace.workplace import LocalWorkplace
 from rekindle.core.daemon_lives import SUBJECT, DaemonBegan
+from rekindle.core.inbox.told import TellingFailed, TellingMeant, Tellings, subject
 from rekindle.core.session import facts as f
+from rekindle.core.streams import TELLING
 from rekindle.places import Places
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.kept_sessions import KeptSessions
@@ -73,6 +75,20 @@ def test_daemons_that_came_and_went_are_remembered(kept: KeptSessions, places: P
     lives = kept.daemon_lives()
     assert lives is not None
     assert (lives.pid, lives.version, lives.is_serving, lives.sudden) == (8, "2", True, (5.0,))
+
+
+def test_what_people_were_told_is_remembered(kept: KeptSessions, places: Places) -> None:
+    now = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
+    assert kept.tellings(now) == Tellings()
+    fill(places)
+    store = open_store(Path(places.store), now=datetime(2026, 1, 2, tzinfo=UTC)).store
+    earlier = TellingMeant(at=now - 86400, message="n1", keys=["q1"], receivers=["ntfy"])
+    commit_one(store, StoreChange(TELLING.kind, subject(earlier.at), [earlier]))
+    failed = TellingFailed(at=now, message="n1", receiver="ntfy", why="no", final=True)
+    commit_one(store, StoreChange(TELLING.kind, subject(failed.at), [failed]))
+    store.close()
+    found = kept.tellings(now)
+    assert (list(found.keys), found.troubles["ntfy"].lost, found.pending) == (["q1"], 1, {})
 
 
 def test_what_was_written_down_at_the_beginning_is_there(kept: KeptSessions, places: Places) -> None:

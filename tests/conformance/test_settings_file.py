@@ -26,6 +26,16 @@ def test_what_is_not_there_is_none_and_what_was_written_is_read(file: SettingsFi
     assert os.path.basename(file.path) == "config.toml"
 
 
+def test_a_file_with_secrets_is_the_users_alone(file: SettingsFile) -> None:
+    assert not file.is_shared()
+    file.write("a = 1\n")
+    assert file.is_shared()
+    file.write("a = 2\n", private=True)
+    assert (file.read(), file.is_shared()) == ("a = 2\n", False)
+    file.write("a = 3\n")
+    assert not file.is_shared(), "its mode stays"
+
+
 def test_a_link_stays_a_link_and_a_mode_stays(tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.toml"
     real.write_text("a = 1\n")

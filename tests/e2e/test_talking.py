@@ -156,3 +156,37 @@ def test_a_limit_says_what_it_waits_for_and_until_when(machine: Machine) -> None
         person.press(CTRL_D)
         assert person.leave() == 130
         assert "Still running, waiting until" in person.screen
+
+
+@pytest.mark.parametrize("word", ["run", "attach"])
+def test_a_question_of_rekindle_itself_is_shown_and_answered_where_the_session_is_watched(
+    machine: Machine, word: str
+) -> None:
+    script = "say one\nstream 900 0.05 thinking"
+    session = machine.begin(script) if word == "attach" else ""
+    with Emulated(machine, *(("attach", session) if session else ("run", script))) as person:
+        person.until_shown("thinking3 ")
+        session = session or machine.json("ps")["sessions"][0]["id"]
+        machine.kill(machine.pids(session)["agent"])
+        asked = open_question(machine)
+        assert (asked["kind"], asked["session"]) == ("dead", session)
+        until_typed(person, f"answer {asked['id']} (1-4) ›")
+        person.type("1")
+        person.until_shown(f"answered {asked['id']}: Start the agent again")
+        until(lambda: machine.json("show", session)["attempt"] == 2, "the second attempt")
+        person.press(CTRL_C)
+        if word == "run":
+            person.until_shown("l. leave it running   s. stop it")
+            person.type("s")
+        person.leave()
+    assert machine.questions() == []
+
+
+def test_a_script_is_told_the_question_of_rekindle_itself_and_does_not_hang(machine: Machine) -> None:
+    running = machine.start("run", "say one\nstream 900 0.05 thinking")
+    until(lambda: machine.sessions() and "thinking3" in machine.said(machine.sessions()[0]["id"]), "the turn")
+    machine.kill(machine.pids(machine.sessions()[0]["id"])["agent"])
+    output, _ = running.communicate(timeout=60)
+    assert running.returncode == 1
+    [asked] = machine.questions()
+    assert f"or answer: rekindle answer {asked['id']}" in output

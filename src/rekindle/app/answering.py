@@ -33,10 +33,10 @@ class Answering:
                 problem = f"can mean {len(found)} open questions" if found else "is not an open question"
                 raise NoSuchQuestion(f"{given!r} {problem}", "`rekindle inbox` lists them")
             return found[0]
-        asks = self._daemon.ask("show", session=given)["asks"]
-        if asks is None:
+        question = self._daemon.ask("show", session=given)["question"]
+        if question is None:
             raise UsageError(f"session {given} has no open question", "`rekindle inbox` lists the open questions")
-        return dict(asks)
+        return dict(question)
 
     def numbered(self, given: str, number: str) -> tuple[str, str]:
         """A question's id, and the id of the option that it shows with this number. Ids that are numbers win."""

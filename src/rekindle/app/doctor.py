@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from rekindle.app.agent_overview import AgentOverview
+from rekindle.app.notifying import Notifying
 from rekindle.app.session_list import SessionList
 from rekindle.core.feature.naming import work_branch
 from rekindle.core.journal.analysis import analyse
@@ -27,6 +28,7 @@ from rekindle.ports.repository_care import RepositoryCare
 from rekindle.ports.runtimes import Instance, Runtime
 from rekindle.ports.workspace import Workspace
 
+TRY_IT = "try it: rekindle notify test"
 _LARGE = 64 << 20
 _DAY = 86400.0
 _ENOUGH, _TOO_LITTLE = 1 << 30, 64 << 20
@@ -54,6 +56,7 @@ class Patient(msgspec.Struct, frozen=True):
     hooks: HookSettings
     journals: JournalFiles
     agents: AgentOverview
+    notifying: Notifying
 
 
 class Doctor:
@@ -64,7 +67,7 @@ class Doctor:
 
     def findings(self) -> list[Finding]:
         """All findings."""
-        found = [*self._machine(), *self._agents(), *self._sessions()]
+        found = [*self._machine(), *self._agents(), *self._notifying(), *self._sessions()]
         try:
             found.extend(self._repository(self._patient.open_here()))
         except RekindleError as error:
@@ -120,6 +123,28 @@ class Doctor:
             else:
                 remedy = f"log in with its own program if needed; rekindle agent check {one.name} tests it"
                 yield Finding("note", f"{name}, no account or key found", remedy)
+
+    def _notifying(self) -> Iterator[Finding]:
+        notifying = self._patient.notifying
+        try:
+            settings = notifying.settings()
+            told = self._patient.kept.tellings(time.time())
+        except RekindleError as error:
+            yield Finding("bad", error.message, error.hint)
+            return
+        for problem in settings.problems:
+            what, _, remedy = problem.partition(" — ")
+            yield Finding("bad", what, remedy)
+        for name in settings.ways.names:
+            trouble = told.troubles.get(name)
+            if trouble is None:
+                yield Finding("ok", f"notifications: {name}")
+                continue
+            lost = f"; {trouble.lost} given up" if trouble.lost else "; it is tried again"
+            yield Finding("bad", f"notifications: {name} does not take messages: {trouble.why}{lost}", TRY_IT)
+        if told.repeated:
+            what = f"notifications: {told.repeated} may have come twice: the daemon was killed while it sent them"
+            yield Finding("note", what)
 
     def _sessions(self) -> Iterator[Finding]:
         kept = self._patient.kept

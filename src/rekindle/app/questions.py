@@ -13,8 +13,6 @@ from rekindle.core.session.state import Escalation, Permission, Session, Settled
 from rekindle.ports.errors import AnsweredAlready, NoSuchQuestion, UsageError
 from rekindle.runtime.supervisor import Supervisor
 
-#: The answers after which the agent goes on, and can be told something.
-_TELLING = ("resume", "nudge", "raise")
 _LIST = "`rekindle inbox` lists the open questions"
 
 
@@ -72,7 +70,7 @@ class Questions:
     def _answered(self, question: Permission | Escalation, option: str, by: str, text: str) -> f.QuestionFact:
         now = self._engine.clock()
         if isinstance(question, Escalation):
-            if text and option not in _TELLING:
+            if text and option not in asking.TELLING:
                 raise UsageError(
                     f"{option!r} tells the agent nothing, so that --text would be lost", "leave --text out"
                 )

@@ -31,7 +31,10 @@ class UsageView(msgspec.Struct, frozen=True):
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session in every answer. The fields from `status` to `receipt_may_change` are in every list."""
+    """A session in every answer. The fields from `status` to `receipt_may_change` are in every list.
+
+    `asks` is what its agent asks; `question` also what rekindle asks about it.
+    """
 
     id: str
     agent: str
@@ -64,6 +67,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     notices: list[str]
     imported: list[str]
     asks: dict[str, Any] | None
+    question: dict[str, Any] | None
     receipt: Receipt | None
     model: str | None
     usage: UsageView
@@ -143,6 +147,7 @@ def shown(
         notices=session.notices,
         imported=session.imported,
         asks=next((asking.shown(session, one) for one in asking.open_questions(session)), None),
+        question=next((asking.shown(session, one) for one in asking.all_open(session)), None),
         receipt=attempt.receipt if attempt is not None else None,  # an earlier one's says nothing about this attempt
         model=session.model,
         usage=UsageView.of(session.usage),

@@ -6,12 +6,15 @@ A default is looked up when a session starts and is recorded with it: existing s
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from rekindle.core.setting_keys import SettingKey, SettingValue
+from rekindle.core.inbox.settings import NotifySettings, notify_settings
+from rekindle.core.setting_keys import SettingKey, SettingValue, is_notify
 from rekindle.core.settings_text import NotToml, template, values_in, with_value, without
 from rekindle.core.toml_lines import line_of
 from rekindle.ports.errors import UsageError
@@ -74,15 +77,16 @@ class UserSettings:
             near = difflib.get_close_matches(word, key.choices, n=1)
             meant = f"did you mean {near[0]}? It is " if near else "use "
             raise UsageError(
-                f"{word!r} is not a valid value of {key.name}",
+                f"{'this' if key.secret else repr(word)} is not a valid value of {key.name}",
                 f"{meant}{key.expected}",
                 details={"key": key.name, "allowed": list(key.choices)},
             )
         before = self._file.read() or ""
         try:
-            self._file.write(with_value(before, key.name, value))
+            after = with_value(before, key.name, value)
         except NotToml as error:
             raise self._not_toml(error) from error
+        self._file.write(after, private=self._has_secrets(after))
         text = self._file.read() or ""
         return self._row(key, text, {key.name: value})
 
@@ -93,7 +97,8 @@ class UserSettings:
         name = name if name in values else self._key(name).name
         if name not in values:
             return False
-        self._file.write(without(before, name))
+        after = without(before, name)
+        self._file.write(after, private=self._has_secrets(after))
         return True
 
     def prepare(self) -> str:
@@ -116,10 +121,26 @@ class UserSettings:
         values = self._values(text)
         return {name: self._checked(name, values[name], text) for name in self._run_keys if name in values}
 
+    def notify(self) -> NotifySettings:
+        """Who is told what outside the terminal. A bad value is an error; other keys are not checked."""
+        text = self._file.read()
+        if text is None:
+            return NotifySettings()
+        values = self._values(text)
+        found = notify_settings({name: self._checked(name, values[name], text) for name in values if is_notify(name)})
+        if self._has_secrets(text) and self._file.is_shared():
+            told = f"others can read the secrets in {self.path} — hide them: chmod 600 {shlex.quote(self.path)}"
+            found = replace(found, problems=(*found.problems, told))
+        return found
+
+    def _has_secrets(self, text: str) -> bool:
+        values = self._values(text)
+        return any(key.secret and key.name in values for key in self.keys.values())
+
     def _row(self, key: SettingKey, text: str, values: Mapping[str, Any]) -> SettingRow:
         value, source, line = key.built_in, "built in" if key.built_in is not None else "not set", None
         if key.name in values:
-            value, source = self._checked(key.name, values[key.name], text), "file"
+            value, source = key.shown(self._checked(key.name, values[key.name], text)), "file"
             line = line_of(text, key.name)
         if key.variable is not None and self._environment.get(key.variable):
             value, source, line = self._environment[key.variable], key.variable, None
@@ -159,7 +180,7 @@ class UserSettings:
             )
         if not key.is_valid(value) or not isinstance(value, str | int | float):
             raise UsageError(
-                f"{place}: {value!r} is not a valid value of {name}",
+                f"{place}: {'this' if key.secret else repr(value)} is not a valid value of {name}",
                 f"use {key.expected}; or remove it: rekindle config unset {name}",
                 details={**details, "allowed": list(key.choices)},
             )

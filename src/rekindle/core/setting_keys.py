@@ -6,19 +6,36 @@ the environment are read elsewhere, and a session keeps the rules that it began 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rekindle.core.inbox.news import ABOUT
+from rekindle.core.inbox.settings import about_in, hours_in, is_safe_url, is_topic, masked_url, words_in
+from rekindle.core.inbox.telling import TellRules
 from rekindle.core.quantities import dollars_in, seconds_in
 
 #: A value as a settings file holds it.
 SettingValue = str | int | float
-ValueKind = Literal["choice", "text", "duration", "dollars", "count"]
+ValueKind = Literal["choice", "text", "duration", "dollars", "count", "words", "url", "topic", "events", "hours"]
 _EXAMPLES: Final[dict[ValueKind, str]] = {
     "duration": "90s, 15m, 2h or 1d",
     "dollars": "an amount in dollars such as 0.5 or 20",
     "text": "a non-empty string",
+    "words": "a program and its arguments, as words in one string; no shell reads them",
+    "url": "an https address, or http to this machine",
+    "topic": "the address of a topic, such as https://ntfy.sh/my-topic",
+    "events": f"one or more, with commas, of: {', '.join(ABOUT)}",
+    "hours": "a span such as 22:00-07:00",
+}
+
+#: What the values of the kinds that are read from a text must satisfy.
+_READERS: Final[dict[ValueKind, Callable[[str], bool]]] = {
+    "words": lambda text: words_in(text) is not None,
+    "url": is_safe_url,
+    "topic": is_topic,
+    "events": lambda text: about_in(text) is not None,
+    "hours": lambda text: hours_in(text) is not None,
 }
 
 #: The keys that are limits of a session, with the name of each limit there.
@@ -34,7 +51,7 @@ LIMITS: Final = {
 
 @dataclass(frozen=True)
 class SettingKey:
-    """One key. `built_in` is the default, None if there is no such limit or folder."""
+    """One key. `built_in` is the default, None if there is no such limit or folder. A `secret` is never shown."""
 
     name: str
     about: str
@@ -43,6 +60,13 @@ class SettingKey:
     built_in: SettingValue | None = None
     least: int = 1
     variable: str | None = None
+    secret: bool = False
+
+    def shown(self, value: SettingValue | None) -> SettingValue | None:
+        """The value as lists show it."""
+        if not self.secret or value is None:
+            return value
+        return masked_url(str(value)) if self.kind in ("url", "topic") else "…"
 
     @property
     def expected(self) -> str:
@@ -68,6 +92,8 @@ class SettingKey:
                 return isinstance(value, int | float) and dollars_in(str(value)) is not None
             case "count":
                 return isinstance(value, int) and value >= self.least
+            case _:
+                return isinstance(value, str) and "\0" not in value and _READERS[self.kind](value)
 
     def typed(self, word: str) -> SettingValue:
         """A word of the command line as the value that belongs in the file; not validated yet."""
@@ -79,6 +105,11 @@ class SettingKey:
         except ValueError:
             pass
         return word
+
+
+def is_notify(name: str) -> bool:
+    """Whether a key is about notifications, or looks as if it should be."""
+    return name.startswith("notify_")
 
 
 def limits_in(values: Mapping[str, SettingValue]) -> dict[str, float | int]:
@@ -111,6 +142,7 @@ def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> di
         SettingKey("max_age", "Do not resume a conversation older than this.", "duration"),
         SettingKey("max_resumes", "Do not resume a conversation more often than this.", "count", least=0),
         choice("stable_prompt", "Keep the state of git out of the agent's system prompt.", "off"),
+        *notify_keys(),
         SettingKey(
             "progress_dir",
             "Where the journals are, relative to the main checkout.",
@@ -127,3 +159,20 @@ def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> di
         choice("journal_sync", "When events reach the disk.", None, "REKINDLE_JOURNAL_SYNC"),
     )
     return {key.name: key for key in every}
+
+
+def notify_keys() -> Iterator[SettingKey]:
+    """The keys that are about notifications."""
+    usual = TellRules()
+    yield SettingKey("notify_command", "A command that is run to tell you something; it gets JSON on stdin.", "words")
+    yield SettingKey("notify_webhook", "An address that gets signed messages (JSON, POST).", "url", secret=True)
+    yield SettingKey("notify_webhook_secret", "The secret that these messages are signed with.", secret=True)
+    yield SettingKey("notify_ntfy", "The topic of ntfy that gets messages.", "topic", secret=True)
+    yield SettingKey("notify_ntfy_token", "The access token for that topic.", secret=True)
+    yield SettingKey("notify_desktop", "Show messages on the desktop (notify-send).", "choice", ("off", "on"), "off")
+    yield SettingKey("notify_apprise", "An address of Apprise (needs the extra `apprise`).", secret=True)
+    yield SettingKey("notify_about", "What you are told of.", "events", built_in=",".join(usual.about))
+    yield SettingKey("notify_text", "Send the text of a question too, masked.", "choice", ("off", "on"), "off")
+    yield SettingKey("notify_dwell", "How long something must last before you are told.", "duration", built_in="30s")
+    yield SettingKey("notify_hourly", "The most messages in an hour.", "count", built_in=usual.hourly)
+    yield SettingKey("notify_quiet", "Hours without messages; what comes then is told together.", "hours")

@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from rekindle.core.setting_keys import SettingKey, SettingValue
+from rekindle.core.setting_keys import SettingKey, SettingValue, ValueKind
+
+_EXAMPLES: Final[dict[ValueKind, str]] = {
+    "hours": "22:00-07:00",
+    "words": "/path/to/program",
+    "url": "https://example.com/hook",
+    "topic": "https://ntfy.sh/my-topic",
+}
 
 
 class NotToml(ValueError):
@@ -67,8 +74,8 @@ def _example(key: SettingKey) -> SettingValue:
             return 1_000_000 if key.name == "max_tokens" else 20
         case "choice":
             return key.choices[0]
-        case "text":
-            return ""
+        case _:
+            return _EXAMPLES.get(key.kind, "…")
 
 
 def _quoted(value: SettingValue) -> str:

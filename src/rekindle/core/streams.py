@@ -13,24 +13,26 @@ import msgspec
 
 from rekindle.core.daemon_lives import DaemonFact, DaemonLives, booked
 from rekindle.core.fact import Fact
+from rekindle.core.inbox.told import TellingFact, Tellings
+from rekindle.core.inbox.told import booked as told_booked
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.state import Session
 
-StreamKind = Literal["session", "machine"]
+StreamKind = Literal["session", "machine", "telling"]
 State = TypeVar("State")
-Told = TypeVar("Told", bound=Fact)
+Said = TypeVar("Said", bound=Fact)
 
 
 @dataclass(frozen=True)
-class Stream(Generic[State, Told]):
+class Stream(Generic[State, Said]):
     """A kind of stream: the types of its facts, and how one fact leads from one state to the next."""
 
     kind: StreamKind
     facts: Any
-    evolve: Callable[[State | None, Told], State]
+    evolve: Callable[[State | None, Said], State]
 
-    def folded(self, facts: Iterable[Told]) -> State | None:
+    def folded(self, facts: Iterable[Said]) -> State | None:
         """The state that these facts lead to; None if there are none."""
         state: State | None = None
         for fact in facts:
@@ -42,7 +44,9 @@ class Stream(Generic[State, Told]):
 SESSION: Stream[Session, AnyFact] = Stream("session", AnyFact, evolve)
 #: What spans sessions on one machine. The subject says what it is about.
 MACHINE: Stream[DaemonLives, DaemonFact] = Stream("machine", DaemonFact, booked)
-STREAMS: dict[StreamKind, Stream[Any, Any]] = {"session": SESSION, "machine": MACHINE}
+#: What people were told outside the terminal. The subject is a month.
+TELLING: Stream[Tellings, TellingFact] = Stream("telling", TellingFact, told_booked)
+STREAMS: dict[StreamKind, Stream[Any, Any]] = {"session": SESSION, "machine": MACHINE, "telling": TELLING}
 
 
 def kind_of(fact: Fact) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from rekindle.core.daemon_lives import DaemonLives
+from rekindle.core.inbox.told import Tellings
 from rekindle.core.session.state import Session
 
 
@@ -38,6 +39,10 @@ class KeptSessions(Protocol):
 
     def daemon_lives(self) -> DaemonLives | None:
         """How the daemons of this store have come and gone; None if there was none."""
+        ...
+
+    def tellings(self, now: float) -> Tellings:
+        """What people were told outside the terminal, as far as the daemon remembers it at this time."""
         ...
 
     def is_alive(self, session: str) -> bool:

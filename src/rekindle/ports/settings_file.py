@@ -17,6 +17,10 @@ class SettingsFile(Protocol):
         """Its text; None if there is no such file."""
         ...
 
-    def write(self, text: str) -> None:
-        """Replace the text in one step; a link stays a link, and the file's mode stays."""
+    def write(self, text: str, *, private: bool = False) -> None:
+        """Replace the text in one step; a link stays a link, and the mode stays unless others must not read it."""
+        ...
+
+    def is_shared(self) -> bool:
+        """Whether others can read it."""
         ...

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from rekindle.core.daemon_lives import DaemonLives
+    from rekindle.core.inbox.told import Tellings
     from rekindle.core.session.state import Session
     from rekindle.places import Places
 
@@ -79,6 +80,25 @@ class SessionsOnDisk:
             return MACHINE.folded(decode_told(MACHINE.kind, one) for one in told)  # type: ignore[misc]
         except Unreadable:
             return None
+
+    def tellings(self, now: float) -> Tellings:
+        """What people were told outside the terminal."""
+        from rekindle.adapters.sql_store import quick
+        from rekindle.adapters.sql_store.codec import Unreadable, decode_told
+        from rekindle.core.inbox.told import Tellings, subjects
+        from rekindle.core.streams import TELLING
+
+        if not self.is_there():
+            return Tellings()
+        texts = [
+            text
+            for subject in subjects(now)
+            for text in self._read(lambda subject=subject: quick.facts(self._places.store, TELLING.kind, subject))  # type: ignore[misc]
+        ]
+        try:
+            return TELLING.folded(decode_told(TELLING.kind, one) for one in texts) or Tellings()  # type: ignore[misc]
+        except Unreadable:
+            return Tellings()
 
     def is_alive(self, session: str) -> bool:
         """Whether somebody holds the session's lock."""

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from rekindle.core.inbox.question import Question, QuestionOption
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Escalation, Permission, Session, Settled
 
@@ -22,6 +23,10 @@ _DIGITS: Final = 10
 POLICY: Final = "policy"
 #: Who answers, if a rule of `on_ask` does.
 RUNBOOK: Final = "the runbook"
+#: The answers after which the agent goes on, and can be told something.
+TELLING: Final = ("resume", "nudge", "raise")
+#: Tools that change nothing.
+_READING: Final = frozenset({"read", "search", "think"})
 _WORDS: Final = {"allow": "allow_once", "deny": "reject_once"}
 
 
@@ -89,21 +94,53 @@ def is_same_answer(over: Settled, given: str) -> bool:
 
 def shown(session: Session, question: Permission | Escalation) -> dict[str, object]:
     """A question as lists and answers show it."""
-    own = question if isinstance(question, Escalation) else None
-    return {
-        "id": question.id,
-        "session": session.id,
-        "feature": session.feature,
-        "kind": "permission" if own is None else own.trigger,
-        "tool": question.kind if own is None else "",
-        "title": question.title,
-        "detail": question.detail,
-        "options": [{"id": name, "label": label, "kind": kind} for name, label, kind in question.options],
-        "recommended": own.recommended or None if own is not None else None,
-        "otherwise": own.otherwise if own is not None else "the agent waits",
-        "expires_at": None,
-        "asked_at": question.at,
-    }
+    return as_question(session, question).document
+
+
+def as_question(session: Session, question: Permission | Escalation) -> Question:
+    """A question about a session in the one shape of all questions."""
+    options = tuple(QuestionOption(*one) for one in question.options)
+    if isinstance(question, Escalation):
+        return Question(
+            id=question.id,
+            session=session.id,
+            feature=session.feature,
+            kind=question.trigger,
+            title=question.title,
+            detail=question.detail,
+            options=options,
+            recommended=question.recommended or None,
+            otherwise=question.otherwise,
+            asked_at=question.at,
+            takes_text=tuple(one.id for one in options if one.id in TELLING),
+        )
+    ends = turn_ends_at(session)
+    return Question(
+        id=question.id,
+        session=session.id,
+        feature=session.feature,
+        kind="permission",
+        tool=question.kind,
+        title=question.title,
+        detail=question.detail,
+        options=options,
+        recommended=_recommended(question),
+        otherwise="the agent waits" if ends is None else "the agent waits until the time of its turn is over",
+        expires_at=ends,
+        asked_at=question.at,
+    )
+
+
+def turn_ends_at(session: Session) -> float | None:
+    """When the time of the turn that runs is over; None if it has no limit."""
+    turn, seconds = session.turn, session.limits.turn_seconds
+    return turn.sent_at + seconds if turn is not None and turn.sent_at and seconds else None
+
+
+def _recommended(question: Permission) -> str | None:
+    """Allow once what only reads; of everything else, the careful answer is no: the agent can find another way."""
+    wanted = "allow_once" if question.kind in _READING else "reject_once"
+    return _first(name for name, _, kind in question.options if kind == wanted)
 
 
 def _first(names: Iterable[str]) -> str | None:

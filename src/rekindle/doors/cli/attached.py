@@ -76,11 +76,11 @@ class Attached:
         with self._lock:
             self._told = told
             self._view.status(told, 0.0, time.time())
-            if not self._at_hand.see(told["asks"], time.monotonic()):
+            if not self._at_hand.see(told["question"], time.monotonic()):
                 return
             self._view.show(self._conversation.poll())
             self._view.rest()
-            questions.show(told["asks"])
+            questions.show(told["question"])
             click.echo("Type the number of your answer.", err=True)
 
     def _take(self, line: str) -> None:

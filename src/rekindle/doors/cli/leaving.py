@@ -24,7 +24,9 @@ def left_behind(session: str, told: dict[str, Any] | None, now: float) -> str:
     """The same for a session, in one line. `told`: the session as last seen; None if no daemon could be asked."""
     if told is None:
         return f"No daemon answers, so it is not known what is still running. {_reattach(session)}"
-    if told["asks"] is not None:
+    if told["question"] is not None and told["asks"] is None and not told["is_running"]:
+        return f"It waits for your answer: rekindle answer {told['question']['id']}. {_reattach(session)}"
+    if told["question"] is not None:
         return still_running(session, ", and waiting for an answer")
     if told["waits_until"] is not None:
         return still_running(session, f", {waiting_line(told, now)}")

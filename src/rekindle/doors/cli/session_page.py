@@ -44,9 +44,9 @@ def lines(told: Told, now: float, rules_since: str = "") -> Iterator[str]:
     yield from _prompts(told, now)
     for notice in told["notices"]:
         yield f"note      {printable(notice)}"
-    if told["asks"]:
-        offered = ", ".join(printable(one["id"]) for one in told["asks"]["options"])
-        yield f"asks      {told['asks']['id']} {printable(told['asks']['title'])}: {offered}"
+    if told["question"]:
+        offered = ", ".join(printable(one["id"]) for one in told["question"]["options"])
+        yield f"asks      {told['question']['id']} {printable(told['question']['title'])}: {offered}"
 
 
 def _attempts(told: Told, now: float) -> Iterator[str]:

@@ -161,12 +161,12 @@ class Conversing:
 
     def _see(self, told: dict[str, Any]) -> None:
         before = self._at_hand.open
-        if self._at_hand.see(told["asks"], time.monotonic()):
+        if self._at_hand.see(told["question"], time.monotonic()):
             if before is None:
                 self._line.put_aside()
             else:
                 self._line.clear()
-            first, *more = questions.lines(told["asks"])
+            first, *more = questions.lines(told["question"])
             self._line.write("\n".join([coloured(first, "yellow"), *more]) + "\n")
         elif before is not None and self._at_hand.open is None:
             self._line.clear()
@@ -181,7 +181,7 @@ class Conversing:
         self._jobs_left -= 1
 
     def _is_over(self, told: dict[str, Any] | None) -> bool:
-        return self._until_rest and told is not None and told["rested"] and told["asks"] is None
+        return self._until_rest and told is not None and told["rested"] and told["question"] is None
 
     # Run by the worker, in its own thread.
 
@@ -214,7 +214,7 @@ class Conversing:
             self._held_at = time.monotonic()
         self._held = []
         if found and found[-1].kind == "question":
-            asked = self._told["asks"] if self._told is not None else None
+            asked = self._told["question"] if self._told is not None else None
             if asked is not None and asked["title"] == found[-1].text:
                 found.pop()
             elif time.monotonic() - self._held_at < _HELD_SECONDS:
@@ -231,7 +231,7 @@ class Conversing:
         return told
 
     def _tell(self, told: dict[str, Any]) -> None:
-        asked = told["asks"]["id"] if told["asks"] is not None else None
+        asked = told["question"]["id"] if told["question"] is not None else None
         news = self._receipts.news(told)
         waits = told["waits_until"] not in (None, self._waits_until)
         if asked != self._asked or news or waits or (told["rested"] and self._until_rest):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rekindle.app.hooking import Hooking
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
+    from rekindle.app.notifying import Notifying
     from rekindle.app.runbooks import Runbooks
     from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
@@ -125,6 +126,10 @@ class UseCases(ABC):
     @abstractmethod
     def user_settings(self) -> UserSettings:
         """The user's own settings."""
+
+    @abstractmethod
+    def notifying(self) -> Notifying:
+        """Telling people outside the terminal."""
 
     @abstractmethod
     def runbooks(self) -> Runbooks:

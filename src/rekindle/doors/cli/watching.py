@@ -65,14 +65,14 @@ def watch(
             print("\n".join(news), flush=True)
         if not told["rested"]:
             view.status(told, time.monotonic() - began, time.time())
-        return told if told["rested"] else None
+        return told if told["rested"] or (told["question"] is not None and questions.can_ask()) else None
 
     try:
         while True:
             told = follow_until(conversation, rested, view)
-            if told["asks"] is None:
+            if told["asks"] is None and (told["question"] is None or not questions.can_ask()):
                 break
-            _put_question(told["asks"])
+            _put_question(told["question"])
     except click.Abort:  # at a question: nobody is left to ask
         print(file=sys.stderr)
         return _left(session, seen[0])
@@ -107,7 +107,9 @@ def _ended(client: Daemon, told: dict[str, Any], seconds: float, *, put_to_sleep
         amounts = [duration(seconds), *used(usage["tokens"], usage["cost"])]
         print(f"  {' · '.join(amounts)}", file=sys.stderr)
     if told["status"] in ("interrupted", "failed"):
-        return report(1, "", f"{session} is {told['status']}: {told['why']}", told["next"], as_json=False)
+        asked = f", or answer: rekindle answer {told['question']['id']}" if told["question"] is not None else ""
+        why = f"{session} is {told['status']}: {told['why']}"
+        return report(1, "", why, f"{told['next']}{asked}", as_json=False)
     if told["message"]:
         print(f"rekindle: {printable(told['message'])}", file=sys.stderr)
     if told["state"] == "FAILED" or told["message"]:
@@ -140,7 +142,7 @@ def _put_question(question: dict[str, Any]) -> None:
 
 
 def _interrupted(session: str, told: dict[str, Any] | None) -> int:
-    if sys.stdin.isatty():
+    if sys.stdin.isatty() and (told is None or told["is_running"] or not told["rested"]):
         click.echo("\n  l. leave it running   s. stop it")
         if _choice() == "s":
             daemon().ask("stop", session=session, to="cancelled", by=who())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 import msgspec
 from click.shell_completion import CompletionItem
@@ -70,8 +72,13 @@ def get_(key: str, as_json: bool) -> None:
 @click.argument("value", shell_complete=_complete_values)
 @json_option
 def set_(key: str, value: str, as_json: bool) -> None:
-    """Set KEY to VALUE in your settings file. Comments in the file stay."""
+    """Set KEY to VALUE in your settings file. Comments in the file stay.
+
+    With - a secret is read from standard input, so that it is in no history and no list of processes.
+    """
     settings = use_cases().user_settings()
+    if value == "-" and key in settings.keys and settings.keys[key].secret:
+        value = click.prompt(key, hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline().strip()
     row = settings.set(key, value)
     if as_json:
         print_json({"file": settings.path, **msgspec.to_builtins(row)})

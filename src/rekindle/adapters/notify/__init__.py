@@ -1,0 +1,1 @@
+"""Telling people outside the terminal: a command, a signed webhook, ntfy, the desktop, Apprise."""
