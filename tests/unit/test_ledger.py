@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rekindle.adapters.journal_file.append import AppendCalls
 from rekindle.adapters.journal_file.journal import FileJournal
 from rekindle.adapters.journal_file.ledger import FOLDER, Ledger, lines_of
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.event import Event
 from rekindle.core.journal.orders import bears_orders, gives_work
-from rekindle.ports.journal import NewEvent
+from rekindle.ports.errors import JournalError
+from rekindle.ports.journal import NewEvent, Sync
 from tests.journals import SIDS, any_lines, line
 
 PLAN = NewEvent("plan.created", {"tasks": [{"id": "1", "checks": ["rm -rf /"]}]})
@@ -141,3 +145,51 @@ def test_the_lines_of_a_journal_are_read_whole_also_without_a_last_line_end(tmp_
     with pytest.raises(OSError):
         list(lines_of(str(tmp_path / "link")))
     assert os.path.exists(file)
+
+
+def watched(path: Path) -> tuple[FileJournal, list[str]]:
+    """A journal, and what happens on its disks: `record` and `journal` are syncs, `line` is a write."""
+    seen: list[str] = []
+    calls = AppendCalls()
+
+    def sync(of: str) -> Callable[[int], None]:
+        def confirmed(fd: int) -> None:
+            seen.append(of)
+            os.fdatasync(fd)
+
+        return confirmed
+
+    def write(fd: int, data: bytes) -> int:
+        seen.append("line")
+        return os.write(fd, data)
+
+    calls.sync, calls.write = sync("journal"), write
+    ledger = Ledger(str(path.parents[2] / "state"), str(path), sync=sync("record"))
+    return FileJournal(path, "auth", system=calls, ledger=ledger), seen
+
+
+def test_events_that_are_acknowledged_together_share_one_sync_of_the_record_and_one_of_the_journal(path: Path) -> None:
+    mine, seen = watched(path)
+    for _ in range(10):
+        mine.append(NewEvent("task.completed", on_record=True), sid="aaaa0001", sync=Sync.BATCHED)
+    assert seen == ["line"] * 10
+    mine.flush()
+    assert seen[10:] == ["record", "journal"], "both are on disk before anybody is told"
+
+
+def test_the_record_of_an_event_that_is_not_written_twice_is_on_disk_before_its_line(path: Path) -> None:
+    mine, seen = watched(path)
+    mine.append(NewEvent("task.completed", event_id="e1", on_record=True), sid="aaaa0001", sync=Sync.BATCHED)
+    assert seen == ["record", "line"]
+
+
+def test_an_event_that_must_be_on_record_is_not_acknowledged_if_the_disk_does_not_confirm_the_record(
+    path: Path,
+) -> None:
+    def broken(_fd: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    mine = FileJournal(path, "auth", ledger=Ledger(str(path.parents[2] / "state"), str(path), sync=broken))
+    with pytest.raises(JournalError, match="did not confirm"):
+        mine.append(NewEvent("session.start", on_record=True), sid="aaaa0001", sync=Sync.ALWAYS)
+    mine.append(NewEvent("session.start"), sid="aaaa0001", sync=Sync.ALWAYS)

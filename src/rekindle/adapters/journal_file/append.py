@@ -68,7 +68,9 @@ class Appender:
         self._own: tuple[str, int, int] | None = None  # sid, seq and end of the last event of ours
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file. What was not synced is on disk whenever the system gets to it."""
+        if self._ledger is not None:
+            self._ledger.close()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -114,7 +116,9 @@ class Appender:
                 torn = self._head.offset < size
             line = encode(event, sid, seq, event_id)
             if not (by_agent and event["type"] == SESSION_START and self._head.has_driven):
-                self._note(str(event["type"]), line, by_agent=by_agent, must=on_record)
+                # An event with an id is not written twice, so its record has to be on disk before it is.
+                batched = event_id is None
+                self._note(str(event["type"]), line, by_agent=by_agent, must=on_record, batched=batched)
             data = b"\n" + line if torn else line
             self._write(data, size)
             self._own = (sid, seq, size + len(data)) if sid is not None and seq is not None else None
@@ -130,11 +134,11 @@ class Appender:
         finally:
             lock.release(self._fd)
 
-    def _note(self, type_: str, line: bytes, *, by_agent: bool, must: bool) -> None:
+    def _note(self, type_: str, line: bytes, *, by_agent: bool, must: bool, batched: bool) -> None:
         if self._ledger is None:
             return
         try:
-            self._ledger.note(type_, line, by_agent=by_agent, must=must)
+            self._ledger.note(type_, line, by_agent=by_agent, must=must, batched=batched)
         except OSError as error:
             raise AppendError(
                 "not_on_record",
@@ -147,6 +151,8 @@ class Appender:
         if self._fd < 0:
             return
         try:
+            if self._ledger is not None:
+                self._ledger.sync()
             self._system.sync(self._fd)
         except OSError as error:
             raise AppendError(

@@ -28,25 +28,52 @@ _DRIVEN = f'"driver":"{DRIVER}"'.encode()
 class Ledger:
     """The record of one journal."""
 
-    def __init__(self, state_dir: str, journal: str) -> None:
+    def __init__(self, state_dir: str, journal: str, *, sync: Callable[[int], None] = os.fdatasync) -> None:
         self._folder = os.path.join(state_dir, FOLDER)
         self._journal = os.path.realpath(journal)
+        self._sync = sync
+        self._unsynced = -1
+        self._must = False
 
-    def note(self, type_: str, line: bytes, *, by_agent: bool = False, must: bool = False) -> None:
+    def note(
+        self, type_: str, line: bytes, *, by_agent: bool = False, must: bool = False, batched: bool = False
+    ) -> None:
         """Put on record that we are about to write this line. Where that fails, its event will be asked about.
 
         What an agent has us write is on record too, unless it gives work. `must`: raise OSError where it fails, because
-        the run that writes it could not believe itself.
+        the run that writes it could not believe itself. `batched`: the record is on disk only after `sync`, and the
+        event must not be acknowledged before.
         """
         if not decides(type_) or (by_agent and gives_work(type_)):
             return
         try:
             if type_ == SESSION_START and _DRIVEN in line:
-                self._add(_DRIVES, _digest(line))
-            self._add(_WRITTEN, _digest(line))
+                self._add(_DRIVES, _digest(line), batched=batched)
+            self._add(_WRITTEN, _digest(line), batched=batched)
+            self._must = self._must or (must and batched)
         except OSError:
             if must:
                 raise
+
+    def sync(self) -> None:
+        """Put everything that was noted so far on disk. Raises OSError if something of it must be on record."""
+        fd, must = self._unsynced, self._must
+        if fd < 0:
+            return
+        self._unsynced, self._must = -1, False
+        try:
+            self._sync(fd)
+        except OSError:
+            if must:
+                raise
+        finally:
+            os.close(fd)
+
+    def close(self) -> None:
+        """Close the record without waiting for the disk."""
+        if self._unsynced >= 0:
+            os.close(self._unsynced)
+            self._unsynced, self._must = -1, False
 
     def approve(self, fingerprint: str) -> None:
         """Remember a yes to the foreign events of this fingerprint. Raises OSError."""
@@ -106,18 +133,30 @@ class Ledger:
         except OSError:
             return frozenset()
 
-    def _add(self, kind: str, digest: str) -> None:
+    def _add(self, kind: str, digest: str, *, batched: bool = False) -> None:
         is_new = not os.path.exists(self.path)
         if is_new:
             files.make_private(self._folder)
-        fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = self._unsynced if self._unsynced >= 0 and not is_new else self._opened()
         try:
             os.write(fd, f"{kind} {digest}\n".encode())
-            os.fdatasync(fd)
+            if not batched:
+                self._sync(fd)
         finally:
-            os.close(fd)
+            if batched:
+                self._keep(fd)
+            elif fd != self._unsynced:
+                os.close(fd)
         if is_new:
             files.sync_folder(self._folder)
+
+    def _opened(self) -> int:
+        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+    def _keep(self, fd: int) -> None:
+        if self._unsynced not in (-1, fd):
+            os.close(self._unsynced)  # of a record that was removed meanwhile
+        self._unsynced = fd
 
 
 def fingerprint_of_run(lines: Iterable[bytes]) -> str:
