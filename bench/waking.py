@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -152,6 +152,7 @@ def kill(stage: Stage) -> Measured:
             text = f"hang {next(numbers)}."
             running = pair.bare.start(text)
             before = pair.until_asked(text).number
+            _until_recorded(pair.bare.environment["HOME"], text)
             begun = monotonic()
             running.kill()
             running.wait(_SECONDS)
@@ -166,6 +167,7 @@ def kill(stage: Stage) -> Measured:
             before = pair.until_asked(text).number
             attempt = pair.machine.show(pair.session)["session"]["attempts"][-1]["number"]
             agent = pair.machine.pids(pair.session, attempt)["agent"]
+            _until_recorded(str(pair.machine.home), text)
             begun = monotonic()
             os.kill(agent, 9)
             spent = _next_request(pair, before) - begun
@@ -251,6 +253,15 @@ def _next_request(pair: _Pair, number: int) -> float:
         if any(one.number > number for one in pair.model.turns()):
             return monotonic()
         pair.model.until_turns(len(pair.model.turns()) + 1, _SECONDS)
+
+
+def _until_recorded(home: str, text: str) -> None:
+    """Wait until the agent's own record has the prompt: who is killed before that has nothing to go on with."""
+    deadline = monotonic() + _SECONDS
+    while not any(text.encode() in one.read_bytes() for one in Path(home, ".claude", "projects").rglob("*.jsonl")):
+        if monotonic() > deadline:
+            raise Disagreement("the agent did not write the prompt down")
+        sleep(0.01)
 
 
 def _rounds(stage: Stage) -> int:
