@@ -48,3 +48,8 @@ def test_the_bare_command_loads_neither_packages_nor_typing(tmp_path: Path, word
 @pytest.mark.parametrize("words", [("ps",), ("features",), ("track", "session.start"), ("completion", "bash")])
 def test_a_quick_command_loads_nothing_of_the_daemon(tmp_path: Path, words: tuple[str, ...]) -> None:
     assert loaded(tmp_path, ("acp", "alembic", "asyncio", "rich", "sqlalchemy", "rekindle.daemon"), *words) == []
+
+
+def test_ps_loads_nothing_to_look_whether_its_repository_was_moved(tmp_path: Path) -> None:
+    unused = ("dataclasses", "msgspec", "rekindle.core.journal.analysis", "rekindle.ports.workspace", "socket")
+    assert loaded(tmp_path, unused, "ps") == []

@@ -6,8 +6,7 @@ Commands that only read change nothing: others may be working in it under its ot
 from __future__ import annotations
 
 import os
-
-import msgspec
+from typing import NamedTuple
 
 from rekindle.ports.errors import OwnedError, RekindleError
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from rekindle.ports.workspace import Checkout
 
 
-class Moved(msgspec.Struct, frozen=True):
+class Moved(NamedTuple):
     """Where a repository was, and where it is."""
 
     before: str
@@ -35,7 +34,7 @@ class Moved(msgspec.Struct, frozen=True):
         )
 
 
-class Followed(msgspec.Struct, frozen=True):
+class Followed(NamedTuple):
     """The result for a moved repository: how many sessions moved with it, or why it was left unchanged."""
 
     moved: Moved

@@ -12,6 +12,7 @@ import msgspec
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app import session_view
+from rekindle.app.kept_views import KeptViews
 from rekindle.app.requests import ResumeRequest
 from rekindle.app.runbooks import new_rules
 from rekindle.app.session_names import meant
@@ -98,6 +99,7 @@ class Service:
         self._store = store
         self._changed: dict[str, asyncio.Event] = {}
         self._resuming: set[str] = set()
+        self._views = KeptViews(self.shown, supervisor.is_followed)
         self._engine.listeners.append(self._notify)
 
     async def send(self, session: str, text: str, prompt_id: str) -> SentPrompt:
@@ -238,7 +240,7 @@ class Service:
 
     async def list_sessions(self) -> ListedSessions:
         """All sessions in short."""
-        return ListedSessions([self.shown(session) for session in await self._engine.all_sessions()])
+        return ListedSessions(self._views.of(await self._engine.all_sessions()))
 
     async def show(self, session: str) -> WholeSession:
         """One session with everything."""

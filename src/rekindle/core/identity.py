@@ -6,15 +6,13 @@ and only the place that it names can tell which of the two is the original.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from posixpath import join, relpath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Verdict = Literal["same", "moved", "copy"]
 
 
-@dataclass(frozen=True)
-class SeenFolder:
+class SeenFolder(NamedTuple):
     """A git folder: where it is, and which folder of the file system that is."""
 
     path: str
@@ -27,8 +25,7 @@ class SeenFolder:
         return self.device, self.inode
 
 
-@dataclass(frozen=True)
-class RepositoryIdentity:
+class RepositoryIdentity(NamedTuple):
     """What a repository says about itself: its id, and where it was when that was last recorded."""
 
     id: str

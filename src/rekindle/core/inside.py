@@ -7,8 +7,7 @@ pointless. Whatever is not named here is for a person to do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 #: Operations of the daemon. `list` shows states only, see `harmless`.
 OPERATIONS: Final = frozenset({"ping", "list", "journal_append", "feature_state"})
@@ -37,8 +36,7 @@ Standing = Literal["inside", "outside", "unknown"]
 ALLOWED: Final = "an agent may use track and checkpoint, and read states (ps, status, analyze, history)"
 
 
-@dataclass(frozen=True)
-class Ancestor:
+class Ancestor(NamedTuple):
     """A process on the way from the asker up to the first process. `marked`: its environment has one of MARKS."""
 
     pid: int

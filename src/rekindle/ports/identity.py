@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-import msgspec
+from typing import NamedTuple, Protocol
 
 from rekindle.core.identity import Verdict
-from rekindle.ports.workspace import Checkout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rekindle.ports.workspace import Checkout
 
 
-class KnownRepository(msgspec.Struct, frozen=True):
+class KnownRepository(NamedTuple):
     """A repository's id, and what has happened to it since its place was last recorded.
 
     `before` is the path of the main checkout at that time, if it has changed.

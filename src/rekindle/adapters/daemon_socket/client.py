@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 
 from rekindle import files
@@ -15,6 +14,7 @@ from rekindle.ports.errors import OwnedError, QuestionError, RekindleError, Usag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
 _START_SECONDS = 30.0
@@ -74,19 +74,15 @@ class DaemonClient:
             return
         if (pid := stopped_daemon(self._places)) is not None:
             raise DaemonSilent(pid, asked=False)
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            connection.connect(self._places.socket)
+            connection = _connected(self._places.socket)
         except OSError:
-            connection.close()
             if not start:
                 raise NoDaemon("no daemon is running", "`rekindle serve` starts one") from None
             start_daemon(self._places)
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
-                connection.connect(self._places.socket)
+                connection = _connected(self._places.socket)
             except OSError as error:
-                connection.close()
                 raise NoDaemon(
                     f"the daemon does not answer ({error.strerror})", f"see {self._places.daemon_log}"
                 ) from error
@@ -121,9 +117,10 @@ class DaemonClient:
 
     def _line(self) -> dict[str, Any] | None:
         assert self._socket is not None
-        while b"\n" not in self._buffer:
+        pieces = [self._buffer]
+        while b"\n" not in pieces[-1]:  # a list of very many sessions comes in very many pieces
             try:
-                data = self._socket.recv(1 << 16)
+                data = self._socket.recv(1 << 18)
             except TimeoutError:
                 self._refuse_to_wait()
                 continue
@@ -132,8 +129,8 @@ class DaemonClient:
             if not data:
                 self.close()
                 return None
-            self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\n")
+            pieces.append(data)
+        line, _, self._buffer = b"".join(pieces).partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
@@ -218,18 +215,33 @@ def _last_word(log: str, before: int) -> str:
     return f": {said[-1]}" if said else ""
 
 
+def _connected(path: str) -> socket.socket:
+    """A connection to whoever listens there. Raises OSError, and loads nothing if there is nobody."""
+    os.stat(path)
+    import socket
+
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
 def _answers(path: str) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        try:
-            connection.connect(path)
-        except OSError:
-            return False
+    try:
+        _connected(path).close()
+    except OSError:
+        return False
     return True
 
 
 def _is_ours(connection: socket.socket) -> bool:
     """Whether the listener is this user: we are about to send our environment."""
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    from socket import SO_PEERCRED, SOL_SOCKET
+
+    credentials = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
     return int.from_bytes(credentials[4:8], sys.byteorder) == os.getuid()
 
 

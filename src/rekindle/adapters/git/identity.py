@@ -1,33 +1,26 @@
-"""The id of a repository, in its git folder, and what has to be fixed when a repository was moved or copied."""
+"""The id of a repository, in its git folder, and what has to be fixed when a repository was moved or copied.
+
+Every command looks here whether its repository was moved, so this loads little, and the rest only where it is used.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import secrets
-from urllib.parse import quote_from_bytes, unquote_to_bytes
-
-import msgspec
 
 from rekindle import files
 from rekindle.adapters.git import pointers
 from rekindle.adapters.git.repository import own_clones
-from rekindle.adapters.journal_file import ledger
 from rekindle.core.identity import RepositoryIdentity, SeenFolder, carried, judge
 from rekindle.ports.errors import ForeignRepository
 from rekindle.ports.identity import KnownRepository
-from rekindle.ports.workspace import Checkout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rekindle.ports.workspace import Checkout
 
 _FILE = os.path.join("rekindle", "identity.json")
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    """A file must be able to hold any byte of a path, so it is quoted as in a URL."""
-
-    id: str
-    path: str
-    device: int
-    inode: int
+#: What the file has. It must be able to hold any byte of a path, so the path is quoted as in a URL.
+_FIELDS = {"id": str, "path": str, "device": int, "inode": int}
 
 
 def find(repo: Checkout) -> KnownRepository | None:
@@ -52,13 +45,15 @@ def ensure(repo: Checkout, remembered: str | None = None) -> str:
     try:
         if found is not None and found.before is not None:
             relink(repo, found.before, is_copy=True)
-        return _write(repo.common, given or secrets.token_hex(16))
+        return _write(repo.common, given or os.urandom(16).hex())
     except OSError:
         return given or by_path(repo)
 
 
 def by_path(repo: Checkout) -> str:
     """The id of a repository that has none: it is derived from the path, and can be stored later."""
+    import hashlib
+
     return hashlib.sha256(b"path\0" + os.fsencode(repo.root)).hexdigest()[:32]
 
 
@@ -79,6 +74,8 @@ def put_right(repo: Checkout, found: KnownRepository, state_dir: str, progress: 
     """
     if found.verdict != "moved" or found.before is None:
         return
+    from rekindle.adapters.journal_file import ledger
+
     relink(repo, found.before)
     if not os.path.lexists(carried(repo.common, repo.root, found.before)):  # else it may be another one's by now
         for name in sorted(os.listdir(progress)) if os.path.isdir(progress) else []:
@@ -162,20 +159,35 @@ def _read(common: str) -> RepositoryIdentity | None:
         return None
     try:
         with os.fdopen(files.open_to_read(path, follow=False), "rb") as file:
-            kept = msgspec.json.decode(file.read(1 << 16), type=_Kept)
-    except (OSError, msgspec.DecodeError):
+            raw = file.read(1 << 16)
+    except OSError:
         return None
-    good = kept.id.isascii() and kept.id.isalnum() and 16 <= len(kept.id) <= 64
-    seen = os.fsdecode(unquote_to_bytes(kept.path))
+    import json
+    from urllib.parse import unquote_to_bytes
+
+    try:
+        kept = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(kept, dict) or any(type(kept.get(name)) is not kind for name, kind in _FIELDS.items()):
+        return None
+    id_, seen = kept["id"], os.fsdecode(unquote_to_bytes(kept["path"]))
+    good = id_.isascii() and id_.isalnum() and 16 <= len(id_) <= 64
     return (
-        RepositoryIdentity(kept.id, SeenFolder(seen, kept.device, kept.inode)) if good and os.path.isabs(seen) else None
+        RepositoryIdentity(id_, SeenFolder(seen, kept["device"], kept["inode"]))
+        if good and os.path.isabs(seen)
+        else None
     )
 
 
 def _write(common: str, id_: str) -> str:
+    import json
+    from urllib.parse import quote_from_bytes
+
     seen = _seen(common)
     path = os.path.join(common, _FILE)
     files.make_own(os.path.dirname(path))
-    kept = _Kept(id_, quote_from_bytes(os.fsencode(seen.path)), seen.device, seen.inode)
-    files.replace(path, msgspec.json.encode(kept), mode=0o600, durable=True)
+    kept = (id_, quote_from_bytes(os.fsencode(seen.path)), seen.device, seen.inode)
+    line = json.dumps(dict(zip(_FIELDS, kept, strict=True)), separators=(",", ":"))
+    files.replace(path, line.encode(), mode=0o600, durable=True)
     return id_

@@ -66,6 +66,7 @@ class SqlStore:
         self._place = str(place)
         self._file = place if isinstance(place, Path) else None
         self._known: in_place.Inodes | None = None
+        self._read: dict[str, tuple[str, Session]] = {}
         self._open(make_engine(place))
 
     def _open(self, engine: sa.Engine) -> None:
@@ -135,8 +136,16 @@ class SqlStore:
         if feature is not None:
             query = query.where(table.c.feature == shown(feature))
         with self._transaction(self._engine) as connection:
-            found = [self._decode(connection, row.id, row.body) for row in connection.execute(query).all()]
-        return [one for one in found if feature is None or one.feature == feature]
+            rows = connection.execute(query).all()
+            read = {id_: (body, self._reread(connection, id_, body)) for id_, body in rows}
+        if not attended and feature is None:
+            self._read = read  # what is gone is forgotten
+        return [one for _, one in read.values() if feature is None or one.feature == feature]
+
+    def _reread(self, connection: sa.Connection, session: str, body: str) -> Session:
+        """A session of a list: most have not changed since they were listed last, and decoding takes longest."""
+        known = self._read.get(session)
+        return known[1] if known is not None and known[0] == body else self._decode(connection, session, body)
 
     def renew(self) -> int:
         table, changed_rows = schema.sessions, 0

@@ -209,8 +209,11 @@ def _failed(error: RekindleError) -> Answer:
 
 
 def _encoded(request: dict[str, Any] | None, answer: Answer) -> bytes:
-    seq = request.get("seq") if request is not None else None
-    return json.dumps({"re": seq, **answer}).encode() + b"\n"
+    told = {"re": request.get("seq") if request is not None else None, **answer}
+    try:
+        return msgspec.json.encode(told) + b"\n"
+    except (UnicodeEncodeError, OverflowError, RecursionError):  # half a character, or a number that is too long
+        return json.dumps(told).encode() + b"\n"
 
 
 class Peer:
