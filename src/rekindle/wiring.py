@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rekindle.app.agent_overview import AgentOverview
     from rekindle.app.answering import Answering
     from rekindle.app.archives import MovingSessions
+    from rekindle.app.booting import Booting
     from rekindle.app.doctor import Doctor
     from rekindle.app.feature_lists import FeatureLists
     from rekindle.app.feature_resuming import FeatureResuming
@@ -240,6 +241,27 @@ class Wired(UseCases):
             self.notifying(),
         )
         return Doctor(patient)
+
+    def booting(self) -> Booting:
+        import sys
+
+        from rekindle.adapters.boot import due_check
+        from rekindle.adapters.boot.cron_entry import CronEntry
+        from rekindle.adapters.boot.systemd_unit import SystemdUnit
+        from rekindle.app.booting import Booting
+        from rekindle.core.boot import BootStart, BootWay, needed
+        from rekindle.ports.boot import BootEntry
+
+        start = BootStart(
+            (sys.executable, "-m", "rekindle.entry", "serve"),
+            (sys.executable, "-m", due_check.__name__),
+            needed(self._environment),
+        )
+        ways: dict[BootWay, BootEntry] = {
+            "systemd": SystemdUnit(self._environment),
+            "cron": CronEntry(self._environment),
+        }
+        return Booting(ways, start, self.daemon())
 
     def notifying(self) -> Notifying:
         from rekindle.adapters.notify.receivers import receivers_of

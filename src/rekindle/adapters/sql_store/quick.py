@@ -27,6 +27,13 @@ def is_made(path: str | os.PathLike[str]) -> bool:
     return os.path.exists(path) and bool(_query(path, "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"))
 
 
+def needs_daemon(path: str | os.PathLike[str]) -> bool:
+    """Whether a session, as far as is recorded, has a live agent or something that is due by itself."""
+    return is_half_rebuilt(path) or (
+        is_made(path) and bool(_query(path, "SELECT 1 FROM sessions WHERE attended LIMIT 1"))
+    )
+
+
 def is_half_rebuilt(path: str | os.PathLike[str]) -> bool:
     """Whether sessions may be missing from it: see `open.rebuild_due`."""
     return os.path.exists(f"{os.fspath(path)}.rebuild-due")

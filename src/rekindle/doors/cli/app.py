@@ -51,6 +51,7 @@ _COMMANDS = {
     "trust": ("trust", "trust", "Approve programs that this repository configures: its git filters."),
     "agent": ("agent", "agent", "List the agents on this machine, and check whether they work."),
     "notify": ("notify", "notify", "Test how you are told outside the terminal."),
+    "boot": ("boot", "boot", "Start rekindle with the machine, so that agents come back after a reboot."),
     "config": ("config", "config", "Show and change your settings, such as the defaults of `run`."),
     "doctor": ("doctor", "doctor", "Check this machine and this repository."),
     "completion": ("completion", "completion", "Print the shell completion script."),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rekindle.app.agent_overview import AgentOverview
     from rekindle.app.answering import Answering
     from rekindle.app.archives import MovingSessions
+    from rekindle.app.booting import Booting
     from rekindle.app.doctor import Doctor
     from rekindle.app.feature_lists import FeatureLists
     from rekindle.app.feature_resuming import FeatureResuming
@@ -126,6 +127,10 @@ class UseCases(ABC):
     @abstractmethod
     def user_settings(self) -> UserSettings:
         """The user's own settings."""
+
+    @abstractmethod
+    def booting(self) -> Booting:
+        """Starting the daemon with the machine."""
 
     @abstractmethod
     def notifying(self) -> Notifying:

@@ -117,6 +117,8 @@ def run(
     about["policy_given"] = _is_given("policy")
     asked = RunRequest(prompt=text, arguments=arguments, **about)
     session = use_cases().running().begin(asked)
+    if asked.policy == "continue" and about["policy_given"] and (hint := use_cases().booting().hint()) is not None:
+        print(f"rekindle: {hint}", file=sys.stderr)
     if asked.terminal and sys.stdin.isatty() and not (detach or as_json):
         from rekindle.doors.cli.terminals import enter
 

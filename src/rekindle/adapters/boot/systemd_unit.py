@@ -1,0 +1,84 @@
+"""The daemon as a unit of the user's own systemd."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from rekindle import files
+from rekindle.adapters.boot.tools import MachineTools
+from rekindle.core.boot import UNIT, BootStart, BootState, unit
+
+_LONGEST = 1 << 16
+
+
+class SystemdUnit:
+    """A port: `ports.boot.BootEntry`."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        home = environment.get("HOME") or os.path.expanduser("~")
+        config = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+        self._file = os.path.join(config, "systemd", "user", UNIT)
+        self._tools = MachineTools(environment)
+        self._user = str(os.getuid())
+
+    def state(self, start: BootStart) -> BootState:
+        text = self._text()
+        known = BootState("systemd", usable=True, installed=text is not None, place=self._file)
+        why = self._why_not()
+        if why is not None:
+            return BootState("systemd", usable=False, installed=text is not None, why=why, place=self._file)
+        status, said = self._tools.ask("systemctl", "--user", "is-active", UNIT)
+        return BootState(
+            "systemd",
+            usable=True,
+            installed=known.installed,
+            current=text == unit(start),
+            active=status == 0 if known.installed else None,
+            place=self._file,
+            notes=self._notes(said.strip()) if known.installed else [],
+        )
+
+    def install(self, start: BootStart) -> None:
+        os.makedirs(os.path.dirname(self._file), mode=0o700, exist_ok=True)
+        files.replace(self._file, unit(start).encode(), mode=0o600)
+        self._tools.tell("systemctl", "--user", "daemon-reload")
+        self._tools.tell("systemctl", "--user", "enable", UNIT)
+        self._tools.tell("systemctl", "--user", "restart", UNIT)
+
+    def remove(self) -> bool:
+        if self._text() is None:
+            return False
+        if self._why_not() is None:
+            self._tools.tell("systemctl", "--user", "disable", UNIT)
+        os.unlink(self._file)
+        if self._why_not() is None:
+            self._tools.tell("systemctl", "--user", "daemon-reload")
+        return True
+
+    def _text(self) -> str | None:
+        try:
+            return files.read_short(self._file, _LONGEST).decode("utf-8", "replace")
+        except FileNotFoundError:
+            return None
+
+    def _why_not(self) -> str | None:
+        """Why there is no systemd of this user to be told anything."""
+        if not self._tools.has("systemctl"):
+            return "systemctl is not installed"
+        status, said = self._tools.ask("systemctl", "--user", "show", "--property=Version")
+        if status != 0 or "Version=" not in said:
+            return "no systemd runs for this user here"
+        return None
+
+    def _notes(self, active: str) -> list[str]:
+        """What may keep it from working."""
+        notes = [] if active == "active" else [f"systemd calls it {active or 'unknown'}: journalctl --user -u {UNIT}"]
+        if not self._tools.has("loginctl"):
+            return [*notes, "whether it starts before you log in is unknown: loginctl is not installed"]
+        status, said = self._tools.ask("loginctl", "show-user", self._user, "--property=Linger")
+        if status != 0:
+            return [*notes, "whether it starts before you log in is unknown: loginctl did not say"]
+        if said.strip() != "Linger=yes":
+            notes.append("it ends when you log out and starts when you log in; to change that: loginctl enable-linger")
+        return notes

@@ -1,0 +1,55 @@
+"""Have the daemon started with the machine, so that what was interrupted comes back without anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rekindle.app.serving import stop
+from rekindle.core.boot import BootStart, BootState, BootWay, chosen, is_started_with_the_machine
+from rekindle.ports.boot import BootEntry, BootFailed
+from rekindle.ports.daemon import Daemon
+
+#: Said where something is meant to happen by itself, and nothing starts the daemon after a reboot.
+HINT = "nothing starts rekindle after a reboot yet: rekindle boot install"
+
+
+@dataclass(frozen=True)
+class Booting:
+    """The ways in the order in which they are preferred."""
+
+    ways: Mapping[BootWay, BootEntry]
+    start: BootStart
+    daemon: Daemon
+
+    def status(self) -> list[BootState]:
+        """What is there, for each way."""
+        return [way.state(self.start) for way in self.ways.values()]
+
+    def install(self, wanted: BootWay | None = None) -> BootState:
+        """Install one way and take the others out: two of them would both start the daemon."""
+        found = chosen(self.status(), wanted)
+        if isinstance(found, str):
+            raise BootFailed(f"nothing here can start rekindle with the machine ({found})", "install systemd or cron")
+        for name, way in self.ways.items():
+            if name != found.way:
+                way.remove()
+        if found.way == "systemd" and not found.active:
+            stop(self.daemon)  # the unit's own takes its place; agents keep working meanwhile
+        self.ways[found.way].install(self.start)
+        return self.ways[found.way].state(self.start)
+
+    def remove(self) -> list[BootWay]:
+        """Take every entry out; returns which there were."""
+        return [name for name, way in self.ways.items() if way.remove()]
+
+    def hint(self) -> str | None:
+        """What to say to somebody who relies on things that happen by themselves; None if there is nothing to say."""
+        return None if is_started_with_the_machine(self.seen()) else HINT
+
+    def seen(self) -> Sequence[BootState]:
+        """The status, where a tool of the machine that fails means that nothing is known to be installed."""
+        try:
+            return self.status()
+        except BootFailed:
+            return []
