@@ -1,4 +1,4 @@
-"""The promises of a repository with its journals. Nobody has a fake of it, so the files alone are held to them."""
+"""The promises of a repository with its journals. The one in memory is held to those about journals and locks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rekindle.ports.glance import Glance
 from rekindle.ports.journal import NewEvent
 from rekindle.ports.workspace import Checkout, FeatureJournal, HeldFeature, RunOwner, Workspace
 from rekindle.settings import load
+from tests.fakes.workspace import FakeWorkspace, Shelf
 from tests.journals import interrupted_in_wave_two, journal
 from tests.unit.feature.repositories import Repo, make
 
@@ -42,6 +43,29 @@ class Desk:
         made.append(NewEvent("plan.created", {"tasks": [{"id": "1", "summary": "do it"}]}), sid=sid)
         made.close()
         return made
+
+
+class MemoryDesk:
+    """The same in memory. The process that looks is this one."""
+
+    def __init__(self) -> None:
+        self._shelf = Shelf()
+
+    def open(self) -> Workspace:
+        return FakeWorkspace(self._shelf, os.getpid())
+
+    def begin(self, feature: str = "shop", sid: str = SID) -> FeatureJournal:
+        made = self.open().writable(feature)
+        made.append(NewEvent("session.start", {"command": "implement"}), sid=sid)
+        made.append(NewEvent("plan.created", {"tasks": [{"id": "1", "summary": "do it"}]}), sid=sid)
+        return made
+
+
+@pytest.fixture(params=["files", "memory"])
+def any_desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk | MemoryDesk:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return Desk(tmp_path) if request.param == "files" else MemoryDesk()
 
 
 @pytest.fixture
@@ -128,21 +152,21 @@ def test_what_somebody_else_ordered_is_asked_about_until_it_is_approved(desk: De
     assert not desk.open().admit("theirs", "ffff")
 
 
-def test_a_feature_is_held_by_one_at_a_time_and_its_owner_is_known(desk: Desk) -> None:
-    desk.begin()
-    here = desk.open()
+def test_a_feature_is_held_by_one_at_a_time_and_its_owner_is_known(any_desk: Desk | MemoryDesk) -> None:
+    any_desk.begin()
+    here = any_desk.open()
     assert (here.owner("shop"), here.held()) == (None, [])
     held = here.hold("shop", SID)
     assert held is not None
     taken: HeldFeature = held
-    assert desk.open().hold("shop", "bbbb0002") is None
+    assert any_desk.open().hold("shop", "bbbb0002") is None
     assert here.owner("shop") is None, "nothing was claimed yet"
     taken.claim()
     found = here.owner("shop")
     assert found is not None
     owner: RunOwner = found
     assert (owner.sid, owner.pid, owner.verdict) == (SID, os.getpid(), "alive")
-    assert [(one.feature, one.owner.sid, Path(one.record).exists()) for one in here.held()] == [("shop", SID, True)]
+    assert [(one.feature, one.owner.sid) for one in here.held()] == [("shop", SID)]
     assert here.analysis("shop")[1] is not None
     taken.release()
     assert (here.owner("shop"), here.held(), here.analysis("shop")[1]) == (None, [], None)
@@ -154,6 +178,30 @@ def test_a_feature_is_held_by_one_at_a_time_and_its_owner_is_known(desk: Desk) -
     here.disown("shop", "bbbb0002")
     assert here.owner("shop") is None
     again.release()
+
+
+def test_a_journal_is_there_once_somebody_has_written_to_it(any_desk: Desk | MemoryDesk) -> None:
+    here = any_desk.open()
+    assert here.journal("shop").state().lines == 0
+    assert not here.journal("shop").path.exists()
+    with pytest.raises(NoSuchFeature):
+        here.existing("shop")
+    any_desk.begin()
+    assert here.existing("shop").path.exists()
+    assert here.existing("shop").state().lines == 2
+    assert here.unapproved("shop", [SID]) is None
+    assert here.analysis("shop")[0].interrupted == (SID,)
+    with pytest.raises(BadName):
+        here.journal("../out")
+
+
+def test_what_says_that_a_run_is_held_is_a_file(desk: Desk) -> None:
+    desk.begin()
+    held = desk.open().hold("shop", SID)
+    assert held is not None
+    held.claim()
+    assert [Path(one.record).exists() for one in desk.open().held()] == [True]
+    held.release()
 
 
 def test_a_glance_sees_every_feature_and_who_holds_it(desk: Desk) -> None:

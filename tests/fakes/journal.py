@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rekindle.adapters.journal_file.append import encode, timestamp
 from rekindle.adapters.journal_file.lock import AppendError
 from rekindle.adapters.journal_file.proven import told_apart
-from rekindle.core.journal.decode import decode_line
+from rekindle.core.journal.decode import Decoded, decode_line
 from rekindle.core.journal.event import Event
 from rekindle.core.journal.fold import JournalState, fold
 from rekindle.core.journal.orders import CLAIMED, decides, gives_work
@@ -25,12 +25,46 @@ class Log:
     record: set[bytes] = field(default_factory=set)
     is_full: bool = False
     record_is_broken: bool = False
+    _decoded: list[Decoded] = field(default_factory=list)
+    _ids: set[str] = field(default_factory=set)
+    _seqs: dict[str, int] = field(default_factory=dict)
+    _folded: dict[str, tuple[int, int, JournalState]] = field(default_factory=dict)
 
     def written(self) -> Callable[[bytes], bool]:
         return self.record.__contains__
 
     def approvals(self) -> frozenset[str]:
         return frozenset()
+
+    def decoded(self) -> list[Decoded]:
+        """The lines, each decoded once."""
+        if len(self._decoded) > len(self.lines):  # somebody has cut the journal
+            self._decoded, self._ids, self._seqs = [], set(), {}
+        for line in self.lines[len(self._decoded) :]:
+            found = decode_line(line.removesuffix(b"\n"))
+            self._decoded.append(found)
+            if isinstance(found, Event) and found.eid is not None:
+                self._ids.add(found.eid)
+            if isinstance(found, Event) and found.sid is not None and found.seq is not None:
+                self._seqs[found.sid] = max(found.seq, self._seqs.get(found.sid, -1))
+        return self._decoded
+
+    def last_seq(self, sid: str) -> int:
+        """The number of a run's last event; -1: it has none."""
+        self.decoded()
+        return self._seqs.get(sid, -1)
+
+    def ids(self) -> set[str]:
+        """The ids of the events."""
+        self.decoded()
+        return self._ids
+
+    def folded(self, how: str, fold_it: Callable[[], JournalState]) -> JournalState:
+        """What the journal says, folded again only if it has changed."""
+        found = self._folded.get(how)
+        if found is None or found[:2] != (len(self.lines), len(self.record)):
+            found = self._folded[how] = (len(self.lines), len(self.record), fold_it())
+        return found[2]
 
 
 class FakeJournal:
@@ -47,18 +81,14 @@ class FakeJournal:
 
     def append(self, event: NewEvent, *, sid: str | None, fresh: bool = False, sync: Sync | None = None) -> Appended:
         policy = sync or default_sync(event.type)
-        state = self.state()
         if event.event_id is not None and self.knows(event.event_id):
             self._settle(policy)
             return Appended(None, None, written=False)
         if sid is None:
-            open_runs = [run.sid for run in state.runs if not run.ended]
+            open_runs = [run.sid for run in self.state().runs if not run.ended]
             sid = open_runs[-1] if open_runs else None
-        seq = None
-        if sid is not None:
-            known = state.sids.get(sid)
-            seq = known.last_seq + 1 if known is not None else 0
-        claimed = event.by_agent and decides(event.type) and _only_claims(state, sid)
+        seq = self.log.last_seq(sid) + 1 if sid is not None else None
+        claimed = event.by_agent and decides(event.type) and _only_claims(self.state(), sid)
         envelope: dict[str, object] = {
             "ts": timestamp(0),
             "type": CLAIMED + event.type if claimed else event.type,
@@ -90,17 +120,21 @@ class FakeJournal:
         self._waiting = self._waiting or policy is Sync.BATCHED
 
     def knows(self, event_id: str) -> bool:
-        decoded = [decode_line(one.removesuffix(b"\n")) for one in self.log.lines if b'"eid"' in one]
-        return any(isinstance(one, Event) and one.eid == event_id for one in decoded)
+        return event_id in self.log.ids()
 
     def flush(self) -> None:
         self.log.durable = len(self.log.lines)
         self._waiting = False
 
     def state(self) -> JournalState:
-        return fold(decode_line(one.removesuffix(b"\n")) for one in self.log.lines)
+        return self.log.folded("all", lambda: fold(self.log.decoded()))
 
     def proven(self) -> JournalState:
+        return self.log.folded("proven", self._proven)
+
+    def _proven(self) -> JournalState:
+        if all(one.removesuffix(b"\n") in self.log.record for one in self.log.lines):
+            return self.state()  # nobody else has written to it
         decoded, found = told_apart((one.removesuffix(b"\n") for one in self.log.lines), self.log)  # type: ignore[arg-type]
         state = fold(decoded)
         state.disowned = found

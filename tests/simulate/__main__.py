@@ -77,6 +77,7 @@ def _many(seeds: Iterable[int], seconds: float, processes: int) -> dict[str, lis
         played, steps = played + 1, steps + outcome.steps
         if outcome.has_failed:
             bad.setdefault(sort_of(outcome.problem), []).append(outcome)
+            print(f"seed {outcome.seed} fails: {outcome.problem}", flush=True)
         took = time.monotonic() - began
         if played % 500 == 0:
             print(

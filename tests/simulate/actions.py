@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tests.simulate.plans import some_plan
+
 #: How often each kind of action is taken.
 KINDS = {
     "begin": 3,
@@ -42,6 +44,27 @@ KINDS = {
     "model": 5,
     "wait": 8,
 }
+#: The same for stories with a plan; those have fewer of the others.
+PLAN_KINDS = {
+    "plan": 2,
+    "plan_resume": 16,
+    "plan_twice": 5,
+    "plan_stop": 4,
+    "meddle": 10,
+    "kill_task": 10,
+    "post": 3,
+}
+#: So many stories of a hundred have a plan.
+_WITH_PLAN = 0.12
+_MEDDLING = (
+    "removes a worktree",
+    "removes a worktree",
+    "deletes a branch",
+    "resets the feature",
+    "deletes the feature",
+    "commits to the feature",
+    "writes to a worktree",
+)
 #: What a story always has, whatever else a seed leaves out.
 _ALWAYS = frozenset({"begin", "send", "wait"})
 #: How much time passes behind an action.
@@ -82,6 +105,13 @@ WORDS = {
     "damage": "the agent's record of session {who} loses its oldest turn",
     "model": "the model's service: {arg}",
     "wait": "time passes",
+    "plan": "client {client} runs a plan: {arg}",
+    "plan_resume": "client {client} resumes the feature {arg}",
+    "plan_twice": "both clients resume the feature at once {arg}",
+    "plan_stop": "client {client} stops the feature's run",
+    "meddle": "the user {arg}",
+    "kill_task": "kill -9 of an agent of the feature",
+    "post": "the outbox is {arg}",
 }
 
 
@@ -119,11 +149,24 @@ class Action:
 def actions_of(seed: int) -> list[Action]:
     """The story of a seed. Each leaves out some kinds of actions, so that others come close together."""
     random = Random(f"actions of {seed}")
+    if random.random() < _WITH_PLAN:
+        return _with_plan(random)
     kinds = [name for name in KINDS if name in _ALWAYS or random.random() < 0.6]
     weights = [KINDS[name] for name in kinds]
     brisk = random.random() < 0.5
     first = _action(random, "begin", 0, brisk)
     numbers = range(1, random.randint(6, 22))
+    return [first, *(_action(random, random.choices(kinds, weights)[0], number, brisk) for number in numbers)]
+
+
+def _with_plan(random: Random) -> list[Action]:
+    """A story of a plan. The sessions of its tasks are killed and asked about like all others."""
+    some = {**KINDS, "send": 2, "begin": 1, "look": 4, "answer": 8, "wait": 20, **PLAN_KINDS}
+    kinds = [name for name in some if name in {*PLAN_KINDS, "wait"} or random.random() < 0.4]
+    weights = [some[name] for name in kinds]
+    brisk = random.random() < 0.3
+    first = _action(random, "plan", 0, brisk)
+    numbers = range(1, random.randint(3, 14))
     return [first, *(_action(random, random.choices(kinds, weights)[0], number, brisk) for number in numbers)]
 
 
@@ -152,6 +195,14 @@ def _argument(random: Random, kind: str, number: int) -> str:
             return str(random.choice((-7200, -90, -5, 40, 90, 7200)))
         case "model":
             return random.choice(("well", "rate_limited 60", "rate_limited 0", "overloaded 0", "unauthorized 0"))
+        case "plan":
+            return some_plan(random)
+        case "plan_resume" | "plan_twice":
+            return random.choice(("", "", "A", "A", "B", "C"))
+        case "meddle":
+            return random.choice(_MEDDLING)
+        case "post":
+            return random.choice(("late", "prompt"))
         case _:
             return ""
 

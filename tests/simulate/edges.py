@@ -5,15 +5,19 @@ They stand on the fakes that the conformance suites hold to the ports.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.session.facts import AnyFact, Created
 from rekindle.core.session.state import Session
+from rekindle.ports.identity import KnownRepository
 from rekindle.ports.store import Recorded, StaleGeneration, StoreChange, StoreError
+from rekindle.ports.teams import TeamVerdict
+from rekindle.ports.workspace import Checkout
 from rekindle.ports.worktrees import SessionWorktree
 from tests.fakes.conversations import FakeAttempt as KeptAttempt
-from tests.fakes.conversations import FakeConversations
+from tests.fakes.conversations import FakeConversation, FakeConversations
 from tests.fakes.store import Disk, FakeStore
 from tests.fakes.workplace import FakeWorkplace
 from tests.simulate.world import SimulatedWorld
@@ -53,14 +57,28 @@ class SimulatedPlace(FakeWorkplace):
         self._world = world
 
     def _read(self, session: Session, attempts: Collection[int] | None) -> list[ConversationEntry]:
-        kept = {
+        conversations = FakeConversations(session.agent)
+        conversations.sessions[session.id] = self._kept(session.id)
+        return conversations.read(session.id, attempts)
+
+    def _kept(self, session: str) -> dict[int, KeptAttempt]:
+        return {
             number: KeptAttempt(one.records, one.out, one.ended.how if one.ended is not None else None)
             for (name, number), one in sorted(self._world.attempts.items())
-            if name == session.id
+            if name == session
         }
-        conversations = FakeConversations(session.agent)
-        conversations.sessions[session.id] = kept
-        return conversations.read(session.id, attempts)
+
+    def read(self, session: str, attempts: Collection[int] | None = None) -> list[ConversationEntry]:
+        """See `rekindle.ports.conversations.Conversations`: a reviewer's verdict is read from the spools too."""
+        conversations = FakeConversations("scripted")
+        conversations.sessions[session] = self._kept(session)
+        return conversations.read(session, attempts)
+
+    def follow(self, session: str, attempts: Collection[int] | None = None) -> FakeConversation:
+        raise NotImplementedError
+
+    def is_in_terminal(self, session: str) -> bool:
+        return False
 
     # the port of those who begin sessions
 
@@ -99,3 +117,37 @@ class OneFolder:
 
     def attach(self, session: str) -> tuple[str, ...]:
         return ()
+
+
+class OneRepository:
+    """The only repository there is."""
+
+    ID = "repository"
+
+    def find(self, repo: Checkout) -> KnownRepository | None:
+        return None
+
+    def ensure(self, repo: Checkout, remembered: str | None = None) -> str:
+        return self.ID
+
+    def by_path(self, repo: Checkout) -> str:
+        return self.ID
+
+    def holds(self, repo: Checkout, worktree: str) -> bool:
+        return True
+
+    def put_right(self, repo: Checkout, found: KnownRepository, state_dir: str, progress: str) -> None:
+        raise NotImplementedError
+
+    def settle(self, repo: Checkout, found: KnownRepository) -> None:
+        raise NotImplementedError
+
+
+class NoTeams:
+    """Nobody has a home, and so nobody has a team."""
+
+    def look(self, home: str, team: str, needed: Sequence[str]) -> TeamVerdict:
+        raise NotImplementedError
+
+    def ensure(self, home: str, team: str, agents: Mapping[str, str], tasks: Sequence[dict[str, Any]]) -> TeamVerdict:
+        raise NotImplementedError

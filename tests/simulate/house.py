@@ -13,16 +13,23 @@ from typing import Any
 from rekindle.agents.acp.dialect import AcpDialect
 from rekindle.agents.base.kind import AgentKind
 from rekindle.app.beginnings import Beginnings
+from rekindle.app.feature_resume import FeatureOutlook
+from rekindle.app.features import FeaturePorts, Features
+from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.service import Service
+from rekindle.core.feature.staffing import RunTerms
 from rekindle.ports.errors import RekindleError
+from rekindle.ports.store import OutboxEntry
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
+from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 from tests.fakes.records import FakeRecords
 from tests.fakes.store import Disk, PacedAccess
-from tests.simulate.edges import OneFolder, SimulatedPlace, SimulatedStore
+from tests.simulate.edges import NoTeams, OneFolder, OneRepository, SimulatedPlace, SimulatedStore
 from tests.simulate.virtual import VirtualLoop
+from tests.simulate.worktrees import SimulatedWorkspace
 from tests.simulate.world import SimulatedKeepers, SimulatedWorld
 
 AGENT = "scripted"
@@ -68,8 +75,36 @@ class House:
         self.questions = Questions(self.supervisor)
         folder = OneFolder()
         self.beginnings = Beginnings(self.service, self.supervisor, self.place, folder, folder, KINDS, _no_id)
+        self.features = self._features(access)
         self._ready = asyncio.Event()
         self.loop.create_task(self._live())
+
+    def _features(self, access: PacedAccess) -> Features:
+        engine, world = self.engine, self.world
+        journals = LateJournals(world, lambda _cwd, feature: self.here().writable(feature))
+        self.outbox = Outbox(access, journals, engine.where)
+        engine.listeners.append(self.outbox.heard)
+        return Features(
+            FeaturePorts(
+                self.supervisor,
+                journals,
+                self.outbox,
+                lambda _cwd: self.here(),
+                _arrive,
+                self.place,
+                world.worktrees,
+                self.place,
+                NoTeams(),
+                KINDS,
+                lambda _kind, _env: "agent",
+                AGENT,
+                world.new_sid,
+            )
+        )
+
+    def here(self) -> SimulatedWorkspace:
+        """The repository, as this daemon opens it."""
+        return SimulatedWorkspace(self.world.worktrees, self.number)
 
     async def _live(self) -> None:
         try:
@@ -86,11 +121,13 @@ class House:
         self.is_ready = True
         self._ready.set()
         chore = asyncio.ensure_future(keep_time(self.supervisor, _LOOK_SECONDS))
+        post = asyncio.ensure_future(self.outbox.deliver(_LOOK_SECONDS) if self.world.has_plans else _never())
         events = [self.supervisor.superseded, self.supervisor.broken]
         waits = [asyncio.ensure_future(event.wait()) for event in events]
-        await asyncio.wait([chore, *waits], return_when=asyncio.FIRST_COMPLETED)
-        if chore.done() and (failure := chore.exception()) is not None:
-            self.faults.append(failure)
+        await asyncio.wait([chore, post, *waits], return_when=asyncio.FIRST_COMPLETED)
+        for one in (chore, post):
+            if one.done() and (failure := one.exception()) is not None:
+                self.faults.append(failure)
         if self.supervisor.fault is not None:
             self.faults.append(self.supervisor.fault)
         self.is_over = True
@@ -116,6 +153,7 @@ class House:
         self.loop.create_task(self._leave())
 
     async def _leave(self) -> None:
+        await self.features.close()
         await self.supervisor.close()
         self.is_over = True
 
@@ -127,6 +165,31 @@ class House:
                 request.state = "lost"
         self.is_over = True
         self.loop.abandon()
+        self.world.worktrees.shelf.end(self.number)
+
+
+class LateJournals(JournalWriters):
+    """What comes from the outbox may be late."""
+
+    def __init__(self, world: SimulatedWorld, open_journal: Callable[[str, str], Any]) -> None:
+        super().__init__(open_journal)
+        self._world = world
+
+    async def append_late(self, entry: OutboxEntry) -> None:
+        if self._world.post_seconds:
+            await asyncio.sleep(self._world.post_seconds)
+        await super().append_late(entry)
+
+
+OUTLOOK = FeatureOutlook(OneRepository(), NoTeams(), RunTerms, RunTerms(AGENT, "ask"))
+
+
+async def _arrive(_here: object) -> tuple[str, list[str]]:
+    return OneRepository.ID, []
+
+
+async def _never() -> None:
+    await asyncio.Event().wait()
 
 
 async def _no_id(_repository: str | None) -> str | None:

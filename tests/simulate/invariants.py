@@ -19,20 +19,18 @@ from rekindle.core.session.prompt_ids import task_in
 from rekindle.core.session.recovery import is_compaction
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.words import OVER
+from tests.simulate.feature_invariants import FeatureOracle
 from tests.simulate.simulation import Simulation
+from tests.simulate.violation import Violation, demand
 from tests.simulate.world import said_by
 
 #: So long a list may take to notice what has changed in the world.
 _LATE = 5.0
-#: More turns than this do not fail one after the other without anybody's help: twelve retries, and what begins anew.
+#: More turns than this do not fail for one reason without anybody's help: twelve retries, and what begins anew.
 _MOST_FAILURES = 16
 #: More than this is never under way in a daemon of so few sessions: what fails is tried again once, not in each place.
 _MOST_TASKS = 120
 _ENDED = (State.COMPLETED, State.CANCELLED)
-
-
-class Violation(AssertionError):
-    """Something that must always hold does not."""
 
 
 @dataclass
@@ -43,15 +41,9 @@ class Known:
     body: str = ""
     order: list[str] = field(default_factory=list)
     alone: int = 0
-    failures: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
     receipts: dict[int, f.Receipt] = field(default_factory=dict)
     worked: set[int] = field(default_factory=set)
-
-
-def demand(holds: bool, otherwise: str) -> None:
-    """Stop the story where something does not hold."""
-    if not holds:
-        raise Violation(otherwise)
 
 
 class Oracle:
@@ -61,6 +53,7 @@ class Oracle:
         self.simulation = simulation
         self.world = simulation.world
         self.known: defaultdict[str, Known] = defaultdict(Known)
+        self.features = FeatureOracle(simulation)
         self._seen = 0
         self._healthy_since: float | None = None
 
@@ -73,6 +66,7 @@ class Oracle:
         self._nothing_acknowledged_is_lost()
         self._answers_reach_their_questions()
         self._look_at_lists()
+        self.features.after_step()
 
     def sessions(self) -> list[Session]:
         """Every session as its facts have made it."""
@@ -108,16 +102,18 @@ class Oracle:
             case f.PromptQueued(by="user") if fact.prompt not in known.order:
                 known.order.append(fact.prompt)
             case f.ResumeAsked():
-                known.alone = known.failures = 0
+                known.alone = 0
+                known.failures.clear()
             case f.LaunchIntended() if before is not None:
                 self._launched(known, before, fact)
             case f.TurnFinished() if before is not None and not is_compaction(before, fact.prompt):
-                known.alone = known.failures = 0
+                known.alone = 0
+                known.failures.clear()
                 known.worked.add(fact.attempt)
             case f.TurnFailed() if task_in(fact.prompt):
-                known.failures += 1
-                most = f"{known.failures} turns failed one after the other, and nobody was asked"
-                demand(known.failures <= _MOST_FAILURES, most)
+                known.failures[fact.error] += 1
+                most = f"{known.failures[fact.error]} turns failed ({fact.error}), and nobody was asked"
+                demand(known.failures[fact.error] <= _MOST_FAILURES, most)
             case f.ReceiptWritten():
                 self._receipt(known, fact.attempt, fact.receipt)
             case _:
@@ -172,7 +168,8 @@ class Oracle:
         for name, done in shown.items():
             order = [one for one in self.known[name].order if one in done]
             demand(order == done, f"{name}: prompts were worked on out of their order: {' '.join(done)}")
-        texts = Counter(begun.text for begun in self.world.begun if begun.is_shown and not task_in(begun.prompt))
+        own = self.simulation.prompted
+        texts = Counter(begun.text for begun in self.world.begun if begun.is_shown and begun.prompt in own)
         for text, number in texts.items():
             demand(number == 1, f"the agent was told {number} times: {text[:60]}")
 
@@ -186,9 +183,13 @@ class Oracle:
     def _answers_reach_their_questions(self) -> None:
         given = {(one.title, one.option) for one in self.simulation.replied}
         for asked in self.world.asked:
-            if asked.option is not None and self.simulation.permissions[asked.session] == "ask":
+            if asked.option is not None and self._is_mine(asked.session):
                 nobody = f"nobody answered {asked.option} to: {asked.title}"
                 demand((asked.title, asked.option) in given, nobody)
+
+    def _is_mine(self, session: str) -> bool:
+        """Whether a person answers this session's questions."""
+        return self.simulation.permissions.get(session, "ask") == "ask"
 
     # what a person is told
 
@@ -212,7 +213,7 @@ class Oracle:
             is_ended = told.state in _ENDED
             demand(told.status in OVER or not is_ended or not told.needs_you, f"{name} has ended and is {told.status}")
             unwanted = f"{name} is {told.status}, and nobody has asked for that"
-            demand(name in self.simulation.ended or not is_ended, unwanted)
+            demand(name in self.simulation.ended or not is_ended or told.feature is not None, unwanted)
             demand(
                 told.state is not State.FAILED.value, f"{name} has failed for good, and a start of it may still come"
             )
@@ -233,7 +234,7 @@ class Oracle:
         answered = {one.title for one in self.simulation.replied}
         for asked in self.world.asked:
             if asked.session == name and asked.is_open and now - asked.at > _LATE and asked.title not in answered:
-                is_mine = self.simulation.permissions[name] == "ask"
+                is_mine = self._is_mine(name)
                 demand(not is_mine or asked.title in shown, f"{name} asks, and nobody is told: {asked.title}")
                 demand(not is_mine or told.needs_you, f"{name} asks, and is not listed as needing anybody")
 
@@ -243,6 +244,8 @@ def at_rest(oracle: Oracle) -> None:
     if oracle.simulation.served is None:
         return
     for session in oracle.sessions():
+        if session.feature is not None:
+            continue  # its run decides: see `feature_invariants`
         told = oracle.view(session.id)
         if session.state in _ENDED or told.waits_until is not None:
             continue
@@ -255,7 +258,7 @@ def at_rest(oracle: Oracle) -> None:
 def at_end(oracle: Oracle) -> None:
     """When everything was mended and a person did what the lists said: all is done, once, or named."""
     for session in oracle.sessions():
-        if session.state in _ENDED:
+        if session.state in _ENDED or session.feature is not None:
             continue
         told = oracle.view(session.id)
         for prompt in session.prompts:

@@ -21,6 +21,7 @@ from rekindle.core.session.booking import questions
 from rekindle.core.session.state import ACTIVE, State
 from rekindle.core.session.tables import TRANSITIONS
 from tests.fakes.store import FakeStore
+from tests.fakes.workspace import FakeWorkspace, Held
 from tests.simulate.play import Outcome, play
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -61,6 +62,15 @@ def no_fence(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(FakeStore, "is_stale", lambda _store, _generation, _stored: False)
 
 
+def no_lock_of_a_feature(patched: pytest.MonkeyPatch) -> None:
+    """Whoever resumes a feature drives it, also while somebody else does."""
+
+    def hold(here: FakeWorkspace, feature: str, sid: str) -> Held:
+        return Held(here.shelf, feature, here.pid, sid)
+
+    patched.setattr(FakeWorkspace, "hold", hold)
+
+
 #: Each fault, and a word of what the simulator says when it has found it.
 PLANTED: dict[Plant, str] = {
     failed_start_ends_the_session: "has failed for good",
@@ -68,6 +78,7 @@ PLANTED: dict[Plant, str] = {
     prompt_without_an_id: "was told 2 times",
     answer_goes_to_the_session: "nobody answered",
     no_fence: "folding its facts",
+    no_lock_of_a_feature: "was called complete twice",
 }
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from rekindle.app.session_view import SessionView
 from tests.simulate.actions import Action, actions_of
-from tests.simulate.invariants import Oracle, Violation, at_end, at_rest, demand
+from tests.simulate.invariants import Oracle, at_end, at_rest
 from tests.simulate.simulation import Simulation, heal
+from tests.simulate.violation import Violation, demand
 from tests.simulate.virtual import GoesRound
 
 #: So long nobody does anything before it is looked who needs somebody.
@@ -82,13 +83,15 @@ def _finish(simulation: Simulation, oracle: Oracle) -> None:
     wanted: list[str] = [""]
     for _ in range(_LOOKS):
         before = wanted
-        wanted = [name for name in list(simulation.disk.content.sessions) if _help(simulation, oracle.view(name))]
+        wanted = [name for name in list(simulation.disk.content.sessions) if _help(simulation, oracle, name)]
+        wanted += ["the feature"] if oracle.features.finish() else []
         if not wanted and not before:
             break
         _pass(simulation, oracle)
     else:
         demand(False, f"after {_LOOKS} looks somebody is still needed: {', '.join(wanted)}")
     at_end(oracle)
+    oracle.features.at_end()
 
 
 def _pass(simulation: Simulation, oracle: Oracle) -> None:
@@ -100,8 +103,22 @@ def _pass(simulation: Simulation, oracle: Oracle) -> None:
     oracle.after_step()
 
 
-def _help(simulation: Simulation, told: SessionView) -> bool:
+def _help(simulation: Simulation, oracle: Oracle, name: str) -> bool:
     """Do what a list says; whether it said that there is something to do, or something is still going on."""
+    told = oracle.view(name)
+    return _answer(simulation, told) if told.feature is not None else _do_next(simulation, told)
+
+
+def _answer(simulation: Simulation, told: SessionView) -> bool:
+    """A session of a feature: its run goes on with it, and the person only answers its questions."""
+    if told.asks is None:
+        return False
+    simulation.tell(f"  {told.id} asks; the person answers yes")
+    simulation.answer(simulation.clients[0], told.asks, "yes")
+    return True
+
+
+def _do_next(simulation: Simulation, told: SessionView) -> bool:
     person = simulation.clients[0]
     if told.asks is not None:
         simulation.tell(f"  {told.id} asks; the person answers yes")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tests.simulate.actions import Action
+from tests.simulate.plans import fewer_tasks
 from tests.simulate.play import Outcome, play
 
 #: So many stories are tried at most.
@@ -76,4 +77,6 @@ def _simpler(action: Action) -> list[Action]:
         for number in range(len(pieces) if len(pieces) > 1 else 0):
             fewer = " ".join(pieces[:number] + pieces[number + 1 :])
             found.append(replace(action, arg=f"{script[1]} {fewer}"))
+    if action.kind == "plan":
+        found += [replace(action, arg=fewer) for fewer in fewer_tasks(action.arg)]
     return found

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal, cast
 
-from rekindle.app.requests import BeginRequest, ResumeRequest
+from rekindle.app.requests import BeginRequest, FeatureResumeRequest, PlanRequest, ResumeRequest
 from tests.fakes.store import Disk
 from tests.simulate.actions import CLIENTS, SESSIONS, Action
 from tests.simulate.house import AGENT, House, Request
+from tests.simulate.plans import FEATURE, StoryPlan
 from tests.simulate.virtual import VirtualTime
+from tests.simulate.worktrees import SimulatedWorkspace
 from tests.simulate.world import SimulatedWorld
 
 #: A daemon whose lock somebody else holds leaves after so many seconds, if nobody has told it before.
@@ -69,6 +71,9 @@ class Simulation:
         self.requests: list[tuple[str, str, Request]] = []
         self.steps = 0
         self.was_overtaken = False
+        self.plan: StoryPlan | None = None
+        self.meddled = False
+        self.resumed = 0
         self.help_number = 0
         self._number = 0
 
@@ -269,23 +274,26 @@ class Simulation:
     def _is_overtaken(self, house: House) -> bool:
         """Whether its successor speaks for every agent that it spoke for. Else the daemon's lock has to end it.
 
-        No fence stops one that is just about to start an agent, or to begin a session.
+        No fence stops one that is just about to start an agent or to begin a session, nor one that has a request to
+        answer: it reads what its successor wrote. One that drives a feature has that feature's lock.
         """
         stored, live = self.disk.content.sessions, [one for one in house.engine.at_hand() if one.is_up]
-        begins = any(one.what == "begin" and one.state == "waiting" for one in house.requests)
+        asked = any(one.state == "waiting" for one in house.requests) or house.features.is_busy
         starts = any(one.attempt is not None and one.attempt.status == "launching" for one in live)
-        return not begins and not starts and all(stored[one.id][0] > one.generation for one in live)
+        return not asked and not starts and all(stored[one.id][0] > one.generation for one in live)
 
     def do_reboot(self, _action: Action) -> None:
         self.kill_houses()
-        for session in self.sessions:
+        for session in list(dict.fromkeys(name for name, _ in self.world.attempts)):
             self.world.kill(session, "its guard and keeper were killed")
 
     def do_fill_disk(self, _action: Action) -> None:
         self.world.is_full = True
+        self.world.worktrees.set_full(True)
 
     def do_free_disk(self, _action: Action) -> None:
         self.world.is_full = False
+        self.world.worktrees.set_full(False)
 
     def do_sync(self, action: Action) -> None:
         self.world.syncs = action.arg
@@ -317,6 +325,50 @@ class Simulation:
     def do_wait(self, _action: Action) -> None:
         pass
 
+    # features
+
+    def do_plan(self, action: Action) -> None:
+        self.world.has_plans = True
+        self.plan = self.plan or StoryPlan.of(action.arg)  # whoever runs one later runs the same one again
+        asked = PlanRequest(cwd="/repo", plan=self.plan.toml(), name="plan.toml", env={}, permission="ask")
+        request = Request("plan", lambda house: house.features.begin(asked))
+        self.ask(self.clients[action.client], "plan", "", request)
+
+    def do_plan_resume(self, action: Action) -> None:
+        self.resume_plan(self.clients[action.client], action.arg)
+
+    def do_plan_twice(self, action: Action) -> None:
+        for client in self.clients:
+            self.resume_plan(client, action.arg)
+
+    def resume_plan(self, client: Client, choice: str) -> Request:
+        """A client resumes the feature, with an answer to what that may ask."""
+        told = cast(Literal["A", "B", "C"], choice) if choice else None
+        words = "do it well" if choice == "C" else ""
+        asked = FeatureResumeRequest(cwd="/repo", feature=FEATURE, env={}, choice=told, instructions=words)
+        request = Request("plan_resume", lambda house: house.features.resume(asked))
+        return self.ask(client, "plan_resume", choice, request)
+
+    def reader(self) -> SimulatedWorkspace:
+        """The repository, as somebody at a terminal opens it."""
+        return SimulatedWorkspace(self.world.worktrees, 0)
+
+    def do_plan_stop(self, action: Action) -> None:
+        request = Request("plan_stop", lambda house: house.features.stop(cwd="/repo", feature=FEATURE))
+        self.ask(self.clients[action.client], "plan_stop", "", request)
+
+    def do_meddle(self, action: Action) -> None:
+        self.meddled = True
+        self.world.worktrees.meddle(action.arg, action.who)
+
+    def do_kill_task(self, action: Action) -> None:
+        live = [name for (name, _), one in self.world.attempts.items() if one.alive and name not in self.sessions]
+        if live:
+            self.world.kill(live[action.who % len(live)])
+
+    def do_post(self, action: Action) -> None:
+        self.world.post_seconds = 20.0 if action.arg == "late" else 0.0
+
     # for the story
 
     def tell(self, line: str) -> None:
@@ -328,12 +380,16 @@ class Simulation:
         found = hashlib.sha256("\n".join(self.lines).encode())
         for one in self.disk.content.facts:
             found.update(repr(one).encode())
+        for log in self.world.worktrees.shelf.logs.values():
+            found.update(b"".join(log.lines))
         return found.hexdigest()
 
 
 def heal(simulation: Simulation) -> None:
     """Everything that is broken in the world is mended."""
     world = simulation.world
+    world.worktrees.set_full(False)
+    world.post_seconds = 0.0
     world.is_full, world.syncs, world.obstacle, world.model, world.failing_starts = False, "fast", None, None, 0
     if simulation.frozen is not None:
         simulation.do_thaw_daemon(Action("thaw_daemon"))

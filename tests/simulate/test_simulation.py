@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.simulate.__main__ import FIXED
-from tests.simulate.actions import KINDS, WORDS, Action, actions_of
+from tests.simulate.actions import KINDS, PLAN_KINDS, WORDS, Action, actions_of
 from tests.simulate.play import Outcome, play
 from tests.simulate.shrink import shrunk
 from tests.simulate.simulation import Simulation
@@ -45,9 +45,25 @@ def traced(seed: int, hashes: str) -> str:
     return subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-@pytest.mark.parametrize("seed", [FIXED + 1, FIXED + 2, FIXED + 3])
+def with_a_plan() -> int:
+    """The first seed with a plan."""
+    return next(seed for seed in range(FIXED, FIXED + 1000) if actions_of(seed)[0].kind == "plan")
+
+
+@pytest.mark.parametrize("seed", [FIXED + 1, FIXED + 2, with_a_plan()])
 def test_one_seed_is_one_story_whatever_the_order_of_sets(seed: int) -> None:
     assert traced(seed, "1") == traced(seed, "2") == f"{play(seed).trace}\n"
+
+
+def test_a_plan_is_worked_on_to_its_end() -> None:
+    plan = "standard 2 good;a/write clash/twice/pass/;b/clash/good/-/;c/write/-/doubt/a"
+    outcome = play(1, (Action("plan", 0, plan, 700.0),))
+    assert not outcome.has_failed, story(outcome)
+    told = "\n".join(outcome.lines)
+    assert "the check twice a fails" in told
+    assert "the check twice a passes" in told
+    assert "the reviewer of c says VERDICT: FAIL" in told
+    assert "the person types" not in told, "nobody is needed where all can be mended"
 
 
 def test_another_seed_is_another_story() -> None:
@@ -55,9 +71,9 @@ def test_another_seed_is_another_story() -> None:
 
 
 def test_every_kind_of_action_can_be_told_and_done_and_comes_up() -> None:
-    assert set(KINDS) == set(WORDS)
-    assert {action.kind for seed in range(200) for action in actions_of(seed)} == set(KINDS)
-    for kind in KINDS:
+    assert {*KINDS, *PLAN_KINDS} == set(WORDS)
+    assert {action.kind for seed in range(400) for action in actions_of(seed)} == set(WORDS)
+    for kind in WORDS:
         assert callable(getattr(Simulation, f"do_{kind}"))
 
 

@@ -17,6 +17,8 @@ from rekindle.ports.errors import RekindleError
 
 #: Who takes more callbacks than this while no time passes goes round in circles.
 MOST_CALLBACKS = 20_000
+#: So long it takes until a thread begins, and so long until its result is heard of: whoever dies between has done it.
+_AWAY = 0.001
 #: So many tasks of a loop may have ended before they are forgotten.
 _MANY = 256
 
@@ -85,6 +87,11 @@ class NumberedTask(asyncio.Task[Any]):
         return self is other
 
 
+def _unless_done(told: asyncio.Future[Any], settle: Callable[[Any], None], outcome: object) -> None:
+    if not told.done():
+        settle(outcome)
+
+
 class VirtualLoop(base_events.BaseEventLoop):
     """One process's loop. What a process would have done in threads is done in the loop, a moment later."""
 
@@ -145,11 +152,13 @@ class VirtualLoop(base_events.BaseEventLoop):
             if told.cancelled():
                 return
             try:
-                told.set_result(func(*args))
+                done = func(*args)
             except Exception as error:
-                told.set_exception(error)
+                self.call_later(_AWAY, _unless_done, told, told.set_exception, error)
+            else:
+                self.call_later(_AWAY, _unless_done, told, told.set_result, done)
 
-        self.call_soon(work)
+        self.call_later(_AWAY, work)
         return told
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:

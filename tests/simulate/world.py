@@ -21,7 +21,9 @@ from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import AttemptOrder, StartedAttempt
 from rekindle.scripted.failures import describe
 from tests.fakes.keepers import Conversation, FakeAttempt, FakeKeepers, FakeWorld
+from tests.simulate.plans import pieces_in
 from tests.simulate.virtual import VirtualTime
+from tests.simulate.worktrees import Worktrees
 
 #: When a simulation begins, by the wall clock.
 EPOCH = 1_800_000_000.0
@@ -122,6 +124,9 @@ class SimulatedWorld(FakeWorld):
         self.failing_starts = 0
         self.model: tuple[str, float] | None = None
         self.record_lag = 0.0
+        self.post_seconds = 0.0
+        self.has_plans = False
+        self._runs = 0
         self.replays_late = False
         self.got: set[str] = set()
         self.begun: list[Begun] = []
@@ -134,12 +139,18 @@ class SimulatedWorld(FakeWorld):
         self.due: dict[tuple[str, int], list[Recalled]] = {}
         self.turns: dict[tuple[str, int], AgentTurn] = {}
         self.tell: Callable[[str], None] = lambda _line: None
+        self.worktrees = Worktrees(lambda line: self.tell(line))
         self._requests: dict[tuple[str, int], int] = {}
         self._conversations = 0
 
     def clock(self) -> float:
         """The wall clock, which may be set."""
         return EPOCH + self.time.now + self.jumped
+
+    def new_sid(self) -> str:
+        """The name of a new run."""
+        self._runs += 1
+        return f"{0xA0000000 + self._runs:08x}"
 
     # what people and machines do to it
 
@@ -256,7 +267,10 @@ class SimulatedWorld(FakeWorld):
         if not isinstance(memory, Memory):
             self._fail(one, message["id"], -32002, "session not found", {})
             return
-        turn = AgentTurn(one, message["id"], prompt, memory, pieces_of(text), Recalled(text))
+        pieces = pieces_in(request_of(text), one.order.cwd)
+        turn = AgentTurn(
+            one, message["id"], prompt, memory, pieces_of(text) if pieces is None else pieces, Recalled(text)
+        )
         self.turns[_key(one)] = turn
         self.got.add(prompt)
         self.tell(f"the agent of {one.order.session} gets {prompt}")
@@ -295,8 +309,13 @@ class SimulatedWorld(FakeWorld):
         elif piece in _FAILURES:
             self._failed(turn, "context_overflow" if piece == "overflow" else "other", 0.0)
         elif piece != "hang":
-            self._say(turn, f"answer {turn.number} to {turn.prompt}. ")
+            is_plain = piece == "say"
+            said = f"answer {turn.number} to {turn.prompt}. " if is_plain else self._touch(turn, piece)
+            self._say(turn, said)
             self.time.later(_SECONDS["say"], lambda: self._go_on(turn))
+
+    def _touch(self, turn: AgentTurn, piece: str) -> str:
+        return self.worktrees.do(piece, turn.one.order.cwd, turn.one.order.session)
 
     def _say(self, turn: AgentTurn, words: str) -> None:
         turn.recalled.said.append(words)
@@ -367,6 +386,7 @@ class SimulatedWorld(FakeWorld):
             turn.memory.is_compacted = True
         if how == "end_turn":
             turn.memory.ended_well.append(turn.recalled.copy())
+            self.worktrees.ended(turn.one.order.cwd, turn.one.order.session)
         self._write(turn.one, {"jsonrpc": "2.0", "id": turn.request, "result": {"stopReason": how}})
 
     def _failed(self, turn: AgentTurn, kind: str, seconds: float) -> None:

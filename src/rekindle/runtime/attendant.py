@@ -140,10 +140,14 @@ class Attendant:
         follower = self._follower
         if self._hearing is not None:
             self.let_go(self._hearing)
-        self._performed = set()
-        self._anew += 1
         if follower is not None:
             follower.cancel()
+        self.put_off()
+
+    def put_off(self) -> None:
+        """Do what is due again in a moment, and nothing of it before."""
+        self._performed = set()
+        self._anew += 1
         if not self._is_due_later:  # each new attempt fails in several tasks: one of them is enough to try again
             self._is_due_later = True
             self.background(self._advance_later())
@@ -216,13 +220,15 @@ class Attendant:
                 await self._say(effect)
             case Cancel():
                 if (hearing := self._hearing) is not None:
-                    for message in hearing.talk.wire.cancel(effect.prompt):
-                        await hearing.send(message)
+                    async with self.speaking:  # an agent may answer before we know that it has got this
+                        for message in hearing.talk.wire.cancel(effect.prompt):
+                            await hearing.send(message)
             case Answer():
                 if (hearing := self._hearing) is not None:
-                    reply = hearing.talk.wire.answer(effect.request, effect.option)
-                    if reply is not None:
-                        await hearing.send(reply)
+                    async with self.speaking:
+                        reply = hearing.talk.wire.answer(effect.request, effect.option)
+                        if reply is not None:
+                            await hearing.send(reply)
             case End():
                 await self._house.keepers.end(effect.session, effect.attempt, effect.reason)
             case Wait():

@@ -74,6 +74,10 @@ class Attends(Protocol):
         """This attempt is no longer followed."""
         ...
 
+    def put_off(self) -> None:
+        """Do what is due again in a moment, and nothing of it before."""
+        ...
+
     def overtaken(self) -> None:
         """A newer daemon has taken the session over."""
         ...
@@ -135,7 +139,8 @@ class Hearing:
         except (RekindleError, OSError):
             log.exception("%s: following it failed; trying again", session)
             self._attendant.let_go(self)
-            await asyncio.sleep(self._house.pause_seconds)
+            self._attendant.put_off()
+            return
         await self._attendant.advance()
 
     async def take_in(self, step: Step) -> None:

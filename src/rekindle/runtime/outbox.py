@@ -88,9 +88,9 @@ class Outbox:
         if session.feature is not None:
             self._posted.set()
 
-    async def deliver(self) -> None:
-        """Deliver forever. An entry that cannot be delivered stays and is retried."""
-        pause = _PAUSE
+    async def deliver(self, seconds: float = _PAUSE) -> None:
+        """Deliver forever, and look every so many seconds. An entry that cannot be delivered stays and is retried."""
+        pause = seconds
         while True:
             stuck: list[str] = []
             self._posted.clear()
@@ -100,7 +100,7 @@ class Outbox:
                 log.warning("the outbox waits: %s", error.message)
             for problem in stuck:
                 log.warning("%s", problem)
-            pause = min(pause * 2, 60.0) if stuck else _PAUSE
+            pause = min(pause * 2, 60.0) if stuck else seconds
             if stuck:
                 await asyncio.sleep(pause)
                 continue
