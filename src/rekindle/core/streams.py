@@ -15,11 +15,14 @@ from rekindle.core.daemon_lives import DaemonFact, DaemonLives, booked
 from rekindle.core.fact import Fact
 from rekindle.core.inbox.told import TellingFact, Tellings
 from rekindle.core.inbox.told import booked as told_booked
+from rekindle.core.job.facts import JobFact
+from rekindle.core.job.machine import evolve as evolve_job
+from rekindle.core.job.state import Job
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.state import Session
 
-StreamKind = Literal["session", "machine", "telling"]
+StreamKind = Literal["session", "machine", "telling", "job"]
 State = TypeVar("State")
 Said = TypeVar("Said", bound=Fact)
 
@@ -46,7 +49,14 @@ SESSION: Stream[Session, AnyFact] = Stream("session", AnyFact, evolve)
 MACHINE: Stream[DaemonLives, DaemonFact] = Stream("machine", DaemonFact, booked)
 #: What people were told outside the terminal. The subject is a month.
 TELLING: Stream[Tellings, TellingFact] = Stream("telling", TellingFact, told_booked)
-STREAMS: dict[StreamKind, Stream[Any, Any]] = {"session": SESSION, "machine": MACHINE, "telling": TELLING}
+#: An unattended drive of tasks to an end. The subject is the job's id.
+JOB: Stream[Job, JobFact] = Stream("job", JobFact, evolve_job)
+STREAMS: dict[StreamKind, Stream[Any, Any]] = {
+    "session": SESSION,
+    "machine": MACHINE,
+    "telling": TELLING,
+    "job": JOB,
+}
 
 
 def kind_of(fact: Fact) -> str:

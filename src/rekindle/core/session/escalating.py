@@ -52,6 +52,8 @@ def escalation(
     budget = ":".join(one for one in (trigger, what, "escalate") if one)
     if session.escalation is not None or session.spent.get(budget, 0) or session.of_run:
         return []
+    if session.is_left_to_job and (trigger == "dead" or what == "session_lost"):
+        return []
     options = _OPTIONS[trigger]
     if gate:
         leave = _OPTIONS[trigger][-1]

@@ -145,6 +145,8 @@ def _gone(session: Session, *, served: bool) -> _Need:
             when = " when that is there" if attempt.blocked else ""
             return _Need(attempt.blocked, f"{reason}; {by_itself} is tried again{when}", resume)
         return _Need(False, f"{reason}; {by_itself} continues by itself" if reason else "it is about to be started")
+    if session.is_left_to_job and (is_cut(session) or session.held):
+        return _Need(False, f"{reason}; its job decides what comes next", f"rekindle job show {session.job}")
     if is_cut(session):
         times = session.rules.restarts.times
         tried = f"; it was brought back {times} times" if not session.left("restarts") else ""

@@ -46,6 +46,7 @@ def create(fact: f.Created) -> Session:
         terminal=fact.terminal,
         program=fact.program,
         of_run=fact.of_run,
+        job=fact.job,
     )
 
 

@@ -199,6 +199,7 @@ class Session(msgspec.Struct, frozen=True):
     arguments: list[str] = []
     program: str = ""
     of_run: bool = False
+    job: str = ""
     model: str | None = None
     one_shot: bool = False
     fork_of: str | None = None
@@ -233,6 +234,8 @@ class Session(msgspec.Struct, frozen=True):
     changed_snapshot: str = ""
     #: the next conversation is told nothing about the one before
     untold: bool = False
+    #: why the last conversation was abandoned, until the next one begins
+    left_why: str = ""
     compact: str | None = None
     usage: Usage = Usage()
     over: str = ""
@@ -253,6 +256,11 @@ class Session(msgspec.Struct, frozen=True):
     def limits(self) -> Limits:
         """What the session may use."""
         return self.rules.limits
+
+    @property
+    def is_left_to_job(self) -> bool:
+        """Whether its job decides what happens after its agent has died: nobody is asked about that."""
+        return bool(self.job) and self.policy == "never"
 
     def left(self, budget: BudgetName) -> int:
         """How often something may still be done automatically before there is progress."""

@@ -60,7 +60,7 @@ def choose(session: Session, evidence: Sequence[Evidence], now: float) -> Choice
     tokens = [one.token for one in evidence]
     if not tokens:
         why = "" if session.attempt is None or nothing_ever_ran(session) else _why_none(session)
-        return Choice("new", why=why)
+        return Choice("new", why=session.left_why or why)
     barred = _barred(session, now)
     if barred is not None:
         return Choice("new", why=barred)

@@ -71,6 +71,7 @@ def _intended(session: Session, fact: f.LaunchIntended) -> Session:
     return replace(
         session,
         untold=False,
+        left_why="",
         attempts=[*shortened(session), attempt],
         generation=max(session.generation, fact.generation),
         resume_asked=None,

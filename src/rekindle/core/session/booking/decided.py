@@ -31,7 +31,8 @@ def booked(session: Session, fact: f.DecidedFact) -> Session:
         case f.ConversationLeft():
             token = None if session.token == fact.token else session.token
             lost = [*session.lost, fact.token]
-            return replace(session, token=token, lost=lost, message=fact.why, untold=fact.untold)
+            gone = replace(session, token=token, lost=lost, message=fact.why)
+            return replace(gone, left_why=fact.why, untold=fact.untold)
         case f.HeldBack():
             return replace(session, held=True, message=fact.why)
         case f.LimitReached():

@@ -48,6 +48,8 @@ class Created(Fact, frozen=True, kw_only=True, tag="created"):
     program: str = ""
     rules_source: str = ""
     rules_digest: str = ""
+    #: the job whose step it works on; empty: none
+    job: str = ""
 
 
 class ResumeAsked(Fact, frozen=True, kw_only=True, tag="resume_asked"):

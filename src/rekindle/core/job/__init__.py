@@ -1,0 +1,1 @@
+"""Jobs: unattended drives of one or more tasks to an end, with a retry budget. Pure."""

@@ -1,0 +1,108 @@
+"""What is decided about a job now: further facts. Level-triggered: it depends on the job, its session and the time.
+
+A decision changes the job so that it is not made again. The caller records it, and asks again until nothing is left.
+What has to be *done* is up to `plan`. Pure.
+"""
+
+from __future__ import annotations
+
+from rekindle.core.job import facts as f
+from rekindle.core.job.order import session_of
+from rekindle.core.job.outcome import outcome, turns_well
+from rekindle.core.job.retrying import next_try, nothing_was_sent, pause, why_not_resumed
+from rekindle.core.job.state import Job, JobStep
+from rekindle.core.session.state import TERMINAL, Session
+
+
+def react(job: Job, session: Session | None, now: float, *, has_room: bool) -> list[f.JobFact]:
+    """The decision that is due; none if nothing is.
+
+    `session` is that of the current step, or None if it has none yet. `has_room`: another job may start now.
+    """
+    if job.over is not None or job.is_schedule:
+        return []
+    step = job.current
+    if job.cancel_asked:
+        return _cancelled(job, session, now)
+    if step is None:
+        return [f.JobOver(at=now, how="done")]
+    if step.status == "failed":
+        return _failed(job, step, session, now)
+    if step.session is None:
+        if not has_room or (job.order.not_before or 0.0) > now:
+            return []
+        return [f.StepBegun(at=now, step=step.order.name, session=session_of(job.id, step.order.name))]
+    if session is None:
+        return []
+    if (turns := turns_well(session)) > step.turns:
+        return [f.JobProgressed(at=now, step=step.order.name, turns=turns)]
+    return _decided(job, step, session, now)
+
+
+def is_pending(job: Job, session: Session) -> bool:
+    """Whether the newest retry is still to be made: the session has no newer attempt."""
+    newest = session.attempt.number if session.attempt is not None else 0
+    return job.retry is not None and newest <= job.retry.attempt and not session.is_up
+
+
+def _decided(job: Job, step: JobStep, session: Session, now: float) -> list[f.JobFact]:
+    if job.wish is not None:
+        return _as_wished(job, step, session, now)
+    found = outcome(session)
+    if is_pending(job, session) or found.kind in ("working", "asking", "asleep", "at_rest"):
+        return []
+    name, cost = step.order.name, session.usage.cost
+    if found.kind == "done":
+        return [f.StepOver(at=now, step=name, how="done", cost=cost)]
+    if found.kind == "cancelled":
+        left = tuple(one.order.name for one in job.steps if one.status == "pending")
+        over = f.StepOver(at=now, step=name, how="cancelled", why=found.why, cost=cost)
+        return [over, f.JobOver(at=now, how="cancelled", why=found.why, not_run=left)]
+    chosen = next_try(job, session, found, now)
+    if chosen.how is None:
+        return [f.StepOver(at=now, step=name, how="failed", why=chosen.why, cost=cost)]
+    return [_retry(job, step, session, chosen.how, chosen.why, now, until=now + pause(job))]
+
+
+def _retry(
+    job: Job, step: JobStep, session: Session, how: f.How, why: str, now: float, *, until: float, by: str = ""
+) -> f.RetryWanted:
+    attempt = session.attempt.number if session.attempt is not None else 0
+    return f.RetryWanted(
+        at=now, step=step.order.name, how=how, why=why, until=until, attempt=attempt, number=job.retries + 1, by=by
+    )
+
+
+def _as_wished(job: Job, step: JobStep, session: Session, now: float) -> list[f.JobFact]:
+    """A person's retry: at once, in the way they named, or else by the order of a retry."""
+    assert job.wish is not None
+    how, why = job.wish.how, f"{job.wish.by} asked for it"
+    if how is None:
+        barred = "" if nothing_was_sent(session) else why_not_resumed(job, session, now)
+        how, why = ("fresh", barred) if barred else ("resume", why)
+    return [_retry(job, step, session, how, why, now, until=now, by=job.wish.by)]
+
+
+def _failed(job: Job, step: JobStep, session: Session | None, now: float) -> list[f.JobFact]:
+    """The job ends after the session of its failed step has: nothing of it runs on."""
+    if session is not None and (session.is_up or session.state not in TERMINAL):
+        return []
+    left = tuple(one.order.name for one in job.steps if one.status == "pending")
+    return [f.JobOver(at=now, how="failed", why=_named(job, step), not_run=left)]
+
+
+def _named(job: Job, step: JobStep) -> str:
+    return f"step {step.order.name}: {step.why}" if len(job.steps) > 1 else step.why
+
+
+def _cancelled(job: Job, session: Session | None, now: float) -> list[f.JobFact]:
+    if session is not None and (session.is_up or session.state not in TERMINAL):
+        return []
+    why = f"cancelled by {job.cancel_asked}"
+    step = job.current
+    left = tuple(one.order.name for one in job.steps if one.status == "pending")
+    over: list[f.JobFact] = []
+    if step is not None and step.status == "begun":
+        cost = session.usage.cost if session is not None else None
+        over = [f.StepOver(at=now, step=step.order.name, how="cancelled", why=why, cost=cost)]
+    return [*over, f.JobOver(at=now, how="cancelled", why=why, not_run=left)]

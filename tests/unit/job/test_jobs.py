@@ -1,0 +1,151 @@
+"""Jobs and their steps: order, ends, cancellation, room, and what the record says."""
+
+from __future__ import annotations
+
+import pytest
+
+from rekindle.core.job import facts as jf
+from rekindle.core.job.order import in_order, session_of
+from rekindle.core.job.scheduling import has_room
+from rekindle.core.session import facts as f
+from tests.job_stage import Stage, order, step
+
+PIPELINE = (step("test", "test it", "build"), step("build", "build it"), step("ship", "ship it", "test"))
+
+
+def statuses(stage: Stage) -> list[tuple[str, str]]:
+    return [(one.name, one.status) for one in stage.record.steps]
+
+
+def test_steps_run_one_after_the_other_each_in_a_session_of_its_own() -> None:
+    stage = Stage(order(*PIPELINE)).run()
+    assert statuses(stage) == [("build", "done"), ("test", "done"), ("ship", "done")]
+    assert [text for _, text, _ in stage.said] == ["build it", "test it", "ship it"]
+    assert len(stage.sessions) == 3
+    assert (stage.record.status, stage.record.later_steps) == ("done", [])
+
+
+def test_later_steps_follow_a_resumed_one_as_they_would_have() -> None:
+    stage = Stage(order(*PIPELINE), ["die", "well", "timeout", "well", "well"]).run()
+    assert stage.record.status == "done"
+    assert [one.resume_count for one in stage.record.steps] == [1, 1, 0]
+    begun = [one.step for one in stage.facts if isinstance(one, jf.StepBegun)]
+    assert begun == ["build", "test", "ship"]
+
+
+def test_a_failed_step_fails_the_job_and_names_what_was_not_run() -> None:
+    stage = Stage(order(*PIPELINE, retries=1), ["well", "die", "die"]).run()
+    assert statuses(stage) == [("build", "done"), ("test", "failed"), ("ship", "not_run")]
+    assert (stage.record.status, stage.record.later_steps) == ("failed", ["ship"])
+    assert stage.record.why.startswith("step test: ")
+    assert len(stage.sessions) == 2
+
+
+def test_a_retry_of_a_failed_pipeline_goes_on_with_its_failed_step_and_those_after_it() -> None:
+    stage = Stage(order(*PIPELINE, retries=0), ["well", "die"]).run()
+    stage.tell(jf.JobRetryAsked(at=stage.now, by="ada"))
+    stage.run()
+    assert statuses(stage) == [("build", "done"), ("test", "done"), ("ship", "done")]
+    assert [text for _, text, _ in stage.said].count("build it") == 1
+
+
+def test_each_step_has_the_whole_budget() -> None:
+    stage = Stage(order(*PIPELINE, retries=1), ["die", "well", "die", "well", "die", "well"]).run()
+    assert stage.record.status == "done"
+
+
+def test_steps_that_need_one_another_are_refused() -> None:
+    with pytest.raises(ValueError, match="need one another"):
+        in_order((step("a", "x", "b"), step("b", "x", "a")))
+
+
+def test_a_job_that_is_cancelled_before_it_began_starts_nothing() -> None:
+    stage = Stage(order(not_before=99_999.0))
+    stage.tell(jf.JobCancelAsked(at=stage.now, by="ada"))
+    stage.run()
+    assert (stage.record.status, stage.record.why, stage.sessions) == ("cancelled", "cancelled by ada", {})
+
+
+def test_a_job_that_is_cancelled_while_it_works_ends_its_session_first() -> None:
+    stage = Stage(order(*PIPELINE))
+    while not stage.said:
+        stage.turn()
+    stage.tell(jf.JobCancelAsked(at=stage.now, by="ada"))
+    stage.run()
+    assert stage.record.status == "cancelled"
+    assert statuses(stage) == [("build", "cancelled"), ("test", "not_run"), ("ship", "not_run")]
+    assert [one.state for one in stage.sessions.values()] == ["CANCELLED"]
+
+
+def test_a_job_whose_session_a_person_stops_is_cancelled_and_can_be_retried() -> None:
+    stage = Stage(order(), ["die"])
+    while stage.job.retry is None:
+        stage.turn()
+    stage.book(session_of(stage.job.id, "task"), f.StopAsked(at=stage.now, by="ada", to="cancelled"))
+    stage.tell(jf.RetryWanted(at=stage.now, step="task", how="resume", why="", until=0, attempt=0, number=9))
+    stage.run()
+    assert (stage.record.status, stage.record.why) == ("cancelled", "its session was stopped by ada")
+    stage.tell(jf.JobRetryAsked(at=stage.now, by="ada"))
+    stage.run()
+    assert stage.record.status == "done"
+
+
+def test_a_job_waits_for_its_time_and_says_when() -> None:
+    stage = Stage(order(not_before=5000.0))
+    assert (stage.turn(), stage.record.status, stage.record.next_at) == (True, "queued", 5000.0)
+    stage.run()
+    assert stage.record.status == "done"
+    assert stage.job.steps[0].begun_at is not None
+    assert stage.job.steps[0].begun_at >= 5000.0
+
+
+def test_a_job_with_a_question_waits_for_a_person_and_says_what_to_type() -> None:
+    stage = Stage(order())
+    while not stage.said:
+        stage.turn()
+    stage = Stage(order(), ["die"])
+    while stage.session is None or stage.session.attempt is None or stage.session.attempt.status != "up":
+        stage.turn()
+    name = stage.session.id
+    asked = f.PermissionAsked(
+        at=stage.now, attempt=1, request="r", title="rm -rf", kind="execute", options=[("a", "Allow", "allow_once")]
+    )
+    stage.book(name, asked)
+    assert (stage.record.status, stage.record.needs_you) == ("waiting", True)
+    assert stage.record.next == f"rekindle answer {name}"
+
+
+def test_a_retry_that_waits_is_queued_and_says_when_and_how() -> None:
+    stage = Stage(order(retries=2), ["die", "die"])
+    while stage.job.retries < 2:
+        stage.turn()
+    assert (stage.record.status, stage.record.retry, stage.record.retries_left) == ("queued", "resume", 0)
+    assert stage.record.next_at == stage.job.retry.until if stage.job.retry is not None else False
+
+
+def test_a_limit_that_is_reached_ends_the_job_without_another_try() -> None:
+    stage = Stage(order())
+    while not stage.sessions:
+        stage.turn()
+    [name] = stage.sessions
+    stage.book(
+        name, f.LimitReached(at=stage.now, over="it has cost $2"), f.StopAsked(at=stage.now, by="rekindle", to="asleep")
+    )
+    stage.run()
+    assert (stage.record.status, stage.job.retries) == ("failed", 0)
+    assert "it has cost $2" in stage.record.why
+
+
+def test_the_most_urgent_job_has_room_first_and_waiting_for_a_person_takes_none() -> None:
+    stages = [Stage(order(priority=number)) for number in (0, 5, 1)]
+    jobs = []
+    for number, stage in enumerate(stages):
+        jobs.append(stage.job.__class__(f"j{number}", stage.job.order, 1000.0 + number, stage.job.steps))
+    room = {one.id: has_room(one, jobs, 2000.0, at_once=1) for one in jobs}
+    assert room == {"j0": False, "j1": True, "j2": False}
+    busy = Stage(order())
+    busy.turn()
+    assert busy.job.has_begun
+    assert not has_room(jobs[1], [*jobs, busy.job], 2000.0, at_once=1)
+    assert has_room(jobs[1], [*jobs, busy.job], 2000.0, at_once=1, resting={busy.job.id})
+    assert has_room(busy.job, [*jobs, busy.job], 2000.0, at_once=1)
