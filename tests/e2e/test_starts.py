@@ -122,6 +122,23 @@ def test_a_run_whose_agent_is_not_there_says_so_and_its_prompt_is_kept(machine: 
     machine.until_said(str(row["id"]), "\nhello\n")
 
 
+def test_a_resume_goes_on_when_whoever_asked_for_it_is_killed(machine: Machine) -> None:
+    session = killed_in_its_turn(machine)
+    machine.until_status(session, "interrupted")
+    gate = machine.work / "gate"
+    program_of(machine).write_text(
+        f"#!/bin/sh\nwhile [ ! -e {gate} ]; do sleep 0.05; done\nexec {sys.executable} -m rekindle.scripted\n"
+    )
+    with machine.start("resume", session) as asking:
+        until(lambda: listed(machine, session)["attempt"] == 2, "the second attempt")
+        asking.kill()
+    assert listed(machine, session)["status"] == "starting", "nobody waits for it, and its agent is not ready"
+    gate.touch()
+    machine.until_said(session, "\nend\n")
+    assert machine.receipt(session)["kind"] == "same"
+    assert listed(machine, session)["attempt"] == 2
+
+
 def test_an_error_on_a_terminal_breaks_between_words_and_has_its_next_step_on_a_line_of_its_own(
     machine: Machine,
 ) -> None:

@@ -44,6 +44,7 @@ def test_a_session_that_is_not_over_is_in_every_list(
     session = folded(facts, policy)
     listed = listing(session, 5.0, alive=alive and session.is_up, served=served)
     assert listed.status in WORDS, "every list has one vocabulary"
+    assert (listed.status == "paused") == (alive and session.is_up and listed.waits_until is not None)
     assert (listed.status in OVER) == (session.state in (State.COMPLETED, State.CANCELLED))
     said = on_screen(session, listed, 5.0)
     if listed.status not in OVER:

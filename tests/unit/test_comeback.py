@@ -17,6 +17,7 @@ from rekindle.core.session.activity import why_skipped
 from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import PROMPT, AnyFact
 from rekindle.core.session.history import Turn, with_history
+from rekindle.core.session.listing import listing
 from rekindle.core.session.plan import plan
 from rekindle.core.session.receipt import receipt
 from rekindle.core.session.recovery import compacted_prompt, retry_prompt
@@ -135,6 +136,17 @@ def test_a_cut_turn_that_the_record_has_is_told_to_go_on_with_the_truth() -> Non
     [told] = [one for one in session.prompts if one.by == "rekindle"]
     assert told.text == continuation("two", f.Cut(said="half", tools=["make"]), ["a.txt"])
     assert all(word in told.text for word in ("half", "make", "outcome is unknown", "a.txt", "same conversation"))
+
+
+def test_a_cut_turn_that_had_begun_and_is_not_in_the_record_is_neither_repeated_nor_dropped_but_asked_about() -> None:
+    session = folded([*worked(), *back(known=["one"])])
+    [cut] = [one for one in session.prompts if one.text == "two"]
+    assert (cut.state, cut.outcome) == ("failed", "cut off; the agent's record does not have it")
+    assert session.queued == []
+    assert plan(session, 17) == [], "nothing is sent by itself"
+    listed = listing(session, 17, alive=True)
+    assert (listed.needs_you, listed.next) == (True, 'rekindle send s1 "how to go on"')
+    assert listed.why == "the last prompt was cut off, and the agent does not remember it: say how to go on"
 
 
 def test_a_new_conversation_is_told_the_history_once_and_the_receipt_says_rebuilt() -> None:

@@ -83,10 +83,10 @@ def test_a_start_that_takes_too_long_is_given_up_with_a_sentence_and_the_session
             await asyncio.sleep(0)
             world.settle()
 
-    engine = play(Mute(world), story, rules=Rules(start_seconds=30.0))
+    engine = play(Mute(world), story, rules=Rules())
     session = engine.session("s")
     assert (session.state, word(session, alive=False)) == (State.STARTING, "interrupted")
-    assert "not ready after 30 s" in session.message
+    assert "not ready after 60 s" in session.message
     assert world.alive("s") == 0
 
 

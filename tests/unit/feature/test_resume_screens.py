@@ -60,3 +60,41 @@ def test_the_question_after_a_checkpoint_has_issues_agents_and_options() -> None
         "  (affected: 2)",
         "",
     ]
+
+
+EARLY: dict[str, Any] = {
+    **FOUND,
+    "case": "C",
+    "checkpoint": None,
+    "tasks": [
+        {"name": "1", "action": "done", "why": ""},
+        {"name": "2", "action": "start", "why": ""},
+        {"name": "3", "action": "not begun", "why": ""},
+    ],
+    "states": {"1": "COMPLETE", "2": "IN_PROGRESS"},
+    "options": [{"key": "A", "title": "Restart", "effect": "start over"}],
+    "affected": [],
+}
+
+
+def test_the_question_without_a_checkpoint_counts_the_tasks_with_their_states_and_recommends_to_start_over() -> None:
+    asked = list(question({**EARLY, "has_plan": True}))
+    assert asked[2:12] == [
+        "",
+        "No checkpoint found: the run was interrupted early.",
+        "",
+        "State of the run:",
+        "  - plan: yes",
+        "  - tasks begun: 1 (2: IN_PROGRESS)",
+        "  - tasks merged: 1",
+        "",
+        "Recommended: start over with the plan of the interrupted run (A).",
+        "To see that plan: rekindle resume auth-system --explain",
+    ]
+
+
+def test_without_a_plan_nobody_is_sent_to_look_at_one() -> None:
+    asked = list(question({**EARLY, "has_plan": False, "tasks": [], "states": {}}))
+    assert "  - plan: no" in asked
+    assert "Recommended: start over. The journal has no plan; give one: --choose B --plan FILE" in asked
+    assert not any("To see that plan" in line or "with the plan" in line for line in asked)
