@@ -57,8 +57,9 @@ lint: $(STAMP)   ## ruff, mypy --strict, the import rule
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-bench: $(STAMP)  ## ratios against references in one run; writes bench/results.json and docs/benchmarks.md
-	@$(BIN)/python -m bench
+MINUTES ?= 14
+bench: $(STAMP)  ## ratios against references in one run: make bench [ROWS="cold ps"]; writes bench/results.json, docs/benchmarks.md
+	@$(BIN)/python -m bench --minutes $(MINUTES) $(ROWS)
 
 soak: $(STAMP)   ## long random runs
 	@REKINDLE_TEST_PROFILE=soak $(BIN)/python -m pytest -m soak --timeout 3600

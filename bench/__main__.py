@@ -1,6 +1,7 @@
 """`python -m bench [--quick] [NAME...]`: every promise about speed as a ratio, measured in one run.
 
-Exits with 0 also where a target is missed (the table says so), and with 1 where a row failed to run.
+Progress goes to standard error, the table to standard output. Exits with 0 also where a target is missed (the table
+says so), and with 1 where a row failed to run: the others are measured and written all the same.
 """
 
 from __future__ import annotations
@@ -16,12 +17,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from time import perf_counter
+from time import monotonic
 
 from bench import report
+from bench.leftovers import end_leftovers
 from bench.measured import Result, Row, Skipped, judge, without_figure
+from bench.only_until import only_until
 from bench.rows import ROWS
 from bench.stage import QUICK, ROOT, Sizes, Stage
+
+#: How many seconds longer than planned the last row may take before it is cut off.
+_PATIENCE = 50.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,46 +43,74 @@ def main(arguments: Sequence[str]) -> int:
         stage = Stage(Path(folder).resolve(), QUICK if chosen.quick else Sizes())
         _warn_about_memory_disks(stage.folder)
         run = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        results = [_measure(row, stage, run, judged=not chosen.quick) for row in rows]
-    print()
+        results = _measured(rows, stage, run, monotonic() + 60 * chosen.minutes, judged=not chosen.quick)
     print(report.table(results))
     print()
-    failed = any("failed" in result.details for result in results)
+    failed = [result for result in results if "failed" in result.details]
     if chosen.quick:
         print("A quick run: sizes are too small for the targets, so none was judged and no file was written.")
-    elif failed:
-        print("A row failed to run, so no file was written.")
     else:
         _write(results)
+    for result in failed:
+        print(f"bench: {result.name} failed to run: {result.details['failed']}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _measured(rows: Sequence[Row], stage: Stage, run: str, end: float, *, judged: bool) -> list[Result]:
+    """The rows one after the other, as long as there is time; the cheap ones do not wait for the others."""
+    results: list[Result] = []
+    for number, row in enumerate(rows, start=1):
+        if monotonic() > end:
+            late = "the time for the whole run was over: `make bench ROWS=…` measures it, `MINUTES=…` gives more"
+            results.append(without_figure(row, "skipped", late))
+            continue
+        _tell(f"[{number}/{len(rows)}] {row.name} … ", end="")
+        begun = monotonic()
+        with only_until(end + _PATIENCE):
+            results.append(_measure(row, stage, run, judged=judged))
+        if left := end_leftovers(stage.folder):
+            _tell(f"({left} processes were left over and are ended) ", end="")
+        _tell(f"{_in_short(results[-1])} ({monotonic() - begun:.0f} s)")
+    return results
+
+
+def _tell(text: str, end: str = "\n") -> None:
+    print(text, end=end, file=sys.stderr, flush=True)
+
+
+def _in_short(result: Result) -> str:
+    for why in ("skipped", "failed"):
+        if why in result.details:
+            return f"{why.upper()}: {result.details[why]}"
+    return report.ratio(result)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Ratios against references, in one run.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only rows whose name contains one of these words")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only rows whose name contains one of these texts")
+    parser.add_argument(
+        "--minutes", type=float, default=14, help="how long the whole run may take; rows that come too late are skipped"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; targets are not judged")
     return parser.parse_args(arguments)
 
 
 def _measure(row: Row, stage: Stage, run: str, *, judged: bool) -> Result:
-    begun = perf_counter()
-    print(f"{row.name} … ", end="", flush=True)
     try:
         result = judge(row, row.measure(stage), judged=judged)
     except Skipped as missing:
-        print(f"SKIPPED: {missing}", flush=True)
         return without_figure(row, "skipped", str(missing))
     except Exception as error:
-        print(f"FAILED TO RUN: {error}", flush=True)
         traceback.print_exc()
         return without_figure(row, "failed", f"{type(error).__name__}: {error}")
-    print(f"{report.ratio(result)} ({perf_counter() - begun:.0f} s)", flush=True)
     return replace(result, details={**result.details, "run": run, "sources": _sources(), "machine": _machine()})
 
 
 def _write(results: Sequence[Result]) -> None:
     """Put the rows among those of the last run, in the order of the table, and write everything."""
-    known = {**report.load(), **{result.name: result for result in results}}
+    known = report.load()
+    # A row that gave no figure this time keeps the one it had, with the run that it is of.
+    known |= {result.name: result for result in results if result.ratio is not None or result.name not in known}
     ordered = [known[row.name] for row in ROWS if row.name in known]
     for path in report.write(ordered, ROWS):
         print(f"wrote {path.relative_to(ROOT)}")

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from bench.leftovers import end_leftovers
 from bench.measured import Disagreement, Measured, in_turn
 from bench.served import home_environment, served
 from bench.stage import GIT, Stage
@@ -22,7 +24,7 @@ from bench.starting import script
 
 _WHO = ("-c", "user.name=Bench", "-c", "user.email=bench@example.invalid")
 _AT_ONCE = 4
-_SMALL, _LARGE = 50, 5_000
+_SMALL = 50
 
 
 def overhead(stage: Stage) -> Measured:
@@ -55,24 +57,24 @@ def overhead(stage: Stage) -> Measured:
         return in_turn(max(2, stage.sizes.heavy - 2), reference, candidate)
 
 
-def begin_large(stage: Stage) -> Measured:
+def begin(tasks: int) -> Callable[[Stage], Measured]:
     """From `rekindle run --plan FILE --detach` to its end: the plan is written down, and its run has begun."""
-    return _sizes(stage, explain=False)
+    return lambda stage: _sizes(stage, tasks, explain=False)
 
 
-def explain_large(stage: Stage) -> Measured:
+def explain(tasks: int) -> Callable[[Stage], Measured]:
     """`rekindle resume FEATURE --explain --json` of a run that was cut at its beginning."""
-    return _sizes(stage, explain=True)
+    return lambda stage: _sizes(stage, tasks, explain=True)
 
 
-def _sizes(stage: Stage, *, explain: bool) -> Measured:
-    large = _LARGE if stage.sizes.heavy > 2 else 4 * _SMALL
+def _sizes(stage: Stage, tasks: int, *, explain: bool) -> Measured:
+    large = tasks if stage.sizes.heavy > 2 else 4 * _SMALL
     environment = home_environment(stage, str(stage.folder / "home"))
     numbers = count()
 
-    def measure(tasks: int) -> float:
-        root = stage.repository(f"sized-{'e' if explain else 'b'}-{next(numbers)}", "main")
-        plan = _plan(root, tasks // 10, 10, _wave_names(tasks // 10, 10), "run sleep 600")
+    def measure(number: int) -> float:
+        root = stage.repository(f"sized-{'e' if explain else 'b'}-{tasks}-{next(numbers)}", "main")
+        plan = _plan(root, number // 10, 10, _wave_names(number // 10, 10), "run sleep 600")
         with served(stage):
             begun = perf_counter()
             _rekindle(environment, root, "run", "--plan", plan, "--detach", "--parallel", "1")
@@ -83,9 +85,9 @@ def _sizes(stage: Stage, *, explain: bool) -> Measured:
         begun = perf_counter()
         told = json.loads(_rekindle(environment, root, "resume", "planned", "--explain", "--json"))
         spent = perf_counter() - begun
-        _rekindle(environment, root, "stop", "--all", check=False)
-        if len(told["tasks"]) != tasks:
-            raise Disagreement(f"of {tasks} tasks {len(told['tasks'])} were explained")
+        end_leftovers(stage.folder)  # the agent lives on without the daemon
+        if len(told["tasks"]) != number:
+            raise Disagreement(f"of {number} tasks {len(told['tasks'])} were explained")
         return spent
 
     return in_turn(max(2, stage.sizes.heavy - 2), lambda: measure(_SMALL), lambda: measure(large))

@@ -28,10 +28,10 @@ class Sizes:
     tail: int = 1_000
     folders: int = 5_000
     folder_lines: int = 200
-    appends: int = 6_400
-    heavy: int = 5
-    light: int = 41
-    starts: int = 151
+    appends: int = 3_200
+    heavy: int = 3
+    light: int = 27
+    starts: int = 81
     tiny: int = 301
     files: int = 20_000
 

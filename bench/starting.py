@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import chdir
@@ -16,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 
 from bench import journals
-from bench.measured import Disagreement, Measured, in_turn
+from bench.measured import Disagreement, Measured, Skipped, in_turn
 from bench.stage import Stage
 
 _FEATURE = "auth-system"
@@ -26,7 +27,11 @@ _PASS = (sys.executable, "-c", "pass")
 
 def hook(stage: Stage) -> Measured:
     """A PostToolUse call for an edit: two events appended to a journal that is there already."""
-    repository = stage.repository("hooked", f"feature/{_FEATURE}")
+    return _hook(stage, "hooked")
+
+
+def _hook(stage: Stage, name: str) -> Measured:
+    repository = stage.repository(name, f"feature/{_FEATURE}")
     events = repository / ".claude" / "progress" / _FEATURE / "events.jsonl"
     journals.write(events, journals.Shape(_FEATURE, 2_000, interrupted=False))
     common = {"session_id": _SESSION, "transcript_path": str(stage.folder / "none.jsonl"), "cwd": str(repository)}
@@ -61,6 +66,16 @@ def hook(stage: Stage) -> Measured:
     if written != 2 * stage.sizes.starts:
         raise Disagreement(f"{stage.sizes.starts} hook calls wrote {written} lines instead of two each")
     return replace(measured, facts={"lines_of_the_journal": before})
+
+
+def hook_with_daemon(stage: Stage) -> Measured:
+    """The same call while a daemon runs, where a hook could do without an interpreter."""
+    from bench.served import served
+
+    if shutil.which("nc") is None:
+        raise Skipped("nc is not installed")
+    with served(stage):
+        return _hook(stage, "served-hook")
 
 
 def version(stage: Stage) -> Measured:

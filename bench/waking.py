@@ -142,6 +142,39 @@ def send(stage: Stage) -> Measured:
         return in_turn(_rounds(stage), reference, candidate)
 
 
+def run_warm(stage: Stage) -> Measured:
+    """`rekindle run "say hi"` with a daemon, from the start of the command to its end, against `claude -p`."""
+    return _run(stage, cold=False)
+
+
+def run_cold(stage: Stage) -> Measured:
+    """The same without a daemon: the command starts one."""
+    return _run(stage, cold=True)
+
+
+def _run(stage: Stage, *, cold: bool) -> Measured:
+    with _pair() as pair:
+        bare = pair.bare
+
+        def reference() -> float:
+            begun = monotonic()
+            _Bare(bare.binary, bare.work, bare.environment).say("say hi")
+            return monotonic() - begun
+
+        def candidate() -> float:
+            pair.machine.ok("stop", "--all")
+            if cold:
+                pair.machine.ok("serve", "--stop")
+            begun = monotonic()
+            said = pair.machine.ok("run", "--agent", "claude", "--permission", "ask", "say hi")
+            spent = monotonic() - begun
+            if "mock reply" not in said:
+                raise Disagreement(f"the agent did not answer: {said[-200:]}")
+            return spent
+
+        return in_turn(_rounds(stage), reference, candidate)
+
+
 def kill(stage: Stage) -> Measured:
     """From kill -9 in the middle of a turn until the model is asked again."""
     numbers = count()

@@ -16,7 +16,6 @@ from rekindle.doors.cli.measure import (
     fitted_path,
     from_home,
     packed,
-    padded,
     short_number,
     short_span,
     wrapped,
@@ -113,7 +112,8 @@ class _Layout:
         self._is_wide = surface.width is None or surface.width >= _WIDE
         names = ["SESSION", "STATUS", "AGENT", "AGE"]
         names += ["TURN", "TOKENS", "COST", "FOLDER", "BRANCH"] if self._is_wide else []
-        made = [self._cells(row) for row in rows]
+        self._made = {row["id"]: self._cells(row) for row in rows}  # very many rows are not made twice
+        made = self._made.values()
         self._widths = {name: max(cells(name), *(cells(one[name]) for one in made)) for name in names}
         if self._is_wide and surface.width is not None:
             self._give_room_to_titles(surface.width)
@@ -125,7 +125,7 @@ class _Layout:
     def lines(self, row: Row) -> Iterator[str]:
         """A session: its columns, where it works, why it is in its state, and what to type."""
         surface, ink = self._surface, self._surface.ink
-        yield self._joined(self._cells(row), _status_colour(ink, row)).rstrip()
+        yield self._joined(self._made[row["id"]], _status_colour(ink, row)).rstrip()
         indent = " " * (self._widths["SESSION"] + len(_GAP))
         if not self._is_wide:
             yield from (ink.faint(line) for line in packed(self._about(row), surface.width, indent))
@@ -168,7 +168,7 @@ class _Layout:
         parts = []
         for name, width in self._widths.items():
             text = (fitted_path if name == "FOLDER" else fitted)(texts[name], width)
-            blank = padded(text, width)[len(text) :]
+            blank = " " * (width - cells(text))
             painted = paint(text) if name == "STATUS" and paint is not None else text
             parts.append(blank + painted if name in ("AGE", "TURN", "TOKENS", "COST") else painted + blank)
         front = _GAP.join(parts) + _GAP
