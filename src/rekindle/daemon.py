@@ -28,6 +28,7 @@ from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, team
+from rekindle.adapters.machine.governor_settings import GovernorSettings
 from rekindle.adapters.machine.settings_file import UserFile
 from rekindle.adapters.notify.receivers import receivers_of
 from rekindle.adapters.session_folder import environment as kept_environment
@@ -43,6 +44,7 @@ from rekindle.adapters.workspace.git_workspace import GitWorkspace, open_workspa
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.features import FeaturePorts, Features
+from rekindle.app.holding import Holding
 from rekindle.app.journals import JournalWriters
 from rekindle.app.notifying import CurrentTerms
 from rekindle.app.questions import Questions
@@ -50,6 +52,7 @@ from rekindle.app.relocation import Relocations
 from rekindle.app.service import Service
 from rekindle.app.user_settings import UserSettings
 from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft
+from rekindle.core.governor.asking import news_of
 from rekindle.core.inbox.news import News
 from rekindle.core.masking import Masker
 from rekindle.core.session.activity import needs_daemon
@@ -210,6 +213,7 @@ class _House:
             self.time_machine.let_go(),
             self.records.run(),
             keep_time(self.supervisor),
+            self.supervisor.governing.keep_watch(),
             listen(self.supervisor),
             self.teller.run(),
             _stay_in_place(self.access),
@@ -225,7 +229,9 @@ def _put_together(
     records = VaultRecords.of(places.sessions, workplace.environment, AGENTS)
     parts.callback(records.close)
     rules = replace(BUILT_IN, idle_seconds=_idle_seconds(environment))
-    supervisor = Supervisor(Engine(access, time.time, rules), keepers, workplace, AGENTS, records)
+    governor = GovernorSettings(user_file(environment))
+    engine = Engine(access, time.time, rules)
+    supervisor = Supervisor(engine, keepers, workplace, AGENTS, records, governor_rules=governor.rules)
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
     parts.push_async_callback(time_machine.close)
     parts.push_async_callback(supervisor.close)
@@ -244,6 +250,7 @@ def _put_together(
     teller = _teller(access, supervisor.engine, environment, places)
     parts.push_async_callback(teller.close)
     supervisor.engine.listeners.append(teller.heard)
+    supervisor.governing.listeners.append(lambda state: teller.put("governor", news_of(state)))
     features = Features(
         FeaturePorts(
             supervisor,
@@ -261,7 +268,8 @@ def _put_together(
         )
     )
     parts.push_async_callback(features.close)
-    offered = operations(service, beginnings, Questions(supervisor), journals, features, relocations)
+    holding = Holding(service, supervisor)
+    offered = operations(service, beginnings, Questions(supervisor), journals, features, relocations, holding)
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
     return _House(access, records, supervisor, time_machine, outbox, features, server, teller)

@@ -31,10 +31,20 @@ RUN_KEYS = (
     "max_tokens",
     "max_age",
     "max_resumes",
+    "max_windows",
     "stable_prompt",
 )
 #: Who is told what outside the terminal. Only the user's file may say this, and a bad value breaks nothing else.
 NOTIFY = "notify_"
+#: What holds for all sessions together: only the user's file may set them, and the daemon reads them as it goes.
+GOVERNOR_KEYS = (
+    "max_restarts",
+    "restart_window",
+    "max_cost_per_day",
+    "max_cost_per_night",
+    "night",
+    "limit_returns",
+)
 #: What a repository may set: folders inside it.
 _INSIDE = ("progress_dir", "worktrees_dir")
 #: Larger than any sensible settings file.
@@ -169,11 +179,11 @@ def _read(file: str, *, follow: bool = True) -> dict[str, str]:
     except RecursionError:
         raise UsageError(f"{file}: is nested too deeply", "fix it or move it away") from None
     for key in table:
-        is_own = key in RUN_KEYS or key.startswith(NOTIFY)
+        is_own = key in (*RUN_KEYS, *GOVERNOR_KEYS) or key.startswith(NOTIFY)
         if is_own and not follow:
             raise UsageError(f"{file}: a repository cannot set {key}", "set it in your own config.toml")
         if key not in _KEYS and not is_own:
-            known = (*RUN_KEYS, *_KEYS) if follow else _KEYS
+            known = (*RUN_KEYS, *GOVERNOR_KEYS, *_KEYS) if follow else _KEYS
             what = f"{_place(file, raw, key)}: unknown setting {key!r}"
             raise UsageError(what, f"the settings are: {', '.join(known)}")
     return {key: _checked(key, table[key], _place(file, raw, key)) for key in table if key in _KEYS}

@@ -12,12 +12,16 @@ import pytest
 
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.core.daemon_lives import DaemonBegan, DaemonLeft
+from rekindle.core.governor.facts import GovernorFact, ProgressHeard
+from rekindle.core.governor.state import SUBJECT
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.state import State
+from rekindle.core.streams import GOVERNOR
 from rekindle.ports.errors import BadEvent
 from rekindle.ports.store import OutboxEntry, Recorded, StaleGeneration, Store, StoreChange, commit_one, of_session
 from tests.fakes.store import Disk, FakeStore
+from tests.governors import governors_life
 from tests.sessions import a_life, commit, created, facts_of, folded
 
 Connect = Callable[[], Store]
@@ -126,6 +130,32 @@ def test_streams_of_other_kinds_are_numbered_among_sessions_and_read_by_kind_and
     assert [one.seq for one in store.facts("session")] == [1, 5]
     assert [one.seq for one in store.facts(after=3)] == [4, 5]
     assert [one.id for one in store.sessions()] == ["a", "b"]
+
+
+def test_the_governors_facts_are_read_back_as_they_were_and_lead_to_the_same_state(connect: Connect) -> None:
+    told = governors_life()
+    assert {type(fact) for fact in told} == set(get_args(GovernorFact))
+    store = connect()
+    put(store, [created("a")])
+    for fact in told:
+        commit_one(store, StoreChange("governor", SUBJECT, [fact]))
+    put(store, [created("b")])
+    again = connect()
+    assert [one.fact for one in again.facts("governor", SUBJECT)] == told
+    found = GOVERNOR.folded(one.fact for one in again.facts("governor", SUBJECT))  # type: ignore[misc]
+    assert found == GOVERNOR.folded(told)
+    assert [one.id for one in again.sessions()] == ["a", "b"]
+
+
+def test_facts_can_be_read_by_their_own_names(store: Store) -> None:
+    put(store, [created("a"), f.ResumeAsked(at=2.0, by="x"), f.Noticed(at=3.0, message="n")])
+    commit_one(store, StoreChange("governor", SUBJECT, [ProgressHeard(at=4.0, session="a")]))
+    put(store, [created("b"), f.Noticed(at=5.0, message="m")])
+    assert [one.seq for one in store.facts(kinds=["noticed"])] == [3, 6]
+    assert [one.seq for one in store.facts("session", kinds=["created", "noticed"], after=1, limit=2)] == [3, 5]
+    assert [one.seq for one in store.facts("session", "b", kinds=["noticed"])] == [6]
+    assert [one.seq for one in store.facts(kinds=["progress_heard"])] == [4]
+    assert store.facts(kinds=[]) == []
 
 
 def test_only_sessions_that_need_the_daemon_are_attended(store: Store) -> None:

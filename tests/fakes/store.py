@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,7 +12,7 @@ from rekindle.adapters.sql_store.codec import decode_session, decode_told, encod
 from rekindle.core.fact import Fact
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.state import Session
-from rekindle.core.streams import StreamKind
+from rekindle.core.streams import StreamKind, kind_of
 from rekindle.ports.store import OutboxEntry, Recorded, StaleGeneration, Store, StoreChange, StoreError, commit_one
 
 Found = TypeVar("Found")
@@ -89,14 +89,20 @@ class FakeStore:
         return sorted(name for name in self._disk.content.sessions if name.startswith(prefix))
 
     def facts(
-        self, stream: StreamKind | None = None, subject: str | None = None, *, after: int = 0, limit: int = 1000
+        self,
+        stream: StreamKind | None = None,
+        subject: str | None = None,
+        *,
+        kinds: Collection[str] | None = None,
+        after: int = 0,
+        limit: int = 1000,
     ) -> list[Recorded]:
         found = [
             Recorded(seq, kind, owner, decode_told(kind, body))
             for seq, kind, owner, body in self._disk.content.facts
             if seq > after and stream in (None, kind) and subject in (None, owner)
         ]
-        return found[:limit]
+        return [one for one in found if kinds is None or kind_of(one.fact) in kinds][:limit]
 
     def outbox(self, limit: int = 100) -> list[OutboxEntry]:
         content = self._disk.content

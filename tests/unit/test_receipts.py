@@ -39,8 +39,8 @@ def opened(attempt: int, *known: str, proof: str = "replay") -> f.Opened:
     return f.Opened(at=9, attempt=attempt, how="load", token="t", known=list(known), proof=proof)  # type: ignore[arg-type]
 
 
-def killed(attempt: int, cut: Cut | None = None, **more: int) -> f.Exited:
-    return f.Exited(at=9, attempt=attempt, how_ended="killed", by_us=False, cut=cut, **more)
+def killed(attempt: int, cut: Cut | None = None, truncated: int = 0) -> f.Exited:
+    return f.Exited(at=9, attempt=attempt, how_ended="killed", by_us=False, cut=cut, truncated=truncated)
 
 
 def turn(attempt: int, prompt: str, text: str) -> list[AnyFact]:

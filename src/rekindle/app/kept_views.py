@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from rekindle.app.session_view import SessionView
+from rekindle.core.session.activity import rests
 from rekindle.core.session.state import Session
 
 
@@ -28,5 +29,6 @@ class KeptViews:
         return known[1] if known is not None and is_same else self._shown(session)
 
     def _rests(self, session: Session, view: SessionView) -> bool:
-        """Whether only a change of the session can change its view: not time, and not what its agent does."""
-        return view.waits_until is None and not session.is_up and not self._is_followed(session.id)
+        """Whether only a change of the session can change its view: not time, its agent, or other sessions."""
+        is_alone = not session.is_up and not self._is_followed(session.id)
+        return is_alone and view.waits_until is None and rests(session)

@@ -6,6 +6,9 @@ from typing import Any
 
 import msgspec
 
+from rekindle.app.governance import Governance
+from rekindle.core.governor import asking as governor
+from rekindle.core.governor.state import GovernorQuestion, GovernorSettled
 from rekindle.core.session import asking
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import Found
@@ -23,11 +26,12 @@ class OpenQuestions(msgspec.Struct, frozen=True):
 
 
 class AnsweredQuestion(msgspec.Struct, frozen=True):
-    """The option that counts."""
+    """The option that counts. `told`: what the option shows; the question is still open then."""
 
     question: str
     session: str
     option: str
+    told: list[str] = []
 
 
 class Questions:
@@ -36,11 +40,15 @@ class Questions:
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
         self._engine = supervisor.engine
+        self._governance = Governance(supervisor)
 
     async def open(self, session: str | None = None) -> OpenQuestions:
         """All open questions, oldest first; of one session, if it is named by its whole id."""
         every = await self._engine.all_sessions() if session is None else await self._only(session)
         found = [asking.shown(one, question) for one in every for question in asking.all_open(one)]
+        if session is None:
+            ours = await self._governance.questions()
+            found += [governor.shown(one) for one in ours if isinstance(one, GovernorQuestion)]
         return OpenQuestions(sorted(found, key=lambda one: one["asked_at"]))
 
     async def answer(self, question: str, option: str, *, by: str, text: str = "") -> AnsweredQuestion:
@@ -48,6 +56,8 @@ class Questions:
 
         `text` goes to the agent with the answer if rekindle itself asked the question.
         """
+        if (ours := await self._of_all(question)) is not None:
+            return await self._answer_for_all(ours, option, by=by, text=text)
         found = await self._meant(question)
         if found.over is not None:
             return AnsweredQuestion(found.over.id, found.session, _again(found.over, option, by))
@@ -63,6 +73,35 @@ class Questions:
             )
         await self._supervisor.record(found.session, self._answered(found.open, chosen, by, text))
         return await self._settled(found.open.id, found.session, chosen, by)
+
+    async def _of_all(self, given: str) -> GovernorQuestion | GovernorSettled | None:
+        """The question about all sessions that an id means; None: it means none, or one of a session too."""
+        found = [one for one in await self._governance.questions() if one.id.startswith(given) and given != asking.MARK]
+        exact = next((one for one in found if one.id == given), None)
+        if exact is not None or not found:
+            return exact
+        return found[0] if len(found) == 1 and not asking.meant(await self._engine.all_sessions(), given) else None
+
+    async def _answer_for_all(
+        self, question: GovernorQuestion | GovernorSettled, option: str, *, by: str, text: str
+    ) -> AnsweredQuestion:
+        if text:
+            raise UsageError(f"question {question.id} is about all sessions, and takes no text", "leave --text out")
+        if isinstance(question, GovernorQuestion):
+            chosen = next((one[0] for one in question.options if option in (one[0], one[2])), None)
+            if chosen is None:
+                raise NoSuchQuestion(
+                    f"{option!r} is not an option of question {question.id}",
+                    f"choose one of: {', '.join(one[0] for one in question.options)}",
+                    code="no_such_option",
+                    details={"question": governor.shown(question)},
+                )
+            if chosen == governor.DETAILS:
+                return AnsweredQuestion(question.id, "", chosen, await self._governance.details(question))
+            option, question = chosen, await self._governance.answer(question.id, chosen, by)
+        assert isinstance(question, GovernorSettled)
+        over = Settled(question.id, question.title, question.how, question.at, question.option, question.by)
+        return AnsweredQuestion(question.id, "", _again(over, option, by))
 
     async def _only(self, session: str) -> list[Session]:
         return [await self._engine.load(session)] if await self._engine.knows(session) else []

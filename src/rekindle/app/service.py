@@ -12,6 +12,7 @@ import msgspec
 from rekindle.agents.base.kind import AgentKind
 from rekindle.agents.base.terminal import typeable
 from rekindle.app import session_view
+from rekindle.app.governance import Governance, GovernorView
 from rekindle.app.kept_views import KeptViews
 from rekindle.app.requests import ResumeRequest
 from rekindle.app.runbooks import new_rules
@@ -68,9 +69,10 @@ class ResumedAll(msgspec.Struct, frozen=True):
 
 
 class ListedSessions(msgspec.Struct, frozen=True):
-    """All sessions in short."""
+    """All sessions in short, and what spans them."""
 
     sessions: list[SessionView]
+    governor: GovernorView
 
 
 class FactFeed(msgspec.Struct, frozen=True):
@@ -101,6 +103,7 @@ class Service:
         self._resuming: set[str] = set()
         self._views = KeptViews(self.shown, supervisor.is_followed)
         self._engine.listeners.append(self._notify)
+        self.governance = Governance(supervisor)
 
     async def send(self, session: str, text: str, prompt_id: str) -> SentPrompt:
         """Queue a prompt; a session without an agent gets one first. Returns when it is delivered, or after 90 s.
@@ -148,6 +151,9 @@ class Service:
         elif found.is_up and asked.kill:
             await self._end(found, "asleep", asked.by)
         found = await self._engine.load(found.id)
+        if found.on_hold and found.is_up:
+            await self._supervisor.record(found.id, f.HoldLifted(at=self._engine.clock(), by=asked.by))
+            return more(BroughtBack, self.shown(await self._engine.load(found.id)), by_itself=False)
         asks_for_more = handover is not None or native is not None or asked.limits or asked.rules is not None
         if has_come_by_itself(found) and not asks_for_more:
             return await self._brought_back(found.id, by_itself=True)
@@ -240,7 +246,8 @@ class Service:
 
     async def list_sessions(self) -> ListedSessions:
         """All sessions in short."""
-        return ListedSessions(self._views.of(await self._engine.all_sessions()))
+        governor = await self.governance.governor()
+        return ListedSessions(self._views.of(await self._engine.all_sessions()), governor)
 
     async def show(self, session: str) -> WholeSession:
         """One session with everything."""
@@ -258,7 +265,7 @@ class Service:
 
     def _has_settled(self, session: Session) -> bool:
         """Whether nobody should wait for it any longer."""
-        return rests(session) or has_stalled(session, self._engine.clock())
+        return rests(session) or has_stalled(session, self._engine.clock()) or self.governance.is_stopped(session)
 
     async def feed(self, after: int, limit: int) -> FactFeed:
         """Facts of all sessions after a sequence number."""
@@ -279,7 +286,8 @@ class Service:
         """A session as every answer shows it."""
         alive = self._supervisor.is_followed(session.id)
         seen = self._supervisor.seen_seconds_ago(session.id) if session.is_up and not alive else None
-        return session_view.shown(session, self._engine.clock(), alive=alive, seen_seconds_ago=seen)
+        view = session_view.shown(session, self._engine.clock(), alive=alive, seen_seconds_ago=seen)
+        return self.governance.governed(session, view)
 
     async def until(self, session: str, done: Callable[[Session], bool], seconds: float) -> bool:
         """Wait until a session is as wanted; False if the time runs out first."""

@@ -36,12 +36,16 @@ class SessionList:
         self._daemon = daemon
         self._kept = kept
         self._ancestry = ancestry
+        #: what spans sessions, as the daemon told with the last list; None: there was no daemon
+        self.governor: Row | None = None
 
     def listed(self) -> tuple[list[Row], str]:
         """All sessions, and a sentence if a daemon runs but does not answer; else empty."""
         if self._daemon.is_served():
             try:
-                return list(self._daemon.ask("list", start=False)["sessions"]), ""
+                found = self._daemon.ask("list", start=False)
+                self.governor = found.get("governor")
+                return list(found["sessions"]), ""
             except NoDaemon:
                 return self.offline(), ""  # it is about to come or to go
             except DaemonSilent as error:

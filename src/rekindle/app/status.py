@@ -20,11 +20,22 @@ if TYPE_CHECKING:
 class StatusReport:
     """The status of a repository and of the user's sessions. `unasked` is about a daemon that does not answer."""
 
-    __slots__ = ("branch", "feature", "features", "in_repository", "progress", "root", "sessions", "unasked")
+    __slots__ = (
+        "branch",
+        "feature",
+        "features",
+        "governor",
+        "in_repository",
+        "progress",
+        "root",
+        "sessions",
+        "unasked",
+    )
 
     def __init__(self, sessions: list[dict[str, Any]], unasked: str) -> None:
         self.sessions = sessions
         self.unasked = unasked
+        self.governor: dict[str, Any] | None = None
         self.in_repository = False
         self.root = ""
         self.branch: str | None = None
@@ -55,7 +66,9 @@ class StatusHere:
         """The features of the repository here, if there is one, and the user's sessions."""
         here = self._look()
         is_any = self._kept.is_there() or bool(self._kept.folders())
-        found = StatusReport(*(self._sessions().listed() if is_any else ([], "")))
+        sessions = self._sessions() if is_any else None
+        found = StatusReport(*(sessions.listed() if sessions is not None else ([], "")))
+        found.governor = sessions.governor if sessions is not None else None
         if here is not None:
             found.in_repository = True
             found.root = here.repository.root

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rekindle.core.governor.rules import BUILT_IN, GovernorRules
 from rekindle.core.inbox.news import ABOUT
 from rekindle.core.inbox.settings import about_in, hours_in, is_safe_url, is_topic, masked_url, words_in
 from rekindle.core.inbox.telling import TellRules
@@ -46,6 +47,8 @@ LIMITS: Final = {
     "stall": "stall_seconds",
     "max_age": "age_seconds",
     "max_resumes": "resumes",
+    "max_windows": "windows",
+    "priority": "priority",
 }
 
 
@@ -125,6 +128,21 @@ def limits_in(values: Mapping[str, SettingValue]) -> dict[str, float | int]:
     return found
 
 
+def governor_rules(values: Mapping[str, SettingValue]) -> GovernorRules:
+    """The rules for all sessions together that valid settings lead to."""
+    restarts, window = values.get("max_restarts", BUILT_IN.restarts), values.get("restart_window")
+    day, night = values.get("max_cost_per_day"), values.get("max_cost_per_night")
+    returns = values.get("limit_returns")
+    return GovernorRules(
+        restarts=int(restarts) if restarts else None,
+        restart_seconds=(seconds_in(str(window)) if window is not None else None) or BUILT_IN.restart_seconds,
+        cost_per_day=float(day) if day is not None else None,
+        cost_per_night=float(night) if night is not None else None,
+        night=hours_in(str(values.get("night", ""))) or BUILT_IN.night,
+        returns_per_minute=int(returns) if returns is not None else BUILT_IN.returns_per_minute,
+    )
+
+
 def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> dict[str, SettingKey]:
     """All keys, by name, in the order in which a person thinks of them. `choices`: the possible values."""
 
@@ -141,8 +159,21 @@ def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> di
         SettingKey("max_tokens", "Stop a session after it has used this many tokens.", "count"),
         SettingKey("max_age", "Do not resume a conversation older than this.", "duration"),
         SettingKey("max_resumes", "Do not resume a conversation more often than this.", "count", least=0),
+        SettingKey("max_windows", "How many limits of its service a session waits for.", "count", least=0),
         choice("stable_prompt", "Keep the state of git out of the agent's system prompt.", "off"),
         *notify_keys(),
+        SettingKey(
+            "max_restarts",
+            "Stop all automatic restarts after this many in vain, over all sessions (0: never).",
+            "count",
+            built_in=20,
+            least=0,
+        ),
+        SettingKey("restart_window", "How long a restart in vain counts.", "duration", built_in="10m"),
+        SettingKey("max_cost_per_day", "What all sessions together may spend in a day (USD).", "dollars"),
+        SettingKey("max_cost_per_night", "What all sessions together may spend in a night (USD).", "dollars"),
+        SettingKey("night", "When the night begins and ends.", "hours", built_in="22:00-08:00"),
+        SettingKey("limit_returns", "How many sessions come back from one limit in a minute.", "count", built_in=6),
         SettingKey(
             "progress_dir",
             "Where the journals are, relative to the main checkout.",

@@ -13,6 +13,9 @@ import msgspec
 
 from rekindle.core.daemon_lives import DaemonFact, DaemonLives, booked
 from rekindle.core.fact import Fact
+from rekindle.core.governor import machine as governing
+from rekindle.core.governor.facts import GovernorFact
+from rekindle.core.governor.state import Governor
 from rekindle.core.inbox.told import TellingFact, Tellings
 from rekindle.core.inbox.told import booked as told_booked
 from rekindle.core.job.facts import JobFact
@@ -22,7 +25,7 @@ from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.state import Session
 
-StreamKind = Literal["session", "machine", "telling", "job"]
+StreamKind = Literal["session", "machine", "telling", "job", "governor"]
 State = TypeVar("State")
 Said = TypeVar("Said", bound=Fact)
 
@@ -45,17 +48,20 @@ class Stream(Generic[State, Said]):
 
 #: One conversation with one agent. The subject is the session's id.
 SESSION: Stream[Session, AnyFact] = Stream("session", AnyFact, evolve)
-#: What spans sessions on one machine. The subject says what it is about.
+#: What happens to the machine's daemons. The subject says what it is about.
 MACHINE: Stream[DaemonLives, DaemonFact] = Stream("machine", DaemonFact, booked)
 #: What people were told outside the terminal. The subject is a month.
 TELLING: Stream[Tellings, TellingFact] = Stream("telling", TellingFact, told_booked)
 #: An unattended drive of tasks to an end. The subject is the job's id.
 JOB: Stream[Job, JobFact] = Stream("job", JobFact, evolve_job)
+#: What spans sessions: the breaker, spending, and the queue for a limit. There is one subject.
+GOVERNOR: Stream[Governor, GovernorFact] = Stream("governor", GovernorFact, governing.evolve)
 STREAMS: dict[StreamKind, Stream[Any, Any]] = {
     "session": SESSION,
     "machine": MACHINE,
     "telling": TELLING,
     "job": JOB,
+    "governor": GOVERNOR,
 }
 
 

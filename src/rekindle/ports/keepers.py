@@ -66,6 +66,8 @@ class Ended:
     started: int
     swept: tuple[str, ...] = ()
     truncated: int = 0
+    #: nobody saw it end: its keeper ended with it
+    unseen: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Facts and the rows that follow from them change together or not at all. The kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -131,9 +131,18 @@ class Store(Protocol):
         ...
 
     def facts(
-        self, stream: StreamKind | None = None, subject: str | None = None, *, after: int = 0, limit: int = 1000
+        self,
+        stream: StreamKind | None = None,
+        subject: str | None = None,
+        *,
+        kinds: Collection[str] | None = None,
+        after: int = 0,
+        limit: int = 1000,
     ) -> list[Recorded]:
-        """Facts in order after a sequence number: of all streams, of one kind, or of one subject."""
+        """Facts in order after a sequence number: of all streams, of one, or of one subject.
+
+        With `kinds` only those whose own names (see `core.streams.kind_of`) are among them.
+        """
         ...
 
     def outbox(self, limit: int = 100) -> list[OutboxEntry]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, RunGate, Say, Wait
+from rekindle.core.governor.admission import Admission
 from rekindle.core.session import facts as f
 from rekindle.core.session.starting import next_look
 from rekindle.core.session.state import Session
@@ -168,6 +169,8 @@ class Attendant:
                 return
             for effect in due:
                 performed.add(effect.id)
+                if not await self._is_admitted(effect):
+                    continue
                 try:
                     await self._perform(effect)
                 except StartPutOff:
@@ -179,6 +182,18 @@ class Attendant:
                     self.background(self._try_again(effect))
                 except KeeperLost:
                     self.background(self._try_again(effect))
+
+    async def _is_admitted(self, effect: Effect) -> bool:
+        """Whether an effect may be carried out now, for all that concerns other sessions. If not, ask again later."""
+        found = await self._house.governing.admit(self._engine.session(self._session), effect)
+        if not found.is_granted:
+            self.background(self._ask_again(effect, found))
+        return found.is_granted
+
+    async def _ask_again(self, effect: Effect, found: Admission) -> None:
+        await self._house.governing.wait(found)
+        self._performed.discard(effect.id)
+        await self.advance()
 
     async def _attach(self) -> None:
         """Follow the session's attempt, if it has one that is not followed yet."""

@@ -36,7 +36,7 @@ class Engine:
 
     def __init__(self, store: StoreAccess, clock: Callable[[], float], rules: Rules = BUILT_IN) -> None:
         """`rules` are for new sessions. Existing ones have their own."""
-        self._store = store
+        self.store = store
         self.clock = clock
         self._rules = rules
         self._memory: dict[str, Session] = {}
@@ -49,7 +49,7 @@ class Engine:
 
     async def open(self) -> None:
         """Load the sessions that need the daemon."""
-        for session in await self._store.ask(lambda store: store.sessions(attended=True)):
+        for session in await self.store.ask(lambda store: store.sessions(attended=True)):
             self._memory.setdefault(session.id, session)
 
     async def close(self) -> None:
@@ -71,16 +71,16 @@ class Engine:
 
     async def all_sessions(self) -> list[Session]:
         """All sessions, oldest first."""
-        return await self._store.ask(lambda store: store.sessions())
+        return await self.store.ask(lambda store: store.sessions())
 
     async def named(self, prefix: str) -> list[str]:
         """The ids of all sessions that begin with `prefix`."""
-        return await self._store.ask(lambda store: store.named(prefix))
+        return await self.store.ask(lambda store: store.named(prefix))
 
     async def load(self, session: str) -> Session:
         """One session, from memory or from the store. KeyError if there is none."""
         if session not in self._memory:
-            found = await self._store.ask(lambda store: store.session(session))
+            found = await self.store.ask(lambda store: store.session(session))
             if found is None:
                 raise KeyError(session)
             self._memory.setdefault(session, found)
@@ -88,11 +88,11 @@ class Engine:
 
     async def knows(self, session: str) -> bool:
         """Whether there is such a session."""
-        return session in self._memory or bool(await self._store.ask(lambda store: store.session(session)))
+        return session in self._memory or bool(await self.store.ask(lambda store: store.session(session)))
 
     async def where(self, session: str) -> str | None:
         """The repository that a session is in; None if unknown."""
-        found = self._memory.get(session) or await self._store.ask(lambda store: store.session(session))
+        found = self._memory.get(session) or await self.store.ask(lambda store: store.session(session))
         return found.repository if found is not None else None
 
     async def load_feature(self, repository: str, feature: str) -> None:
@@ -101,7 +101,7 @@ class Engine:
         def of_feature(store: Store) -> list[Session]:
             return [one for one in store.sessions(feature=feature) if one.repository == repository]
 
-        for session in await self._store.ask(of_feature):
+        for session in await self.store.ask(of_feature):
             self._memory.setdefault(session.id, session)
 
     def forget(self, session: str) -> None:
@@ -169,7 +169,7 @@ class Engine:
     async def _commit(self, change: StoreChange) -> Session:
         assert change.session is not None
         try:
-            recorded = await self._store.commit(change)
+            recorded = await self.store.commit(change)
         except StoreError:
             self._doubtful[change.subject] = change.session
             raise
@@ -192,7 +192,7 @@ class Engine:
 
     async def _read_again(self, session: str) -> None:
         """Check whether a failed commit was made after all. Another writer's changes are not adopted."""
-        found = await self._store.ask(lambda store: store.session(session))
+        found = await self.store.ask(lambda store: store.session(session))
         made = self._doubtful.pop(session)
         if found == made:
             self._memory[session] = made

@@ -23,6 +23,7 @@ from rekindle.ports.store import StaleGeneration
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
+from rekindle.runtime.governing import Governing
 from rekindle.runtime.launching import Launcher
 from rekindle.runtime.proof import compacted, compared, is_uncompared, last_words, may_compare, stands
 from rekindle.runtime.talk import Step, Talk
@@ -50,6 +51,7 @@ class Attendance:
     settle_seconds: float
     #: how long to wait before retrying what failed
     pause_seconds: float
+    governing: Governing
 
 
 class Attends(Protocol):

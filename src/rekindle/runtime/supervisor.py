@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rekindle.agents.base.kind import AgentKind
+from rekindle.core.governor.rules import UNLIMITED, GovernorRules
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from rekindle.ports.errors import RekindleError
@@ -21,6 +22,7 @@ from rekindle.ports.workplace import Workplace
 from rekindle.runtime.attendant import Attendant
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Decision, Engine
+from rekindle.runtime.governing import Governing
 from rekindle.runtime.hearing import Attendance
 from rekindle.runtime.launching import Launcher
 
@@ -46,12 +48,17 @@ class Supervisor:
         *,
         settle_seconds: float = SETTLE_SECONDS,
         pause_seconds: float = PAUSE_SECONDS,
+        governor_rules: Callable[[], GovernorRules] = lambda: UNLIMITED,
     ) -> None:
         self.engine = engine
         self._keepers = keepers
         comeback = Comeback(records, workplace, kinds)
         launcher = Launcher(engine, keepers, workplace, kinds, comeback)
-        self._house = Attendance(engine, keepers, workplace, records, comeback, launcher, settle_seconds, pause_seconds)
+        self.governing = Governing(engine.store, engine.clock, engine.at_hand, governor_rules)
+        engine.listeners.append(self.governing.listen)
+        self._house = Attendance(
+            engine, keepers, workplace, records, comeback, launcher, settle_seconds, pause_seconds, self.governing
+        )
         self._attendants: dict[str, Attendant] = {}
         self._began = 0.0
         #: handled in the background: sessions without an agent that may need one started

@@ -229,6 +229,7 @@ class Talk:
             by_us=ended.by_us,
             cut=cut,
             truncated=ended.truncated,
+            unseen=ended.unseen,
         )
 
     def _take(self, seen: o.Observation, step: Step) -> None:

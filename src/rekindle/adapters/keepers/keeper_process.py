@@ -299,7 +299,7 @@ def _ended(
 ) -> Ended:
     if record is None:
         delivered, started = (progress.delivered_n, progress.started_n) if progress is not None else (0, 0)
-        return Ended("its guard and keeper were killed", False, delivered, started, swept, lost)
+        return Ended("its guard and keeper were killed", False, delivered, started, swept, lost, unseen=True)
     by_us = record.ended_by is EndedBy.STOP
     if record.ended_by is EndedBy.GUARD:
         how = "its keeper was killed"

@@ -30,7 +30,7 @@ from rekindle.ports.store import Store, commit_one, of_session
 
 _NEVER_TOLD = (
     "No file tells: prompts that were queued and not sent yet, answers to permission requests, receipts, rules, "
-    "what was still to be written to journals, and who asked for what."
+    "what was still to be written to journals, who asked for what, and what was answered for all sessions together."
 )
 
 
@@ -225,7 +225,7 @@ def _end(session: str, one: AttemptEvidence, after: AttemptEvidence | None, repo
 
 
 def _without_record(one: AttemptEvidence, at: float, how_ended: str, cut: Cut | None) -> f.Exited:
-    return f.Exited(at=at, attempt=one.number, how_ended=how_ended, by_us=False, cut=cut)
+    return f.Exited(at=at, attempt=one.number, how_ended=how_ended, by_us=False, cut=cut, unseen=True)
 
 
 def _how_ended(record: ExitRecord) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,7 +167,13 @@ class SqlStore:
             return list(connection.scalars(query))
 
     def facts(
-        self, stream: StreamKind | None = None, subject: str | None = None, *, after: int = 0, limit: int = 1000
+        self,
+        stream: StreamKind | None = None,
+        subject: str | None = None,
+        *,
+        kinds: Collection[str] | None = None,
+        after: int = 0,
+        limit: int = 1000,
     ) -> list[Recorded]:
         table = schema.facts
         query = sa.select(table.c.seq, table.c.stream, table.c.subject, table.c.body).where(table.c.seq > after)
@@ -175,6 +181,8 @@ class SqlStore:
             query = query.where(table.c.stream == stream)
         if subject is not None:
             query = query.where(table.c.subject == shown(subject))
+        if kinds is not None:
+            query = query.where(table.c.kind.in_(kinds))
         with self._transaction(self._engine) as connection:
             found = connection.execute(query.order_by(table.c.seq).limit(limit)).all()
         try:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from rekindle.agents.base import observation as o
+from rekindle.agents.base.limit_kinds import limit_in
 from rekindle.agents.base.reset_times import reset_in
 from rekindle.core.session import facts as f
 from rekindle.core.session.history import Turn
+
+#: What is said about an error that is taken for a limit.
+UNKNOWN_WORDS = "an unknown wording; it names a time, which is waited for"
 
 
 def as_fact(
@@ -30,23 +34,31 @@ def as_fact(
                 at=at, attempt=attempt, prompt=seen.prompt_id, stop_reason=seen.stop_reason, usage=seen.usage
             )
         case o.AgentFailedTurn():
-            retry, said = seen.resets_at, at if said_at is None else said_at
-            if retry is None and seen.retry_after_seconds is not None:
-                retry = said + seen.retry_after_seconds
-            if retry is None and seen.error_class == "rate_limited":
-                retry = reset_in(seen.message, said)
-            return f.TurnFailed(
-                at=at,
-                attempt=attempt,
-                prompt=seen.prompt_id,
-                error=seen.error_class,
-                message=seen.message,
-                retry_at=retry,
-                transient=seen.transient,
-                usage=seen.usage,
-            )
+            return _failed(seen, attempt, at, at if said_at is None else said_at)
         case _:
             return None
+
+
+def _failed(seen: o.AgentFailedTurn, attempt: int, at: float, said: float) -> f.TurnFailed:
+    """A failed turn. An error in words that nobody knows is a limit if they name the time at which it ends."""
+    error, message, retry = seen.error_class, seen.message, seen.resets_at
+    if retry is None and seen.retry_after_seconds is not None:
+        retry = said + seen.retry_after_seconds
+    if retry is None and error in ("rate_limited", "other"):
+        retry = reset_in(message, said)
+    if error == "other" and not seen.transient and retry is not None and retry > said:
+        error, message = "rate_limited", f"{message} ({UNKNOWN_WORDS})"
+    return f.TurnFailed(
+        at=at,
+        attempt=attempt,
+        prompt=seen.prompt_id,
+        error=error,
+        message=message,
+        retry_at=retry,
+        transient=seen.transient,
+        usage=seen.usage,
+        limit=(seen.limit or limit_in(message)) if error == "rate_limited" else "",
+    )
 
 
 class Replayed:

@@ -129,7 +129,10 @@ def _first(rules: tuple[_Rule, ...], failure: Failure) -> str:
 
 
 _AFTER_MS: Final = ("retry_after_ms", "retryAfterMs", "retry_delay_ms")
-_AFTER: Final = ("retry_after_seconds", "retryAfterSeconds", "retry_after", "retryAfter", "retry-after")
+_AFTER: Final = (
+    *("retry_after_seconds", "retryAfterSeconds", "retry_after", "retryAfter", "retry-after"),
+    "resets_in_seconds",
+)
 _RESETS: Final = ("resets_at", "resetsAt", "reset_at", "resetAt")
 _LONGEST_WAIT: Final = 366 * 86400.0
 

@@ -164,6 +164,7 @@ class AgentFailedTurn(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     message: str
     retry_after_seconds: float | None = None
     resets_at: float | None = None
+    limit: str = ""
     transient: bool = False
     usage: Usage | None = None
 

@@ -288,7 +288,7 @@ class ClaudeDialect(SpeaksInLines):
     def _limit(self, info: dict[str, Any]) -> list[Observation]:
         resets = info.get("resetsAt")
         if info.get("status") == "rejected" and isinstance(resets, int | float) and not isinstance(resets, bool):
-            self._note(resets_at=float(resets))
+            self._note(resets_at=float(resets), limit=fields.text(info.get("rateLimitType")))
         return []
 
     def _asks(self, value: dict[str, Any]) -> list[Observation]:
@@ -349,6 +349,7 @@ class ClaudeDialect(SpeaksInLines):
             retried=self._told.retried,
             retry_seconds=self._told.retry_seconds,
             resets_at=self._told.resets_at,
+            limit=self._told.limit,
         )
         silent = not self._words.said and value.get("num_turns") == 0 and value.get("is_error") is not True
         answer: list[Observation] = [Said(text, thought=False)] if text and silent else []
@@ -372,6 +373,7 @@ class ClaudeDialect(SpeaksInLines):
             message=told.text or "the turn ended with an error that was not told",
             retry_after_seconds=verdict.retry_after_seconds,
             resets_at=verdict.resets_at,
+            limit=told.limit,
             transient=verdict.transient,
             usage=usage,
         )

@@ -29,6 +29,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     retried: str = ""
     retry_seconds: float | None = None
     resets_at: float | None = None
+    limit: str = ""
 
 
 class ErrorVerdict(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rekindle.core.runbook.limits import PRIORITIES
 from rekindle.core.runbook.triggers import ALLOWED, ERROR_CLASSES, TRIGGERS, Trigger
 from rekindle.core.toml_places import TomlPath, line_at
 
@@ -26,6 +27,8 @@ TAKES: Final[Mapping[str, str]] = {
     "max_cost": "an amount in dollars such as 0.5 or 20",
     "max_tokens": "a whole number of 1 or more",
     "max_resumes": "a whole number of 0 or more",
+    "max_windows": "a whole number of 0 or more",
+    "priority": "low, normal or high",
     "timeout": 'a duration such as 90, "90s", "15m" or "2h"',
     "stall": 'a duration such as 90, "90s", "15m" or "2h"',
     "max_age": 'a duration such as 90, "90s", "15m" or "2h"',
@@ -93,6 +96,8 @@ class RunbookText:
         last = path[-1] if path else ""
         if last == "match":
             return self.not_one_of(path, f"{given!r} is not a type of error", given, MATCHES)
+        if last == "priority":
+            return self.not_one_of(path, f"{given!r} is not a priority", given, tuple(PRIORITIES))
         if last == "permission":
             return self.not_one_of(path, f"{given!r} is not a permission", given, _PERMISSIONS)
         if last == "attempts":

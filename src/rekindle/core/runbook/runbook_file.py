@@ -17,6 +17,7 @@ from rekindle.core.names import why_not
 from rekindle.core.quantities import dollars_in, seconds_in
 from rekindle.core.runbook import shape
 from rekindle.core.runbook.complaint import TAKES, BadRunbook, RunbookText, trigger_of
+from rekindle.core.runbook.limits import PRIORITIES
 from rekindle.core.runbook.reaction import Reaction
 from rekindle.core.runbook.runbook import PROMPT, AgentRun, PipelineStep, Reactions, Runbook
 from rekindle.core.runbook.triggers import ALLOWED, RECOVER, TRIGGERS, Trigger
@@ -44,6 +45,8 @@ _LIMITS: Final = {
     "stall": "stall_seconds",
     "max_age": "age_seconds",
     "max_resumes": "resumes",
+    "max_windows": "windows",
+    "priority": "priority",
 }
 
 
@@ -245,7 +248,9 @@ class _Reader:
                 continue
             if key == "max_cost":
                 limit: float | int | None = dollars_in(str(value))
-            elif key in ("max_tokens", "max_resumes"):
+            elif key == "priority":
+                limit = PRIORITIES[value]
+            elif key in ("max_tokens", "max_resumes", "max_windows"):
                 limit = value if value >= (1 if key == "max_tokens" else 0) else None
             else:
                 limit = seconds_in(str(value))

@@ -78,6 +78,8 @@ class LimitTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     stall: Duration | None = None
     max_age: Duration | None = None
     max_resumes: int | None = None
+    max_windows: int | None = None
+    priority: Literal["low", "normal", "high"] | None = None
 
 
 class ReactionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rekindle.core.effects import Wait
-from rekindle.core.session.plan import plan, wants_agent
+from rekindle.core.session.plan import is_cut, plan, wants_agent
 from rekindle.core.session.proving import is_being_checked
 from rekindle.core.session.starting import has_failed_to_start, has_stalled
-from rekindle.core.session.state import TERMINAL, Session, State
+from rekindle.core.session.state import OURS, TERMINAL, Session, State
 
 
 def rests(session: Session) -> bool:
@@ -17,7 +17,7 @@ def rests(session: Session) -> bool:
         return False
     if not session.is_up:
         return not wants_agent(session)
-    at_rest = session.state is State.WAITING_FOR_INPUT and not session.queued and session.turn is None
+    at_rest = session.state is State.WAITING_FOR_INPUT and not session.sendable and session.turn is None
     return at_rest and not is_being_checked(session)
 
 
@@ -35,6 +35,13 @@ def waits_until(session: Session, now: float) -> float | None:
     if attempt is not None and attempt.blocked and has_failed_to_start(session):
         return None
     return next((effect.until for effect in plan(session, now) if isinstance(effect, Wait)), None)
+
+
+def is_waiting(session: Session) -> bool:
+    """Whether it would go on by itself at some time, or on hold would not."""
+    if session.is_up and session.turn is not None and session.turn.state != "cut":
+        return False
+    return any(one.by == OURS for one in session.queued) or (not session.is_up and is_cut(session))
 
 
 def works(session: Session) -> bool:

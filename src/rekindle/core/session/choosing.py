@@ -74,9 +74,9 @@ def newest_turn(session: Session) -> Prompt | None:
 
 
 def idle_rule(session: Session) -> ChosenRule:
-    """The rule for an idle agent. Before its first turn, and after one that failed or was cancelled, it only sleeps."""
+    """The rule for an idle agent. Before its first turn, after one that failed or was cancelled, on hold: it sleeps."""
     held, newest = chosen(session, "idle"), newest_turn(session)
-    if newest is not None and newest.state == "done" and newest.outcome != "cancelled":
+    if newest is not None and newest.state == "done" and newest.outcome != "cancelled" and not session.on_hold:
         return held
     sleep = Reaction("sleep", attempts=None, cooldown=(session.rules.idle_seconds,))
     return held if held.rule.action == "sleep" else ChosenRule(sleep, budget_of("idle", sleep), 0)

@@ -118,6 +118,8 @@ def _alive(session: Session, now: float, *, served: bool) -> _Need:
         return _Need(True, f"it asks: {asked.title}", f"rekindle answer {session.id}")
     if session.escalation is not None:
         return _Need(True, session.escalation.title, f"rekindle answer {session.escalation.id}")
+    if _is_held(session):
+        return _on_hold(session)
     if waits_until(session, now) is not None:
         return _Need(False, _last_failure(session) or session.message)
     if is_being_checked(session) and not served:
@@ -132,6 +134,8 @@ def _gone(session: Session, *, served: bool) -> _Need:
     resume = _resume(session)
     attempt = session.attempt
     reason = session.message or _how_it_ended(session)
+    if _is_held(session):
+        return _on_hold(session)
     if wants_agent(session):
         by_itself = f"policy {session.policy}: it" if session.policy == "continue" else "it"
         if not served:
@@ -159,6 +163,18 @@ def _gone(session: Session, *, served: bool) -> _Need:
     if attempt is not None and not attempt.by_us:
         return _Need(False, f"{reason}; a prompt wakes it")
     return _Need()
+
+
+def _is_held(session: Session) -> bool:
+    """Whether it would go on by itself, if a person had not put it on hold."""
+    waits = len(session.queued) > len(session.sendable) or is_cut(session)
+    return bool(session.on_hold) and waits and not wants_agent(session)
+
+
+def _on_hold(session: Session) -> _Need:
+    told = _last_failure(session) or session.message
+    why = "on hold: it does not go on by itself"
+    return _Need(False, f"{why} ({told})" if told else why, f"rekindle resume {session.id}")
 
 
 def _is_of_a_run(session: Session) -> bool:

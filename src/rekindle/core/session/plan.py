@@ -9,7 +9,7 @@ from __future__ import annotations
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, RunGate, Say, Wait
 from rekindle.core.session.facts import PROMPT
 from rekindle.core.session.starting import has_failed_to_start
-from rekindle.core.session.state import TERMINAL, Attempt, Session, State, nothing_ever_ran
+from rekindle.core.session.state import OURS, TERMINAL, Attempt, Session, State, nothing_ever_ran
 
 
 def plan(session: Session, now: float) -> list[Effect]:
@@ -30,7 +30,7 @@ def plan(session: Session, now: float) -> list[Effect]:
 
 def wants_agent(session: Session) -> bool:
     """Whether somebody needs the agent to be up, whether it is or not."""
-    if session.resume_asked is not None:
+    if session.resume_asked is not None and not (session.on_hold and session.resume_asked == OURS):
         return True
     if session.state in TERMINAL or session.is_foreign or session.gate is not None:
         return False
@@ -38,11 +38,11 @@ def wants_agent(session: Session) -> bool:
         return True
     if session.held or session.over or not session.left("restarts"):
         return False
-    if session.queued and session.state is State.WAITING_FOR_INPUT:
+    if session.sendable and session.state is State.WAITING_FOR_INPUT:
         return True
-    if session.queued and has_failed_to_start(session) and session.policy != "never":
+    if session.sendable and has_failed_to_start(session) and session.policy != "never":
         return True
-    return session.policy == "continue" and (is_cut(session) or _has_lost_turn(session))
+    return not session.on_hold and session.policy == "continue" and (is_cut(session) or _has_lost_turn(session))
 
 
 def is_cut(session: Session) -> bool:
@@ -94,7 +94,7 @@ def _open(session: Session, attempt: Attempt) -> list[Effect]:
 
 def _not_before(session: Session) -> float:
     """When the next prompt may be sent, if it has to wait."""
-    queued = session.queued
+    queued = session.sendable
     return queued[0].after or 0.0 if queued else 0.0
 
 
@@ -112,7 +112,7 @@ def _converse(session: Session, attempt: Attempt, now: float) -> list[Effect]:
         if asked.answered and asked.attempt == attempt.number
     ]
     effects += _gates(session)
-    queued = session.queued
+    queued = session.sendable
     turn = session.turn
     if turn is not None and turn.id == session.cancel_asked:
         effects.append(Cancel(session.id, attempt.number, turn.id))

@@ -36,7 +36,7 @@ from rekindle.core.session.idling import after_idling, after_silence, is_of_idli
 from rekindle.core.session.limits import reached
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.receipt import receipt
-from rekindle.core.session.recovery import after_failure, is_compaction
+from rekindle.core.session.recovery import WINDOWS, after_failure, is_compaction
 from rekindle.core.session.rules import BUILT_IN, Rules
 from rekindle.core.session.settling import after_opening
 from rekindle.core.session.staleness import is_stale
@@ -97,6 +97,8 @@ def _follows(before: Session, fact: AnyFact, after: Session) -> list[AnyFact]:
     match fact:
         case f.ResumeAsked():
             return _after_wish(fact, after)
+        case f.Hurried() if not after.is_up:
+            return [f.ResumeAsked(at=fact.at, by=fact.by)]
         case f.PromptQueued() if fact.by != OURS:
             asked = [name for name in after.spent if name.endswith("escalate")]
             return [f.Progressed(at=fact.at, budgets=asked)] if asked else []
@@ -144,7 +146,7 @@ def _after_wish(fact: f.ResumeAsked, after: Session) -> list[AnyFact]:
 
 def _refilled(session: Session) -> list[str]:
     """The budgets that a turn which ended well refills. Nudges are refilled by visible work."""
-    return [name for name in session.spent if not is_of_idling(name)]
+    return [name for name in session.spent if not is_of_idling(name) and name != WINDOWS]
 
 
 def _by_rule(fact: f.PermissionAsked, after: Session) -> list[AnyFact]:

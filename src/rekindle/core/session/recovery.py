@@ -17,6 +17,10 @@ from rekindle.core.session.state import OURS, Prompt, Session, task_of
 
 #: Do not retry at the very moment a limit ends.
 _MARGIN: Final = 0.5
+#: Two ends of a limit that are this close are one.
+_SAME_WINDOW: Final = 60.0
+#: The budget of limits that a session waits for. Only a person refills it.
+WINDOWS: Final = "windows"
 
 _WORDS: Final = {
     "rate_limited": "the model's service has a rate limit, which was reached",
@@ -55,6 +59,19 @@ def compacted_prompt(text: str) -> str:
     )
 
 
+def limit_of(session: Session, failed: TurnFailed) -> str:
+    """The limit that a turn has reached, if its end is known; sessions with the same one wait in one queue."""
+    if failed.error != "rate_limited" or failed.retry_at is None or failed.retry_at <= failed.at:
+        return ""
+    return f"{session.agent}:{failed.limit}"
+
+
+def _is_same_window(before: Session, failed: TurnFailed) -> bool:
+    """Whether the session has waited for the end of this very limit before: then it does not count again."""
+    end, known = failed.retry_at, before.retry_at
+    return end is not None and known is not None and end - known < _SAME_WINDOW
+
+
 def after_failure(before: Session, fact: TurnFailed, after: Session) -> list[AnyFact]:
     """What goes on with a failed turn by itself, if anything does. `before` still has the whole text of its prompt."""
     if after.stop_asked is not None:
@@ -65,6 +82,13 @@ def after_failure(before: Session, fact: TurnFailed, after: Session) -> list[Any
     if fact.error == "session_lost" and after.token is not None and held.rule.match != fact.error:
         lost = "the agent has lost the conversation"
         return [*_leave(after, fact.at), *escalation(after, "error", lost, fact.at, what=fact.error)]
+    limit = limit_of(after, fact)
+    if limit and held.rule.action in ("wait", "resume") and not _is_same_window(before, fact):
+        most, waited = after.limits.windows, after.spent.get(WINDOWS, 0)
+        if most is not None and waited >= most:
+            told = f"it has waited for {waited} limits, and may wait for {most}: {after.message}"
+            return escalation(after, "error", told, fact.at, what=WINDOWS)
+        return [f.BudgetSpent(at=fact.at, budget=WINDOWS), *_again(after, fact, failed, task, held)]
     match held.rule.action:
         case "compact":
             return _compact(after, failed, task, fact.at)
@@ -106,7 +130,16 @@ def _again(after: Session, fact: TurnFailed, failed: Prompt, task: Prompt, held:
     name = _next_retry(after, task.id)
     return [
         *left,
-        f.PromptQueued(at=fact.at, prompt=name, text=text, by=OURS, of=task.id, after=when, first=True),
+        f.PromptQueued(
+            at=fact.at,
+            prompt=name,
+            text=text,
+            by=OURS,
+            of=task.id,
+            after=when,
+            first=True,
+            limit=limit_of(after, fact),
+        ),
         f.BudgetSpent(at=fact.at, budget=held.budget),
         f.Postponed(at=fact.at, until=when, why=why),
     ]

@@ -48,6 +48,17 @@ def pause(session: Session) -> float:
     return pauses[min(spent, len(pauses) - 1)]
 
 
+def is_in_vain(session: Session) -> bool:
+    """Whether nothing has come of the newest attempt: it ended without having finished a turn.
+
+    One that ended with its keeper says nothing about the agent: the machine went down, or all was killed.
+    """
+    attempt = session.attempt
+    if attempt is None or attempt.status != "gone" or attempt.by_us or attempt.unseen:
+        return False
+    return not any(one.attempt == attempt.number and one.state == "done" for one in session.prompts)
+
+
 def after_refusal(before: Session, fact: f.OpenRefused, after: Session) -> list[AnyFact]:
     """What follows if an agent would not open the conversation. Unattended, a new one begins; else somebody decides.
 
@@ -69,7 +80,8 @@ def after_launch(before: Session, fact: f.LaunchIntended) -> list[AnyFact]:
     """What an attempt costs: one that nobody asked for, and one that abandons a conversation."""
     found: list[AnyFact] = []
     if before.attempt is not None and not before.resume_asked:
-        found.append(f.BudgetSpent(at=fact.at, budget="restarts"))
+        vain = is_in_vain(before)
+        found.append(f.BudgetSpent(at=fact.at, budget="restarts", attempt=fact.attempt, in_vain=vain))
     if fact.how == "new" and not nothing_ever_ran(before):
         found.append(f.BudgetSpent(at=fact.at, budget="renewals"))
     return found

@@ -63,7 +63,8 @@ class Prompt(msgspec.Struct, frozen=True):
 
     `cut` says what happened to such a turn: `open` while nobody knows whether the agent has the prompt, `known` when
     its record has it, `lost` when it does not. `of` is the prompt that one of rekindle's own continues.
-    `after`: it is not sent before this time.
+    `after`: it is not sent before this time, which is the end of the limit named `limit`. `hurried`: a person wants it
+    sent at once.
     """
 
     id: str
@@ -79,6 +80,8 @@ class Prompt(msgspec.Struct, frozen=True):
     after: float | None = None
     sent_at: float = 0.0
     usage: Usage | None = None
+    limit: str = ""
+    hurried: bool = False
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -93,7 +96,7 @@ class Attempt(msgspec.Struct, frozen=True):
     `compactions`: how often the agent has shortened its conversation in this attempt, and `compacted_before` before it.
     `refused`: how it would not open the conversation, and why not.
     `blocked`: it could not be started because something is missing. `asked_by`: who asked for it; empty: nobody did, it
-    was started automatically.
+    was started automatically. `unseen`: its keeper ended with it, so that nobody saw why.
     """
 
     number: int
@@ -129,6 +132,7 @@ class Attempt(msgspec.Struct, frozen=True):
     refused: str = ""
     blocked: bool = False
     asked_by: str = ""
+    unseen: bool = False
 
 
 class Permission(msgspec.Struct, frozen=True):
@@ -226,6 +230,8 @@ class Session(msgspec.Struct, frozen=True):
     retry_at: float | None = None
     load_at: float | None = None
     held: bool = False
+    #: who wants that nothing is done automatically; empty: nobody
+    on_hold: str = ""
     #: how much of each budget was spent since the last progress, and what is due when
     spent: dict[str, int] = {}
     timers: dict[str, float] = {}
@@ -295,6 +301,11 @@ class Session(msgspec.Struct, frozen=True):
     def queued(self) -> list[Prompt]:
         """Prompts that nobody has sent yet, in order."""
         return [prompt for prompt in self.prompts if prompt.state == "queued"]
+
+    @property
+    def sendable(self) -> list[Prompt]:
+        """Those of them that may be sent: while it is on hold, only what a person says."""
+        return [prompt for prompt in self.queued if prompt.by != OURS] if self.on_hold else self.queued
 
 
 OURS: Final = "rekindle"

@@ -59,7 +59,7 @@ def _is_about_to_work(session: Session) -> bool:
     """Whether a prompt is on its way to an agent at rest: its state still says that it waits, but it does not."""
     attempt = session.attempt
     ready = attempt is not None and attempt.status == "ready" and session.stop_asked is None
-    return ready and session.state is State.WAITING_FOR_INPUT and bool(session.queued)
+    return ready and session.state is State.WAITING_FOR_INPUT and bool(session.sendable)
 
 
 def word(session: Session, *, alive: bool) -> str:

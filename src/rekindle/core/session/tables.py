@@ -95,8 +95,9 @@ HOLDS: Final[dict[str, tuple[tuple[type[f.Fact], ...], tuple[type[f.Fact], ...]]
     "stop_asked": ((f.StopAsked,), (f.ResumeAsked, f.LaunchIntended, f.Exited, f.LaunchFailed)),
     "cancel_asked": ((f.CancelAsked,), (f.TurnFinished, f.TurnFailed)),
     "held": ((f.HeldBack,), (f.ResumeAsked, f.Opened, f.OpenRefused)),
+    "on_hold": ((f.HoldAsked,), (f.HoldLifted, f.Hurried, f.ResumeAsked)),
     "over": ((f.LimitReached,), (f.ResumeAsked,)),
-    "retry_at": ((f.Postponed, f.TurnFailed), (f.ResumeAsked, f.LaunchIntended, f.TurnFinished)),
+    "retry_at": ((f.Postponed, f.TurnFailed), (f.ResumeAsked, f.LaunchIntended, f.TurnFinished, f.Hurried)),
     "load_at": ((f.LoadPutOff,), (f.ResumeAsked, f.LaunchIntended)),
     "escalation": (
         (f.Escalated,),

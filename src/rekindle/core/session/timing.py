@@ -28,7 +28,7 @@ def is_idle(session: Session) -> bool:
         and attempt.status == "ready"
         and not attempt.given_up
         and session.state is State.WAITING_FOR_INPUT
-        and not session.queued
+        and not session.sendable
         and session.turn is None
         and session.stop_asked is None
         and not session.terminal

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from rekindle.core.quantities import dollars_in, seconds_in
+from rekindle.core.runbook.limits import PRIORITIES
 from rekindle.core.setting_keys import LIMITS
 
 #: The limits that were given, by name.
@@ -58,6 +59,17 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--timeout", type=Duration(), help="The longest time for one turn, e.g. 30m."),
             click.option("--stall", type=Duration(), help="How long a turn may be silent with no tool running."),
             click.option("--max-age", type=Duration(), help="Do not resume a conversation older than this."),
+            click.option(
+                "--max-windows",
+                type=click.IntRange(min=0),
+                help="How many limits of the agent's service to wait for before you are asked.",
+            ),
+            click.option(
+                "--priority",
+                type=click.Choice(list(PRIORITIES)),
+                callback=lambda _ctx, _param, word: None if word is None else PRIORITIES[word],
+                help="Who comes back first from a limit that several sessions wait for (normal).",
+            ),
             click.option(
                 "--max-resumes", type=click.IntRange(min=0), help="Do not resume a conversation more often than this."
             ),

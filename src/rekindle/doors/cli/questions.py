@@ -41,8 +41,9 @@ def show(question: dict[str, Any]) -> None:
 def unasked(question: dict[str, Any]) -> QuestionError:
     """The message if nobody can be asked."""
     offered = ", ".join(one["id"] for one in question["options"]) or "none"
+    of = f" of session {question['session']}" if question["session"] else ""
     return QuestionError(
-        f"question {question['id']} of session {question['session']}: {question['title']} (options: {offered})",
+        f"question {question['id']}{of}: {question['title']} (options: {offered})",
         f"rekindle answer {question['id']} OPTION",
         details={"question": question},
     )

@@ -10,7 +10,7 @@ import sys
 
 from rekindle.core.session.words import CUT
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli import feature_list
+from rekindle.doors.cli import feature_list, governed
 from rekindle.doors.cli.colours import Ink, are_wanted
 from rekindle.doors.cli.measure import columns, wrapped
 from rekindle.doors.cli.next_step import next_step
@@ -71,6 +71,8 @@ def lines(status: StatusReport, surface: Surface, moved: str = "") -> Iterator[s
     if moved:
         yield ""
         yield from wrapped(printable(moved), surface.width)
+    told = list(governed.news(status.governor, surface.now))
+    yield from (["", *told] if told else [])
     yield from feature_list.urgent(status.features, surface, is_moved=bool(moved))
     yield from open_sessions(status.apart(), surface)
     yield from feature_list.running(status.features, surface)

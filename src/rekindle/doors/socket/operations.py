@@ -9,6 +9,7 @@ import msgspec
 from rekindle.app.agent_resuming import AgentResuming
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.features import Features
+from rekindle.app.holding import Holding
 from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
@@ -28,6 +29,7 @@ def operations(
     journals: JournalWriters,
     features: Features,
     relocations: Relocations,
+    holding: Holding,
 ) -> dict[str, Operation]:
     """Every operation by its name on the wire, except the server's own."""
 
@@ -50,6 +52,10 @@ def operations(
         "resume": service.resume,
         "resume_all": service.resume_all,
         "agent_resume": AgentResuming(service).resume,
+        "hold": holding.hold,
+        "hurry": holding.hurry,
+        "governor": service.governance.governor,
+        "restarts_go_on": service.governance.go_on,
         "stop": service.stop,
         "stop_all": service.stop_all,
         "cancel": service.cancel,

@@ -138,7 +138,7 @@ def _exited(session: Session, fact: f.Exited) -> Session:
         with_attempt(session, lambda a: replace(a, opened_at=opened_at)),
         lambda a: replace(a, status="gone", how_ended=given_up or fact.how_ended, by_us=by_us, cut=fact.cut),
     )
-    gone = with_attempt(gone, lambda a: replace(a, truncated=fact.truncated))
+    gone = with_attempt(gone, lambda a: replace(a, truncated=fact.truncated, unseen=fact.unseen))
     turn = gone.turn
     if turn is not None:
         delivered = fact.cut.delivered if fact.cut is not None else "yes"

@@ -25,6 +25,12 @@ def booked(session: Session, fact: f.SessionFact) -> Session:
             return asked if session.is_up else stopped(asked)
         case f.ResumeAsked():
             return _resume_asked(session, fact)
+        case f.HoldAsked():
+            return replace(session, on_hold=fact.by)
+        case f.HoldLifted():
+            return replace(session, on_hold="")
+        case f.Hurried():
+            return _hurried(session)
         case f.Relocated():
             return replace(session, repository=fact.repository, cwd=fact.cwd, worktree=fact.worktree)
         case f.Imported():
@@ -48,9 +54,19 @@ def stopped(session: Session) -> Session:
     return replace(over, state=state, stop_asked=None)
 
 
+def _hurried(session: Session) -> Session:
+    """Prompts of rekindle's own no longer wait. One that may not be loaded yet still does: that would do harm."""
+    prompts = [
+        replace(one, after=None, hurried=True) if one.state == "queued" and one.by == OURS else one
+        for one in session.prompts
+    ]
+    return replace(session, prompts=prompts, retry_at=None, on_hold="")
+
+
 def _resume_asked(session: Session, fact: f.ResumeAsked) -> Session:
     session = replace(questions.decided_otherwise(session, fact.at), gate=None)
     asked = replace(session, resume_asked=fact.by, stop_asked=None, held=False, over="", is_foreign=False)
+    asked = asked if fact.by == OURS else replace(asked, on_hold="")
     at_once = [replace(one, after=None) if one.after is not None else one for one in asked.prompts]
     asked = replace(asked, message="", retry_at=None, load_at=None, prompts=at_once)
     asked = asked if fact.native is None else replace(asked, native=fact.native)

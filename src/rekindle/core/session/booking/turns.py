@@ -21,7 +21,7 @@ def booked(session: Session, fact: f.TurnFact) -> Session:
         case f.PromptQueued():
             if any(prompt.id == fact.prompt for prompt in session.prompts):
                 return session
-            prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by, of=fact.of, after=fact.after)
+            prompt = Prompt(fact.prompt, fact.text, fact.at, by=fact.by, of=fact.of, after=fact.after, limit=fact.limit)
             told = session if fact.by == OURS else replace(questions.decided_otherwise(session, fact.at), gate=None)
             wanted = replace(told, is_foreign=session.is_foreign and fact.by == OURS)
             return queued_first(wanted, prompt) if fact.first else replace(wanted, prompts=[*session.prompts, prompt])

@@ -133,13 +133,17 @@ class GivenUp(Fact, frozen=True, kw_only=True, tag="given_up"):
 
 
 class Exited(Fact, frozen=True, kw_only=True, tag="exited"):
-    """The attempt's whole tree is gone, and its lock is free."""
+    """The attempt's whole tree is gone, and its lock is free.
+
+    `unseen`: its keeper ended with it, as in a power failure.
+    """
 
     attempt: int
     how_ended: str
     by_us: bool
     cut: Cut | None = None
     truncated: int = 0
+    unseen: bool = False
 
 
 class ReceiptWritten(Fact, frozen=True, kw_only=True, tag="receipt_written"):

@@ -26,9 +26,14 @@ class RulesSet(Fact, frozen=True, kw_only=True, tag="rules_set"):
 
 
 class BudgetSpent(Fact, frozen=True, kw_only=True, tag="budget_spent"):
-    """Something was done automatically that may be done only a limited number of times without progress."""
+    """Something was done automatically that may be done only a limited number of times without progress.
+
+    For a restart, `attempt` is the one that is started; `in_vain`: the one before it had brought nothing.
+    """
 
     budget: str
+    attempt: int = 0
+    in_vain: bool = False
 
 
 class Progressed(Fact, frozen=True, kw_only=True, tag="progressed"):

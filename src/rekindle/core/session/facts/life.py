@@ -75,6 +75,24 @@ class StopAsked(Fact, frozen=True, kw_only=True, tag="stop_asked"):
     why: str = ""
 
 
+class HoldAsked(Fact, frozen=True, kw_only=True, tag="hold_asked"):
+    """Nothing is done automatically about the session until somebody lifts the hold. What a person sends is sent."""
+
+    by: str
+
+
+class HoldLifted(Fact, frozen=True, kw_only=True, tag="hold_lifted"):
+    """The session continues automatically again, at its own time."""
+
+    by: str
+
+
+class Hurried(Fact, frozen=True, kw_only=True, tag="hurried"):
+    """The session does not wait for the time at which it would go on: it goes on now."""
+
+    by: str
+
+
 class Adopted(Fact, frozen=True, kw_only=True, tag="adopted"):
     """A new daemon has taken over: whatever an older one still writes is refused."""
 
@@ -102,4 +120,6 @@ class Noticed(Fact, frozen=True, kw_only=True, tag="noticed"):
 
 
 #: Every fact of this module.
-SessionFact = Created | ResumeAsked | StopAsked | Adopted | Relocated | Imported | Noticed
+SessionFact = (
+    Created | ResumeAsked | StopAsked | HoldAsked | HoldLifted | Hurried | Adopted | Relocated | Imported | Noticed
+)

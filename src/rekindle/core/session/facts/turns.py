@@ -10,7 +10,7 @@ from rekindle.core.session.values import Usage
 class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
     """Something to tell the agent. Delivered once, in order. `of` and `after`: see `state.Prompt`.
 
-    `first`: it comes before everything else in the queue.
+    `first`: it comes before everything else in the queue. `limit`: it waits for the end of this limit of its service.
     """
 
     prompt: str
@@ -19,6 +19,7 @@ class PromptQueued(Fact, frozen=True, kw_only=True, tag="prompt_queued"):
     of: str = ""
     after: float | None = None
     first: bool = False
+    limit: str = ""
 
 
 class PromptSent(Fact, frozen=True, kw_only=True, tag="prompt_sent"):
@@ -64,7 +65,7 @@ class TurnFinished(Fact, frozen=True, kw_only=True, tag="turn_finished"):
 
 
 class TurnFailed(Fact, frozen=True, kw_only=True, tag="turn_failed"):
-    """The turn ended with an error of the agent or its model."""
+    """The turn ended with an error of the agent or its model. `limit`: which limit was reached, if it is known."""
 
     attempt: int
     prompt: str
@@ -73,6 +74,7 @@ class TurnFailed(Fact, frozen=True, kw_only=True, tag="turn_failed"):
     retry_at: float | None = None
     transient: bool = False
     usage: Usage | None = None
+    limit: str = ""
 
 
 class CancelAsked(Fact, frozen=True, kw_only=True, tag="cancel_asked"):

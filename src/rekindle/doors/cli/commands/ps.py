@@ -9,6 +9,7 @@ import time
 import click
 
 from rekindle.core.session.words import OVER
+from rekindle.doors.cli import governed
 from rekindle.doors.cli.moved import tell_moved
 from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import json_option, print_json
@@ -27,15 +28,19 @@ from rekindle.doors.cli.use_cases import use_cases
 def ps(every: bool, here: bool, needs_you: bool, as_json: bool) -> None:
     """List sessions: first those that need you, with the reason and what to type, then working ones, then the rest."""
     tell_moved()
-    rows, unasked = use_cases().sessions().listed()
+    sessions = use_cases().sessions()
+    rows, unasked = sessions.listed()
     if here:
         rows = use_cases().status().those_here(rows)
     shown = [row for row in rows if (every or row["status"] not in OVER) and (row["needs_you"] or not needs_you)]
     if as_json:
-        print_json({"sessions": shown, **({"unasked": unasked} if unasked else {})})
+        told = {"governor": sessions.governor} if sessions.governor else {}
+        print_json({"sessions": shown, **told, **({"unasked": unasked} if unasked else {})})
         return
     if unasked:
         click.echo(f"rekindle: {unasked}", err=True)
+    for line in governed.news(sessions.governor, time.time()):
+        print(line)
     if not shown:
         print(_nothing(any_left=bool(rows), here=here, needs_you=needs_you))
         return

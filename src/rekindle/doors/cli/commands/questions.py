@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 from click.shell_completion import CompletionItem
 
 from rekindle.core.session.asking import MARK
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
+from rekindle.doors.cli.amounts import clock_time
 from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import json_option, print_json, who
 from rekindle.doors.cli.printing import print_lines
@@ -20,15 +23,21 @@ from rekindle.ports.errors import RekindleError
 def inbox(as_json: bool) -> None:
     """List the open questions, oldest first: what agents ask, and what rekindle asks about them."""
     found = use_cases().answering().open()
+    waiting = [one for one in use_cases().sessions().rows() if one["waits_until"] is not None]
     if as_json:
-        print_json({"questions": found})
+        until = [{"session": one["id"], "until": one["waits_until"], "why": one["why"]} for one in waiting]
+        print_json({"questions": found, "waiting": until})
         return
     if not found:
         print("No open questions.")
     for one in found:
         feature = f", feature {one['feature']}" if one["feature"] else ""
-        answer_with = f"  session {one['session']}{feature}; " + next_step(f"rekindle answer {one['id']} OPTION")
+        whose = f"session {one['session']}{feature}" if one["session"] else "all sessions"
+        answer_with = f"  {whose}; " + next_step(f"rekindle answer {one['id']} OPTION")
         print_lines([*questions.lines(one), answer_with, ""])
+    for one in waiting:
+        why = f" ({printable(one['why'])})" if one["why"] else ""
+        print(f"{one['id']} goes on by itself at {clock_time(one['waits_until'], time.time())}{why}")
 
 
 def _complete_question(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -74,4 +83,10 @@ def answer(question: str, option: str | None, text: str, as_json: bool) -> None:
     elif option.isascii() and option.isdigit():
         question, option = answering.numbered(question, option)
     told = answering.answer(question, option, who(), text)
-    print_json(told) if as_json else print(f"{told['question']}: answered with {told['option']}.")
+    if as_json:
+        print_json(told)
+    elif told.get("told"):
+        print_lines(told["told"])
+        print(f"The question is still open: rekindle answer {told['question']} OPTION")
+    else:
+        print(f"{told['question']}: answered with {told['option']}.")

@@ -1,4 +1,4 @@
-"""The commands about one session that ask the daemon: send, stop, cancel, show."""
+"""The commands about one session that ask the daemon: send, stop, cancel, hold, hurry, show."""
 
 from __future__ import annotations
 
@@ -119,6 +119,30 @@ def cancel(session: str, as_json: bool) -> None:
     """Cancel the current turn of SESSION. The agent stays."""
     told = daemon().ask("cancel", session=session)
     print_json(told) if as_json else print(f"{told['id']}: asked to end its turn.")
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@json_option
+def hold(session: str, as_json: bool) -> None:
+    """Put SESSION on hold: nothing is done automatically about it until `rekindle resume SESSION`.
+
+    A turn that is running goes on to its end, and what you send is sent. Use it for a session that waits for a limit.
+    """
+    told = daemon().ask("hold", session=session, by=who())
+    if as_json:
+        print_json(told)
+        return
+    print(f"{told['id']}: on hold; it does not go on by itself. To let it: rekindle resume {told['id']}")
+
+
+@click.command()
+@click.argument("session", shell_complete=complete_sessions)
+@json_option
+def hurry(session: str, as_json: bool) -> None:
+    """Let SESSION go on now: it does not wait for the end of a limit, for its place in the queue, or for a pause."""
+    told = daemon().ask("hurry", session=session, by=who())
+    print_json(told) if as_json else print(f"{told['id']}: it goes on now.")
 
 
 @click.command()

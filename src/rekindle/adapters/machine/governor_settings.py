@@ -1,0 +1,69 @@
+"""What the user has set for all sessions together, read again whenever the settings file changes.
+
+The daemon lives long, and a limit that somebody lowers has to hold at once. A file that cannot be read, or a value that
+is not valid, changes nothing: what held before still holds, and the log says so. `rekindle config` shows the mistake.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import tomllib
+from typing import Any
+
+from rekindle.core.governor.rules import BUILT_IN, GovernorRules
+from rekindle.core.setting_keys import governor_rules, setting_keys
+from rekindle.settings import GOVERNOR_KEYS
+
+log = logging.getLogger(__name__)
+
+#: Choices of other keys do not matter here.
+_KEYS = setting_keys(
+    dict.fromkeys(("agent", "policy", "permission", "stable_prompt", "feature_worktrees", "journal_sync"), ()), ""
+)
+
+
+class GovernorSettings:
+    """Reads one file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stamp: tuple[int, int, int] | None = None
+        self._rules = BUILT_IN
+
+    def rules(self) -> GovernorRules:
+        """What holds now."""
+        stamp = self._stat()
+        if stamp is None:
+            self._stamp, self._rules = None, BUILT_IN
+        elif stamp != self._stamp:
+            self._stamp = stamp
+            self._rules = self._read()
+        return self._rules
+
+    def _stat(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            return None  # a pipe would block forever
+        return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+    def _read(self) -> GovernorRules:
+        try:
+            with open(self._path, "rb") as file:
+                table: dict[str, Any] = tomllib.load(file)
+        except FileNotFoundError:
+            return BUILT_IN
+        except (OSError, ValueError, RecursionError) as error:
+            log.warning("%s cannot be read (%s); what held before still holds", self._path, error)
+            return self._rules
+        given = {name: table[name] for name in GOVERNOR_KEYS if name in table}
+        wrong = [name for name, value in given.items() if not _KEYS[name].is_valid(value)]
+        for name in wrong:
+            log.warning("%s: %r is not a valid value of %s", self._path, given.pop(name), name)
+        if wrong:
+            return self._rules
+        return governor_rules(given)

@@ -1,0 +1,129 @@
+"""What a fact changes for all sessions together. `evolve` books facts and decides nothing. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Final, assert_never
+
+from msgspec.structs import replace
+
+from rekindle.core.governor import facts as g
+from rekindle.core.governor.state import Governor, GovernorQuestion, GovernorSettled, LimitNews, Restart, Stopped
+
+#: How long spending is remembered: two days, so that a whole night and a whole day are always known.
+REMEMBERED: Final = 2 * 86400.0
+#: Spending is added up by this many seconds: a window can begin at any full five minutes.
+BUCKET: Final = 300
+_MOST: Final = 200
+_MOST_RETURNED: Final = 5000
+_MARK: Final = "q"
+
+
+def evolve(before: Governor | None, fact: g.GovernorFact) -> Governor:
+    """The state after one more fact. A fact that was heard before changes nothing."""
+    state = before or Governor()
+    if isinstance(fact, g.RestartCounted | g.ProgressHeard | g.TurnPaid | g.LimitHeard) and fact.seq:
+        if fact.seq <= state.heard:
+            return state
+        state = replace(state, heard=fact.seq)
+    return _booked(state, fact)
+
+
+def _booked(state: Governor, fact: g.GovernorFact) -> Governor:
+    match fact:
+        case g.RestartCounted():
+            return _restarted(state, fact)
+        case g.ProgressHeard():
+            left = [one for one in state.restarts if one.session != fact.session]
+            return state if len(left) == len(state.restarts) else replace(state, restarts=left)
+        case g.TurnPaid():
+            return _paid(state, fact)
+        case g.LimitHeard():
+            returned = {name: prompt for name, prompt in state.returned.items() if name != fact.session}
+            limits = {**state.limits, fact.limit: LimitNews(fact.at, fact.until)}
+            return replace(state, limits=_newest(limits), returned=returned)
+        case g.Returned():
+            if state.returned.get(fact.session) == fact.prompt:
+                return state
+            returned = {name: prompt for name, prompt in state.returned.items() if name != fact.session}
+            newest = dict([*returned.items(), (fact.session, fact.prompt)][-_MOST_RETURNED:])
+            return replace(state, returned=newest, returns={**state.returns, fact.limit: fact.at})
+        case g.GovernorAsked():
+            return _asked(state, fact)
+        case g.GovernorAnswered() | g.GovernorClosed():
+            return _over(state, fact)
+        case g.RestartsAllowed():
+            return state if state.stopped is None and not state.restarts else replace(state, stopped=None, restarts=[])
+        case g.RestartsStopped():
+            since = state.stopped.since if state.stopped is not None else fact.at
+            return replace(state, stopped=Stopped(since, fact.by))
+        case g.CapRaised():
+            return replace(state, raised={**state.raised, fact.about: fact.to})
+        case g.GovernorKept():
+            return fact.state
+        case _:
+            assert_never(fact)
+
+
+def question_id(fact: g.GovernorAsked) -> str:
+    """The id of a question: it follows from what a person is shown."""
+    shown = [fact.trigger, fact.about, fact.title, fact.detail, fact.options, fact.at]
+    return _MARK + hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:10]
+
+
+def _restarted(state: Governor, fact: g.RestartCounted) -> Governor:
+    if any(one.effect == fact.effect for one in state.restarts):
+        return state
+    return replace(state, restarts=[*state.restarts, Restart(fact.session, fact.effect, fact.at)][-_MOST:])
+
+
+def _paid(state: Governor, fact: g.TurnPaid) -> Governor:
+    """Only what was added since the last report of the same turn is new."""
+    key = f"{fact.session} {fact.turn}"
+    added = max(0.0, fact.cost - state.turns.get(key, 0.0))
+    turns = {name: cost for name, cost in state.turns.items() if name != key}
+    if not fact.over:
+        turns[key] = max(fact.cost, state.turns.get(key, 0.0))
+    bucket = int(fact.at // BUCKET) * BUCKET
+    paid = {at: cost for at, cost in state.paid.items() if at > fact.at - REMEMBERED}
+    if added:
+        paid[bucket] = paid.get(bucket, 0.0) + added
+    return replace(state, turns=turns, paid=paid)
+
+
+def _newest(limits: dict[str, LimitNews]) -> dict[str, LimitNews]:
+    return dict(sorted(limits.items(), key=lambda one: one[1].at)[-_MOST:])
+
+
+def _asked(state: Governor, fact: g.GovernorAsked) -> Governor:
+    name = question_id(fact)
+    if name in {one.id for one in state.questions} | {one.id for one in state.settled}:
+        return state
+    question = GovernorQuestion(
+        name,
+        fact.trigger,
+        fact.about,
+        fact.title,
+        fact.detail,
+        fact.options,
+        fact.recommended,
+        fact.otherwise,
+        fact.at,
+        fact.expires_at,
+        fact.amount,
+        fact.sessions,
+    )
+    return replace(state, questions=[*state.questions, question], asked=[*state.asked, fact.about][-_MOST:])
+
+
+def _over(state: Governor, fact: g.GovernorAnswered | g.GovernorClosed) -> Governor:
+    found = next((one for one in state.questions if one.id == fact.question), None)
+    if found is None:
+        return state
+    if isinstance(fact, g.GovernorAnswered):
+        over = GovernorSettled(found.id, found.title, "answered", fact.at, fact.option, fact.by)
+    else:
+        over = GovernorSettled(found.id, found.title, "expired", fact.at)
+    left = [one for one in state.questions if one.id != found.id]
+    return replace(state, questions=left, settled=[*state.settled, over][-_MOST:])

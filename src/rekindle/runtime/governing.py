@@ -1,0 +1,222 @@
+"""The governor at work: hears what happens to sessions, decides what they may do automatically, and asks people.
+
+Its state is folded from facts in a stream of its own, as a session's is. What it waits for is in the state and in the
+sessions, so no timer is lost with the daemon: whoever was not allowed to do something asks again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
+from typing import Final
+
+from rekindle.core.effects import Effect
+from rekindle.core.governor import facts as g
+from rekindle.core.governor.admission import Admission, AutomaticStep, admission, next_step, waiting_for, wanted
+from rekindle.core.governor.asking import due, taken
+from rekindle.core.governor.hearing import KINDS, heard
+from rekindle.core.governor.machine import evolve
+from rekindle.core.governor.rules import UNLIMITED, GovernorRules
+from rekindle.core.governor.state import SUBJECT, Governor
+from rekindle.core.session.state import Session
+from rekindle.core.streams import GOVERNOR, SESSION, kind_of
+from rekindle.ports.errors import RekindleError
+from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange, StoreError
+
+log = logging.getLogger(__name__)
+
+_GRANTED: Final = Admission(True)
+#: After how many facts all that they have led to is written down, so that the next daemon starts fast.
+_KEPT_AFTER: Final = 2000
+_PAGE: Final = 1000
+#: Somebody who may not go on asks again after this many seconds at the latest: the clock may have been set.
+_ASK_AGAIN: Final = 30.0
+#: Facts after which nobody may do more than before.
+_QUIET: Final = (g.RestartCounted, g.TurnPaid, g.Returned, g.GovernorKept, g.ProgressHeard, g.RestartsStopped)
+
+
+class Governing:
+    """Belongs to one supervisor. Raises StoreError if something cannot be recorded."""
+
+    def __init__(
+        self,
+        store: StoreAccess,
+        clock: Callable[[], float],
+        sessions: Callable[[], Sequence[Session]],
+        rules: Callable[[], GovernorRules] = lambda: UNLIMITED,
+        zone: tzinfo | None = None,
+    ) -> None:
+        """`sessions` gives those in memory. `zone` None: this machine's."""
+        self._store = store
+        self._clock = clock
+        self._sessions = sessions
+        self._rules = rules
+        self._zone = zone
+        self._state = Governor()
+        self._is_loaded = False
+        self._since_kept = 0
+        self._turn = asyncio.Lock()
+        #: the newest fact of a session that concerns all of them, and how far they were read
+        self._newest = 0
+        self._read_to = 0
+        #: the sessions that want to go on, and are not allowed to yet
+        self._asking: set[str] = set()
+        self._changed = asyncio.Event()
+        #: called with the state whenever it changes
+        self.listeners: list[Callable[[Governor], None]] = []
+
+    @property
+    def rules(self) -> GovernorRules:
+        """What the user has set."""
+        return self._rules()
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The zone of the user's days and nights; None: this machine's."""
+        return self._zone
+
+    async def state(self) -> Governor:
+        """All that is known now."""
+        async with self._turn:
+            await self._catch_up()
+            return self._state
+
+    def listen(self, session: Session, recorded: Sequence[Recorded]) -> None:
+        """A listener of the engine: notes that there is something to hear. It is read from the store, in order."""
+        told = (one.seq for one in recorded if heard(session.id, one.seq, one.fact) is not None)
+        self._newest = max(self._newest, *told, 0)
+
+    async def admit(self, session: Session, effect: Effect) -> Admission:
+        """Whether an effect may be carried out now. What is allowed is recorded first."""
+        step = wanted(session, effect)
+        if step is None:
+            return _GRANTED
+        async with self._turn:
+            await self._catch_up()
+            self._asking.add(session.id)
+            found = self._judged(step)
+            if not found.is_granted:
+                return found
+            self._asking.discard(session.id)
+            await self._record(found.facts)
+        return _GRANTED
+
+    def outlook(self, session: Session) -> Admission:
+        """What is known about the next automatic step of a session, without deciding anything."""
+        step = next_step(session)
+        return _GRANTED if step is None else self._judged(step)
+
+    def foresee(self, session: Session, effects: Sequence[Effect]) -> Admission:
+        """Why what is due about a session may not be done now; granted, if it may or nothing is due."""
+        for effect in effects:
+            step = wanted(session, effect)
+            found = self._judged(step) if step is not None else _GRANTED
+            if not found.is_granted:
+                return found
+        return self.outlook(session)
+
+    async def wait(self, found: Admission) -> None:
+        """Wait until it makes sense to ask again."""
+        left = _ASK_AGAIN if found.until is None else min(max(found.until - self._clock(), 0.0), _ASK_AGAIN)
+        changed = self._changed
+        try:
+            await asyncio.wait_for(changed.wait(), left)
+        except TimeoutError:
+            return
+
+    async def tell(self, decide: Callable[[Governor], Sequence[g.GovernorFact]]) -> Governor:
+        """Record facts from outside, decided from the state when their turn comes, and what follows from them."""
+        async with self._turn:
+            await self._catch_up()
+            await self._record(decide(self._state))
+            return self._state
+
+    async def look(self) -> None:
+        """Write down what was heard, and see whether something has to be asked, or is over."""
+        async with self._turn:
+            await self._catch_up()
+            await self._record(due(self._state, self.rules, self._clock(), self._zone))
+
+    async def keep_watch(self, seconds: float = 1.0) -> None:
+        """Look forever."""
+        rules = self.rules
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await self.look()
+            except RekindleError as error:
+                log.warning("what concerns all sessions could not be recorded: %s", error.message)
+            if self.rules != rules:
+                rules = self.rules
+                self._wake()
+
+    def _judged(self, step: AutomaticStep) -> Admission:
+        waiting = waiting_for(step.limit, self._sessions(), self._state, self._asking) if step.limit else []
+        return admission(self._state, self.rules, step, waiting, self._clock(), self._zone)
+
+    async def _catch_up(self) -> None:
+        """Everything that was recorded about sessions so far is known afterwards."""
+        if not self._is_loaded:
+            self._state, self._since_kept = await self._store.ask(_folded)
+            self._is_loaded, self._read_to = True, self._state.heard
+            await self._hear()
+            for listener in self.listeners:
+                listener(self._state)
+        elif self._newest > self._read_to:
+            await self._hear()
+
+    async def _hear(self) -> None:
+        """Hear what has happened to sessions since the last time."""
+        while True:
+            newest = self._newest
+            page = await self._store.ask(_since(self._read_to))
+            found = [heard(one.subject, one.seq, one.fact) for one in page]
+            await self._record([one for one in found if one is not None])
+            self._read_to = page[-1].seq if page else max(self._read_to, newest)
+            if len(page) < _PAGE:
+                self._read_to = max(self._read_to, newest)
+                return
+
+    async def _record(self, facts: Sequence[g.GovernorFact]) -> None:
+        if not facts:
+            return
+        state, kept = taken(self._state, facts, self.rules, self._zone)
+        if not kept:
+            return
+        self._since_kept += len(kept)
+        if self._since_kept > _KEPT_AFTER:
+            kept.append(g.GovernorKept(at=self._clock(), state=state))
+            self._since_kept = 0
+        try:
+            await self._store.commit(StoreChange(GOVERNOR.kind, SUBJECT, kept))
+        except StoreError:
+            self._is_loaded = False  # it may have been recorded after all
+            raise
+        self._state = state
+        for listener in self.listeners:
+            listener(state)
+        if any(not isinstance(one, _QUIET) for one in kept):
+            self._wake()
+
+    def _wake(self) -> None:
+        """Everybody who waits asks again."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+
+def _since(after: int) -> Callable[[Store], list[Recorded]]:
+    return lambda store: store.facts(SESSION.kind, kinds=KINDS, after=after, limit=_PAGE)
+
+
+def _folded(store: Store) -> tuple[Governor, int]:
+    """The state in the store, and how many facts were read since it was last written down as a whole."""
+    kept = store.facts(GOVERNOR.kind, SUBJECT, kinds=[str(g.GovernorKept.__struct_config__.tag)], limit=1_000_000)
+    after, state, count = (kept[-1].seq - 1, Governor(), 0) if kept else (0, Governor(), 0)
+    while page := store.facts(GOVERNOR.kind, SUBJECT, after=after, limit=_PAGE):
+        for one in page:
+            assert isinstance(one.fact, g.GovernorFact), kind_of(one.fact)
+            state = evolve(state, one.fact)
+        after, count = page[-1].seq, count + len(page)
+    return state, count

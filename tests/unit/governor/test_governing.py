@@ -1,0 +1,227 @@
+"""The governor at work over a store: what was spent, what it says about that, and what a lost store leaves of it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from rekindle.core.effects import Launch, Say
+from rekindle.core.governor import facts as g
+from rekindle.core.governor.rules import GovernorRules
+from rekindle.core.governor.state import Governor
+from rekindle.core.session import facts as f
+from rekindle.core.session.state import OURS, Session
+from rekindle.ports.store import StoreError
+from rekindle.runtime.engine import Engine
+from rekindle.runtime.governing import Governing
+from tests.fakes.store import Disk, FakeStore, InlineAccess
+
+#: A Tuesday, 12:00 UTC.
+NOON = datetime(2026, 11, 17, 12, 0, tzinfo=UTC).timestamp()
+
+
+class Desk:
+    """One engine and one governor on a store, and a clock."""
+
+    def __init__(self, rules: GovernorRules, disk: Disk | None = None) -> None:
+        self.rules, self.now, self.disk = rules, NOON, disk or Disk()
+        self.store = FakeStore(self.disk)
+        access = InlineAccess(self.store)
+        self.engine = Engine(access, lambda: self.now)
+        self.governing = Governing(access, lambda: self.now, self.engine.at_hand, lambda: self.rules, UTC)
+        self.engine.listeners.append(self.governing.listen)
+
+    async def work(self, session: str, cost: float | None, *, fails: bool = False) -> Session:
+        """A session that has had a turn, and has something of rekindle's own to say next."""
+        turn: dict[str, Any] = {"attempt": 1, "prompt": "p1", "usage": f.Usage(1, 1, 0, cost)}
+        await self.engine.create(f.Created(at=self.now, session=session, agent="a", cwd="/", policy="continue"))
+        ended = (
+            f.TurnFailed(at=self.now, error="rate_limited", message="m", retry_at=self.now + 100, **turn)
+            if fails
+            else f.TurnFinished(at=self.now, stop_reason="end_turn", **turn)
+        )
+        return await self.engine.record(
+            session,
+            f.PromptQueued(at=self.now, prompt="p1", text="one"),
+            f.LaunchIntended(at=self.now, attempt=1, generation=1, how="new", token="t"),
+            f.Launched(at=self.now, attempt=1, folder="/k", pid=1),
+            f.Opened(at=self.now, attempt=1, how="new", token="t"),
+            f.PromptSent(at=self.now, attempt=1, prompt="p1", message=1, text="one"),
+            ended,
+            f.PromptQueued(at=self.now, prompt="n1", text="go on", by=OURS),
+            f.PromptQueued(at=self.now, prompt="p2", text="mine"),
+        )
+
+    async def may(self, session: Session, prompt: str = "n1") -> bool:
+        found = await self.governing.admit(session, Say(session.id, 1, prompt, "x"))
+        return found.is_granted
+
+
+def test_past_the_days_limit_no_turn_begins_by_itself_and_one_question_is_asked() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_day=5.0))
+        first = await desk.work("s1", 4.0)
+        assert await desk.may(first)
+        second = await desk.work("s2", 2.0)
+        assert not await desk.may(first)
+        assert not await desk.may(second)
+        assert await desk.may(first, "p2"), "what a person says is sent"
+        state = await desk.governing.state()
+        [asked] = state.questions
+        assert "$6.00 today" in asked.title and "$5" in asked.title
+        await desk.work("s3", 1.0)
+        await desk.governing.look()
+        assert (await desk.governing.state()).questions == [asked], "asked once"
+        fact = g.GovernorAnswered(at=desk.now, question=asked.id, option="more", by="me")
+        await desk.governing.tell(lambda _state: [fact])
+        assert await desk.may(first)
+        await desk.work("s4", 20.0)
+        assert not await desk.may(first), "the higher limit holds too"
+        assert len((await desk.governing.state()).questions) == 1
+
+    asyncio.run(story())
+
+
+def test_who_is_told_to_stay_stopped_is_until_midnight_and_nobody_is_asked_again() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_day=5.0))
+        first = await desk.work("s1", 6.0)
+        found = await desk.governing.admit(first, Say("s1", 1, "n1", "x"))
+        assert found.until == NOON + 12 * 3600
+        [asked] = (await desk.governing.state()).questions
+        stay = g.GovernorAnswered(at=desk.now, question=asked.id, option="stay", by="me")
+        await desk.governing.tell(lambda _state: [stay])
+        desk.now += 3600
+        await desk.work("s2", 3.0)
+        await desk.governing.look()
+        assert not await desk.may(first)
+        assert (await desk.governing.state()).questions == []
+        desk.now = NOON + 12 * 3600 + 1
+        assert await desk.may(first), "a new day"
+
+    asyncio.run(story())
+
+
+def test_a_question_about_spending_is_over_when_the_day_is_or_when_the_limit_is_raised() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_day=5.0))
+        await desk.work("s1", 6.0)
+        await desk.governing.look()
+        assert len((await desk.governing.state()).questions) == 1
+        desk.rules = GovernorRules(cost_per_day=50.0)
+        await desk.governing.look()
+        state = await desk.governing.state()
+        assert (state.questions, [one.how for one in state.settled]) == ([], ["expired"])
+
+    asyncio.run(story())
+
+
+def test_the_nights_limit_counts_what_was_spent_since_the_evening_and_ends_in_the_morning() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_night=3.0, night=(22 * 60, 8 * 60)))
+        first = await desk.work("s1", 100.0)
+        assert await desk.may(first), "that was by day"
+        desk.now = NOON + 13 * 3600  # 01:00
+        assert await desk.may(first)
+        await desk.work("s2", 4.0)
+        found = await desk.governing.admit(first, Say("s1", 1, "n1", "x"))
+        assert (found.is_granted, found.until) == (False, NOON + 20 * 3600)
+        desk.now = NOON + 20 * 3600
+        assert await desk.may(first)
+
+    asyncio.run(story())
+
+
+def test_an_agent_that_reports_no_cost_is_not_counted() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_day=0.01))
+        assert await desk.may(await desk.work("s1", None))
+
+    asyncio.run(story())
+
+
+def test_a_daemon_that_was_killed_hears_what_it_had_missed_and_counts_nothing_twice() -> None:
+    async def story() -> Governor:
+        desk = Desk(GovernorRules(cost_per_day=5.0))
+        await desk.work("s1", 2.0)
+        await desk.governing.look()
+        await desk.work("s2", 1.0)  # nobody has listened to this one yet
+        again = Desk(desk.rules, desk.disk)
+        state = await again.governing.state()
+        assert sum(state.paid.values()) == 3.0
+        once_more = Desk(desk.rules, desk.disk)
+        assert await once_more.governing.state() == state
+        return state
+
+    asyncio.run(story())
+
+
+def test_what_a_lost_store_had_of_it_is_heard_again_from_the_sessions_that_were_rebuilt() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_day=5.0))
+        await desk.work("s1", 6.0)
+        await desk.governing.look()
+        rebuilt = Disk()
+        for one in desk.store.sessions():
+            facts = [row.fact for row in desk.store.facts("session", one.id)]
+            await Engine(InlineAccess(FakeStore(rebuilt)), lambda: NOON).adopt(facts)  # type: ignore[arg-type]
+        again = Desk(desk.rules, rebuilt)
+        state = await again.governing.state()
+        assert sum(state.paid.values()) == 6.0
+        assert len(state.questions) == 1
+
+    asyncio.run(story())
+
+
+def test_a_commit_that_may_have_been_made_is_read_back_before_anything_is_decided() -> None:
+    class Doubtful(FakeStore):
+        fails = False
+
+        def commit(self, changes: Any) -> Any:
+            made = super().commit(changes)
+            if self.fails and any(one.stream == "governor" for one in changes):
+                raise StoreError("the disk does not answer", "look at it")
+            return made
+
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_day=5.0))
+        store = Doubtful(desk.disk)
+        governing = Governing(InlineAccess(store), lambda: desk.now, desk.engine.at_hand, lambda: desk.rules, UTC)
+        await desk.work("s1", 6.0)
+        store.fails = True
+        with pytest.raises(StoreError):
+            await governing.state()
+        store.fails = False
+        state = await governing.state()
+        assert sum(state.paid.values()) == 6.0
+        assert len(state.questions) == 1
+
+    asyncio.run(story())
+
+
+def test_many_facts_are_summed_up_so_that_the_next_daemon_starts_fast() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules())
+        facts = [g.ProgressHeard(at=NOON, session=f"s{number}", seq=number + 1) for number in range(2100)]
+        await desk.governing.tell(lambda _state: facts)
+        await desk.governing.tell(lambda _state: [g.ProgressHeard(at=NOON, session="x", seq=9000)])
+        assert len(desk.store.facts("governor", kinds=["governor_kept"])) == 1
+        assert (await Desk(desk.rules, desk.disk).governing.state()).heard == 9000
+
+    asyncio.run(story())
+
+
+def test_a_start_that_a_person_wants_is_never_held_up() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_day=1.0))
+        session = await desk.work("s1", 6.0)
+        gone = await desk.engine.record("s1", f.Exited(at=desk.now, attempt=1, how_ended="killed", by_us=False))
+        assert not (await desk.governing.admit(gone, Launch("s1", 2))).is_granted
+        asked = await desk.engine.record("s1", f.ResumeAsked(at=desk.now, by="me"))
+        assert (await desk.governing.admit(asked, Launch("s1", 2))).is_granted
+        assert session.id == "s1"
+
+    asyncio.run(story())
