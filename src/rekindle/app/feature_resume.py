@@ -69,7 +69,7 @@ def look(here: Workspace, feature: str, known_as: str, *, lock_is_ours: bool = F
     analysis, owner = here.analysis(feature, lock_is_ours=lock_is_ours)
     if owner is not None:
         where = f"by pid {owner.pid}" if owner.verdict == "alive" else "on another host; only that host can tell"
-        watch = f"it needs no resume while it is held; watch it: rekindle follow {quoted(feature)}"
+        watch = f"it needs no resume while it is held; watch it: rekindle attach {quoted(feature)}"
         raise OwnedError(f"run {owner.sid} of {feature} is held {where}", watch)
     run = analysis.run
     if run is None:

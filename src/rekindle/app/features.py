@@ -219,7 +219,7 @@ class Features:
     def _refuse_live(self, here: Workspace, feature: str) -> None:
         live = self._live.get((here.repository.root, feature))
         if live is not None and not live.task.done():
-            raise OwnedError(f"{feature} is already running", f"watch it: rekindle follow {feature}")
+            raise OwnedError(f"{feature} is already running", f"watch it: rekindle attach {feature}")
 
     def _refuse_at_work(self, here: Workspace, feature: str, tasks: Collection[str]) -> None:
         """An agent's work is taken or left once it has finished: until then the worktree belongs to the agent."""

@@ -73,7 +73,7 @@ def running(features: Features, surface: Surface) -> Iterator[str]:
         held = f"held by pid {owner['pid']}" if owner["state"] == "alive" else "held on another host"
         yield f"  {surface.ink.green(printable(name))}"
         yield from wrapped(f"run {printable(owner['sid'])}, {held}; {_tasks(found)}", surface.width, _INDENT)
-        yield f"{_INDENT}watch it: {surface.ink.cyan(f'rekindle follow {quoted(name)}')}"
+        yield f"{_INDENT}watch it: {surface.ink.cyan(f'rekindle attach {quoted(name)}')}"
 
 
 def others(features: Features) -> Iterator[str]:

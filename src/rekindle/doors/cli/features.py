@@ -86,10 +86,8 @@ def run_plan(
         return _begin(asked, detach=detach, as_json=as_json)
     except KeyboardInterrupt:  # before watching began; the daemon may already have the request
         name = _name_in(asked)
-        print(
-            f"Interrupted while the run was being started. If it has begun: {still_running(name)}",
-            file=sys.stderr,
-        )
+        begun = f"If it has begun: {still_running(name)}; end it: rekindle stop {quoted(name)}"
+        print(f"Interrupted while the run was being started. {begun}", file=sys.stderr)
         return INTERRUPTED
 
 

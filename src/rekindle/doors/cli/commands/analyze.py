@@ -13,6 +13,7 @@ from rekindle.core.journal.run import Issue
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import complete_features, json_option, print_json
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 
 
@@ -34,7 +35,7 @@ def analyze(what: str, as_json: bool) -> None:
     if owner is not None:
         print(f"Run {printable(owner.sid)} is {owner.verdict}: pid {owner.pid} holds it.\n")
     for line in screen(analysis, what):
-        print(line)
+        print_lines([line])
 
 
 def screen(analysis: Analysis, what: str) -> Iterator[str]:
