@@ -28,7 +28,9 @@ from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, team
+from rekindle.adapters.machine.cron_calendar import CronCalendar
 from rekindle.adapters.machine.governor_settings import GovernorSettings
+from rekindle.adapters.machine.job_folders import JobFolders
 from rekindle.adapters.machine.settings_file import UserFile
 from rekindle.adapters.notify.receivers import receivers_of
 from rekindle.adapters.session_folder import environment as kept_environment
@@ -45,6 +47,7 @@ from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.features import FeaturePorts, Features
 from rekindle.app.holding import Holding
+from rekindle.app.jobs import JobBeginnings, JobService
 from rekindle.app.journals import JournalWriters
 from rekindle.app.notifying import CurrentTerms
 from rekindle.app.questions import Questions
@@ -66,6 +69,7 @@ from rekindle.ports.errors import OwnedError
 from rekindle.ports.store import StoreChange, StoreError
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
+from rekindle.runtime.jobs import Jobs
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.store_thread import StoreThread
 from rekindle.runtime.supervisor import Supervisor
@@ -161,6 +165,7 @@ async def _serve_with(
     await house.supervisor.engine.open()
     await house.time_machine.begin()
     await house.supervisor.start()  # agents are restarted while we already answer
+    await house.jobs.open()
     await house.server.open()
     _say_ready()
     ready.set()
@@ -204,6 +209,7 @@ class _House:
     features: Features
     server: Server
     teller: Teller
+    jobs: Jobs
 
     def chores(self) -> list[Coroutine[Any, Any, None]]:
         """The background work while the daemon serves."""
@@ -216,6 +222,7 @@ class _House:
             self.supervisor.governing.keep_watch(),
             listen(self.supervisor),
             self.teller.run(),
+            self.jobs.keep_time(),
             _stay_in_place(self.access),
         ]
 
@@ -269,10 +276,16 @@ def _put_together(
     )
     parts.push_async_callback(features.close)
     holding = Holding(service, supervisor)
-    offered = operations(service, beginnings, Questions(supervisor), journals, features, relocations, holding)
+    kept, calendar = JobFolders(places.jobs), CronCalendar(environment.get("TZ"))
+    starts = JobBeginnings(beginnings, kept)
+    jobs = Jobs(supervisor, access, starts.begin, calendar, equip=starts.equip)
+    parts.push_async_callback(jobs.close)
+    job_service = JobService(jobs, kept, calendar, AGENTS)
+    questions = Questions(supervisor)
+    offered = operations(service, beginnings, questions, journals, features, relocations, holding, job_service)
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
-    return _House(access, records, supervisor, time_machine, outbox, features, server, teller)
+    return _House(access, records, supervisor, time_machine, outbox, features, server, teller, jobs)
 
 
 def _teller(access: StoreThread, engine: Engine, environment: Mapping[str, str], places: Places) -> Teller:
@@ -387,6 +400,6 @@ async def _leave_when_idle(house: _House) -> None:
     while time.monotonic() - quiet_since < IDLE_EXIT_SECONDS:
         await asyncio.sleep(5.0)
         waited_for = any(needs_daemon(session) for session in house.supervisor.engine.at_hand())
-        if house.server.clients or house.features.is_busy or house.teller.is_busy or waited_for:
+        if house.server.clients or house.features.is_busy or house.teller.is_busy or house.jobs.is_busy or waited_for:
             quiet_since = time.monotonic()
     house.server.stopping.set()

@@ -17,6 +17,7 @@ class Places:
     __slots__ = (
         "daemon_lock",
         "daemon_log",
+        "jobs",
         "runtime",
         "search",
         "sessions",
@@ -31,6 +32,7 @@ class Places:
         self.state = settings.state_dir
         self.store = os.path.join(settings.state_dir, "store.db")
         self.sessions = os.path.join(settings.state_dir, "sessions")
+        self.jobs = os.path.join(settings.state_dir, "jobs")
         self.search = os.path.join(settings.state_dir, "search.db")
         self.daemon_lock = os.path.join(settings.state_dir, "daemon.lock")
         self.daemon_log = os.path.join(settings.state_dir, "daemon.log")

@@ -61,7 +61,12 @@ class Beginnings:
         async with self._turns.of(asked.session):
             return await self._run(asked)
 
-    async def _run(self, asked: BeginRequest) -> SessionView:
+    async def run_step(self, asked: BeginRequest, job: str) -> SessionView:
+        """Start the session of a job's step, in the same way."""
+        async with self._turns.of(asked.session):
+            return await self._run(asked, job)
+
+    async def _run(self, asked: BeginRequest, job: str = "") -> SessionView:
         first = _first(asked.session, asked.prompt, asked.prompt_id, self._engine.clock())
         if (before := await self._known(asked.session)) is not None:
             return await self._go_on(before, first)
@@ -76,7 +81,7 @@ class Beginnings:
         place = await asyncio.to_thread(self._place, asked.cwd, name, asked.worktrees_dir)
         id_ = await self._known_as(place.repository)
         self._refuse_to_share(place)
-        created = _created(asked, place, kind, id_, self._engine.clock())
+        created = replace(_created(asked, place, kind, id_, self._engine.clock()), job=job)
         await self._begin(created, asked.env)
         facts: list[f.AnyFact] = [f.Noticed(at=self._engine.clock(), message=one) for one in place.notices]
         facts += [first] if first is not None else []

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from rekindle.core.job.order import JobOrder
+
 Choice = Literal["A", "B", "C"]
 
 
@@ -60,6 +62,19 @@ class ResumeRequest(DaemonRequest, frozen=True, kw_only=True):
     rules: dict[str, Any] | None = None
     rules_source: str = ""
     rules_digest: str = ""
+
+
+class JobRequest(DaemonRequest, frozen=True, kw_only=True):
+    """A job. The caller chooses its id, so asking again is harmless: it is the same job.
+
+    `env` is what its agents get; `step_env` is what each step has besides.
+    """
+
+    job: str
+    order: JobOrder
+    env: dict[str, str]
+    step_env: dict[str, dict[str, str]] = {}
+    by: str = "user"
 
 
 class PlanRequest(DaemonRequest, frozen=True, kw_only=True, omit_defaults=True):

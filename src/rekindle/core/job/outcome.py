@@ -43,7 +43,7 @@ def outcome(session: Session) -> StepOutcome:
         return StepOutcome("asking", f"it asks: {asked}")
     if session.escalation is not None:
         return StepOutcome("asking", session.escalation.title)
-    if not rests(session) or session.stop_asked is not None or session.attempt is None:
+    if not rests(session) or session.stop_asked is not None or session.attempt is None or not session.prompts:
         return StepOutcome("working")
     if session.over:
         return StepOutcome("final", f"it has reached its limit: {session.over}")

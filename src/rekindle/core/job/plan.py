@@ -53,13 +53,16 @@ def plan(job: Job, session: Session | None, now: float) -> list[JobEffect]:
     if job.over is not None or job.is_schedule or step is None or step.session is None:
         return []
     if session is None:
-        return [] if job.cancel_asked else [BeginSession(job.id, step.order.name, step.session)]
+        is_wanted = step.status == "begun" and not job.cancel_asked
+        return [BeginSession(job.id, step.order.name, step.session)] if is_wanted else []
     if job.cancel_asked:
         ends = session.state in TERMINAL or session.stop_asked == "cancelled"
         return [] if ends else [EndSession(session.id, "cancelled", job.cancel_asked)]
     if step.status == "failed":
         ends = session.state in TERMINAL or session.stop_asked == "failed"
         return [] if ends else [EndSession(session.id, "failed", "", step.why)]
+    if not session.prompts and session.state not in TERMINAL:  # its beginning was cut off, and it lacks its prompt
+        return [BeginSession(job.id, step.order.name, step.session)]
     retry = job.retry
     if retry is not None and is_pending(job, session):
         waits = retry.until > now or session.resume_asked is not None

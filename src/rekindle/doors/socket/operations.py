@@ -10,6 +10,7 @@ from rekindle.app.agent_resuming import AgentResuming
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.features import Features
 from rekindle.app.holding import Holding
+from rekindle.app.jobs import JobService
 from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
@@ -30,6 +31,7 @@ def operations(
     features: Features,
     relocations: Relocations,
     holding: Holding,
+    jobs: JobService,
 ) -> dict[str, Operation]:
     """Every operation by its name on the wire, except the server's own."""
 
@@ -71,4 +73,10 @@ def operations(
         "feature_state": features.state,
         "feature_stop": features.stop,
         "repository_seen": relocations.seen,
+        "job_submit": jobs.submit,
+        "job_list": jobs.list_jobs,
+        "job_show": jobs.show,
+        "job_retry": jobs.retry,
+        "job_cancel": jobs.cancel,
+        "job_wait": jobs.wait,
     }
