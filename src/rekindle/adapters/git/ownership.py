@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from rekindle.ports.errors import ForeignRepository
+from rekindle.adapters.git.refusal import refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def check(top: str, paths: Iterable[str]) -> None:
     if foreign is None or is_named_safe(os.path.realpath(top)):
         return
     path, uid = foreign
-    raise ForeignRepository(
+    raise refused(
         f"{path} belongs to another user (uid {uid}), who would decide what runs here",
         f"if you trust that user: git config --global --add safe.directory {_quoted(top)}",
     )

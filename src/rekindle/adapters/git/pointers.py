@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from rekindle import files
-from rekindle.ports.errors import ForeignRepository
+from rekindle.adapters.git.refusal import refused
 
 _PREFIX = b"gitdir: "
 #: The longest that git accepts.
@@ -32,6 +32,8 @@ def common_folder(git_dir: str) -> str | None:
 
 def worktree_file(entry: str) -> str | None:
     """The `.git` file of the worktree that a folder in `worktrees` stands for; None if it names none."""
+    from rekindle.ports.errors import ForeignRepository
+
     try:
         told = os.fsdecode(_one_path(os.path.join(entry, "gitdir")))
     except (OSError, ForeignRepository):
@@ -43,5 +45,5 @@ def _one_path(path: str) -> bytes:
     with os.fdopen(files.open_to_read(path), "rb") as file:
         told = file.read(_LONGEST + 1).rstrip(b"\r\n")
     if len(told) > _LONGEST or any(odd in told for odd in (b"\n", b"\r", b"\0")):
-        raise ForeignRepository(f"{path} holds more than one line", "look at it before you work there")
+        raise refused(f"{path} holds more than one line", "look at it before you work there")
     return told

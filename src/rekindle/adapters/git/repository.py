@@ -11,9 +11,9 @@ import os
 
 from rekindle import files
 from rekindle.adapters.git import ownership, pointers
+from rekindle.adapters.git.refusal import refused
 from rekindle.core.git_names import is_git_name
 from rekindle.core.names import feature_of_branch
-from rekindle.ports.errors import ForeignRepository
 
 _OVERRIDES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
 PROGRESS = os.path.join(".claude", "progress")
@@ -95,11 +95,11 @@ class Repository:
         for name in os.path.relpath(folder, self.root).split(os.sep):
             way = os.path.join(way, name)
             if is_git_name(name):
-                raise ForeignRepository(f"{way} is git's own folder", hint)
+                raise refused(f"{way} is git's own folder", hint)
             if os.path.islink(way):
-                raise ForeignRepository(f"{way} is a symbolic link, and may lead anywhere", hint)
+                raise refused(f"{way} is a symbolic link, and may lead anywhere", hint)
             if os.path.lexists(os.path.join(way, ".git")):
-                raise ForeignRepository(f"{way} is another repository", hint)
+                raise refused(f"{way} is another repository", hint)
             seen.append(way)
         ownership.check(self.root, seen)
         return folder
@@ -127,12 +127,12 @@ def find(start: str) -> Repository | None:
     ownership.check(found.root, (found.root, found.common, os.path.join(found.root, ".rekindle.toml")))
     _refuse_pipes(found)
     if found.git_dir != found.common and os.path.dirname(found.git_dir) != os.path.join(found.common, "worktrees"):
-        raise ForeignRepository(
+        raise refused(
             f"{os.path.join(top, '.git')} leads to {found.common}, which does not know it as a worktree",
             "move that .git away, or make the worktree with `git worktree add`",
         )
     if found.top is not None and not is_overridden() and not files.is_below(os.path.realpath(start), found.top):
-        raise ForeignRepository(
+        raise refused(
             f"the repository around {start} has its work tree somewhere else: {found.top}",
             "look at core.worktree with `git config --local --list`; to use it all the same, set GIT_WORK_TREE",
         )
@@ -145,7 +145,7 @@ def _refuse_pipes(found: Repository) -> None:
         for name in ("HEAD", "config", "index", "packed-refs", os.path.join("info", "exclude")):
             path = os.path.join(folder, name)
             if os.path.exists(path) and not os.path.isfile(path):
-                raise ForeignRepository(f"{path} is not a regular file; git would hang", "move it away")
+                raise refused(f"{path} is not a regular file; git would hang", "move it away")
 
 
 def _find(start: str) -> Repository | None:
