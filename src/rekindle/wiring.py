@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rekindle.app.forking import Forking
     from rekindle.app.freeing import Freeing
     from rekindle.app.hooking import Hooking
+    from rekindle.app.job_submitting import JobSubmitting
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
     from rekindle.app.notifying import Notifying
@@ -320,6 +321,20 @@ class Wired(UseCases):
 
         return SessionStarts(
             self.daemon(), repository.find, worktrees_dir, stable, self._environment, self._own_runbook
+        )
+
+    def jobs(self) -> JobSubmitting:
+        from rekindle.adapters.git import repository
+        from rekindle.adapters.machine.cron_calendar import CronCalendar
+        from rekindle.app.job_submitting import JobSubmitting
+
+        return JobSubmitting(
+            self.daemon(),
+            self.runbooks(),
+            CronCalendar(self._environment.get("TZ")),
+            repository.find,
+            lambda root: self._settings(root).worktrees_dir,
+            self._environment,
         )
 
     def feature_resuming(self) -> FeatureResuming:

@@ -68,3 +68,22 @@ def test_a_zone_comes_from_the_environment_first() -> None:
     assert CronCalendar("Asia/Tbilisi").local_zone() == "Asia/Tbilisi"
     assert CronCalendar(":Asia/Tbilisi").local_zone() == "Asia/Tbilisi"
     assert ZoneInfo(CronCalendar("nowhere/at/all").local_zone())
+
+
+@pytest.mark.parametrize("calendar", EVERY, ids=["cron", "fake"])
+def test_a_duration_counts_from_now_and_what_is_no_time_is_refused(calendar: Calendar) -> None:
+    assert calendar.moment("2h", "UTC", 1000.0) == 8200.0
+    for text in ("", "soon", "25:00", "2026-13-01T00:00"):
+        with pytest.raises(UsageError, match="is not a time"):
+            calendar.moment(text, "UTC", 1000.0)
+
+
+def test_a_time_of_day_is_the_next_one_in_its_zone() -> None:
+    now = datetime(2026, 7, 1, 12, tzinfo=UTC).timestamp()
+    found = [CronCalendar().moment(one, "Europe/Berlin", now) for one in ("15:00", "13:00", "2026-07-02 03:00")]
+    assert [datetime.fromtimestamp(one, UTC).strftime("%d %H:%M") for one in found] == [
+        "01 13:00",
+        "02 11:00",
+        "02 01:00",
+    ]
+    assert CronCalendar().moment("2026-07-02T03:00+00:00", "Europe/Berlin", now) == now + 15 * 3600

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rekindle.core.quantities import seconds_in
 from rekindle.ports.errors import UsageError
 
 
@@ -14,6 +15,12 @@ class HourlyCalendar:
         if every != "0 * * * *" or zone not in ("", "UTC"):
             raise UsageError(f"{every!r} is not a valid cron expression", "give '0 * * * *'")
         return (moment // 3600 + 1) * 3600.0
+
+    def moment(self, text: str, zone: str, now: float) -> float:
+        found = seconds_in(text)
+        if found is None:
+            raise UsageError(f"{text!r} is not a time", "give 2h (from now)")
+        return now + found
 
     def local_zone(self) -> str:
         return "UTC"

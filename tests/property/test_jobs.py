@@ -53,7 +53,7 @@ def test_retries_spend_a_budget_that_only_progress_gives_back(wanted: JobOrder, 
     for fact in stage.facts:
         if isinstance(fact, jf.RetryWanted):
             spent, fresh = spent + 1, fresh + (fact.how == "fresh")
-        elif isinstance(fact, jf.JobProgressed):
+        elif isinstance(fact, jf.JobProgressed | jf.StepBegun):
             spent = fresh = 0
         assert spent <= wanted.retries
         assert fresh <= (1 if wanted.resume else wanted.retries), "a fresh start is made once, never in a loop"

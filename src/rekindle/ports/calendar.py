@@ -15,6 +15,10 @@ class Calendar(Protocol):
         """
         ...
 
+    def moment(self, text: str, zone: str, now: float) -> float:
+        """The moment that somebody means: 2026-11-18T03:00, 03:00 (the next time it is so late), or 2h from now."""
+        ...
+
     def local_zone(self) -> str:
         """The name of the time zone here."""
         ...

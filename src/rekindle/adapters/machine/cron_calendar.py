@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import time as clock
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from rekindle.core.quantities import seconds_in
 from rekindle.ports.errors import UsageError
 
 _LOCALTIME = "/etc/localtime"
@@ -36,6 +38,26 @@ class CronCalendar:
                     return found
         except StopIteration:
             return None
+
+    def moment(self, text: str, zone: str, now: float) -> float:
+        """A date with a time, a time of day, or a duration from now."""
+        given = text.strip()
+        seconds = seconds_in(given.removeprefix("+")) if given[-1:] in ("s", "m", "h", "d") else None
+        if seconds is not None:
+            return now + seconds
+        here = datetime.fromtimestamp(now, _zone(zone))
+        try:
+            if len(given) <= len("00:00:00"):
+                found = datetime.combine(here.date(), clock.fromisoformat(given), here.tzinfo)
+                found = found if found > here else found + timedelta(days=1)
+            else:
+                found = datetime.fromisoformat(given)
+                found = found if found.tzinfo is not None else found.replace(tzinfo=here.tzinfo)
+            return found.timestamp()
+        except (ValueError, OverflowError) as error:
+            raise UsageError(
+                f"{text!r} is not a time", "give 03:00, 2026-11-18T03:00 (your time zone), or 2h (from now)"
+            ) from error
 
     def local_zone(self) -> str:
         """TZ, or what the system is set to, or UTC."""

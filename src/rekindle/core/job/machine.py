@@ -26,7 +26,9 @@ def evolve(job: Job | None, fact: f.JobFact) -> Job:
     match fact:
         case f.StepBegun():
             begun = {"status": "begun", "session": fact.session, "begun_at": fact.at}
-            return _with(job, fact.step, **begun) if _status(job, fact.step) == "pending" else job
+            if _status(job, fact.step) != "pending":
+                return job
+            return replace(_with(job, fact.step, **begun), spent=0, fresh_spent=0)  # the step before it was progress
         case f.RetryWanted():
             return _retried(job, fact) if fact.number > job.retries else job
         case f.JobProgressed():
@@ -82,7 +84,7 @@ def _step_over(job: Job, fact: f.StepOver) -> Job:
     if _status(job, fact.step) not in ("pending", "begun"):
         return job
     over = _with(job, fact.step, status=fact.how, why=fact.why, cost=fact.cost, over_at=fact.at)
-    return replace(over, retry=None, spent=0, fresh_spent=0) if fact.how == "done" else replace(over, retry=None)
+    return replace(over, retry=None)
 
 
 def _wished(job: Job, fact: f.JobRetryAsked) -> Job:

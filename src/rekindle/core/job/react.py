@@ -34,8 +34,6 @@ def react(job: Job, session: Session | None, now: float, *, has_room: bool) -> l
         return [f.StepBegun(at=now, step=step.order.name, session=session_of(job.id, step.order.name))]
     if session is None:
         return []
-    if (turns := turns_well(session)) > step.turns:
-        return [f.JobProgressed(at=now, step=step.order.name, turns=turns)]
     return _decided(job, step, session, now)
 
 
@@ -58,6 +56,8 @@ def _decided(job: Job, step: JobStep, session: Session, now: float) -> list[f.Jo
         left = tuple(one.order.name for one in job.steps if one.status == "pending")
         over = f.StepOver(at=now, step=name, how="cancelled", why=found.why, cost=cost)
         return [over, f.JobOver(at=now, how="cancelled", why=found.why, not_run=left)]
+    if (turns := turns_well(session)) > step.turns:  # there was progress since: the whole budget is there again
+        return [f.JobProgressed(at=now, step=name, turns=turns)]
     chosen = next_try(job, session, found, now)
     if chosen.how is None:
         return [f.StepOver(at=now, step=name, how="failed", why=chosen.why, cost=cost)]

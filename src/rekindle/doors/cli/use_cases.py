@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rekindle.app.forking import Forking
     from rekindle.app.freeing import Freeing
     from rekindle.app.hooking import Hooking
+    from rekindle.app.job_submitting import JobSubmitting
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
     from rekindle.app.notifying import Notifying
@@ -147,6 +148,10 @@ class UseCases(ABC):
     @abstractmethod
     def running(self) -> SessionStarts:
         """New sessions."""
+
+    @abstractmethod
+    def jobs(self) -> JobSubmitting:
+        """Jobs."""
 
     @abstractmethod
     def feature_resuming(self) -> FeatureResuming:

@@ -71,7 +71,7 @@ from rekindle.ports.errors import UsageError
     "--runbook",
     type=click.Path(),
     metavar="FILE",
-    help="Run an agent or a step of this runbook, with its rules: [AGENT|STEP] [PROMPT].",
+    help="Run an agent or a step of this runbook, with its rules: [AGENT|STEP] [PROMPT]; or all its steps, as a job.",
 )
 @click.option("--again", is_flag=True, help="Run a finished plan again; you pay for its agents again.")
 @json_option
@@ -104,6 +104,10 @@ def run(
         return run_plan(about["cwd"], plan_file, mode, jobs, terms, **how)
     if mode is not None or jobs is not None or again:
         raise UsageError("--mode, --parallel and --again are for plans", "give a plan with --plan FILE")
+    if runbook is not None and prompt is None:
+        content = read_file(runbook, "runbook", 1 << 20)
+        if use_cases().jobs().is_pipeline(runbook, content):
+            return _as_job(runbook, content, about, detach=detach, as_json=as_json)
     if runbook is not None:
         text, arguments = _by_runbook(runbook, prompt, arguments, about)
     elif arguments and "--" not in sys.argv:
@@ -130,6 +134,21 @@ def run(
     from rekindle.doors.cli.watching import watch  # only now: the agent is starting, so nobody waits for imports
 
     return watch(daemon(), session["id"], put_to_sleep=runbook is None)
+
+
+def _as_job(runbook: str, content: bytes, about: dict[str, Any], *, detach: bool, as_json: bool) -> int:
+    """Run all steps of a runbook, one after the other, as a job."""
+    from rekindle.app.job_submitting import JobTerms
+    from rekindle.doors.cli import jobs
+
+    typed = {name: about[name] if _is_given(name) else None for name in ("model", "permission")}
+    about = {**{name: about[name] for name in ("cwd", "title", "limits", "worktree")}, **typed}
+    told = use_cases().jobs().submit(JobTerms(runbook=(runbook, content), **about))
+    if detach or as_json:
+        print_json({"job": told}) if as_json else print(told["id"])
+        return 0
+    print(f"Job {told['id']}; Ctrl-C leaves it running.", file=sys.stderr)
+    return jobs.follow(told["id"])
 
 
 def _is_given(option: str) -> bool:

@@ -1,0 +1,217 @@
+"""`rekindle job`: work that runs unattended, is tried again within a budget, and ends once."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+from rekindle.agents.registry import AGENTS, DEFAULT
+from rekindle.app.job_submitting import JobTerms
+from rekindle.core.job.order import JOB_POLICIES
+from rekindle.core.session.choices import PERMISSIONS
+from rekindle.doors.cli import jobs
+from rekindle.doors.cli.first_run import agent_for
+from rekindle.doors.cli.limits import Dollars, limit_options
+from rekindle.doors.cli.live import LiveView
+from rekindle.doors.cli.options import json_option, print_json, who
+from rekindle.doors.cli.reading import read_file
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.errors import RekindleError, UsageError
+
+_LOOK_SECONDS = 1.0
+_LONGEST = 1 << 20
+
+
+def complete_jobs(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of jobs, for the shell."""
+    try:
+        found = use_cases().jobs().listed(every=True)
+    except RekindleError:
+        return []
+    return [
+        CompletionItem(one["id"], help=f"{one['status']}: {one['title']}")
+        for one in found
+        if one["id"].startswith(incomplete)
+    ]
+
+
+@click.group()
+def job() -> None:
+    """Run work unattended: a job is tried again by itself, and ends once, whatever dies meanwhile."""
+
+
+@job.command()
+@click.argument("words", nargs=-1, metavar="[PROMPT]")
+@click.option("--file", "file", type=click.Path(), metavar="FILE", help="Read the prompt from this file.")
+@click.option("--agent", default=DEFAULT, show_default=True, type=click.Choice(list(AGENTS)), help="Which agent.")
+@click.option("--model", help="The model for the agent, in all attempts.")
+@click.option(
+    "--permission", type=click.Choice(PERMISSIONS), help="How its requests for permission are answered (edits)."
+)
+@click.option(
+    "--runbook",
+    type=click.Path(),
+    metavar="FILE",
+    help="Use this runbook: all its steps, or [AGENT|STEP] [PROMPT] of it.",
+)
+@click.option("--cwd", type=click.Path(), default=".", help="The folder the agents work in.")
+@click.option(
+    "--worktree",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value="",
+    help="Work in a separate git worktree, on the branch rekindle/NAME (default: the job's id).",
+)
+@click.option("--title", default="", help="The title shown in lists; default: the prompt's first line.")
+@click.option("--retries", type=click.IntRange(min=0), default=3, show_default=True, help="Tries after the first one.")
+@click.option(
+    "--policy",
+    type=click.Choice(JOB_POLICIES),
+    default="continue",
+    show_default=True,
+    help="After a timeout, a death or an error: continue (try again), ask (you decide) or never (it has failed).",
+)
+@click.option("--resume/--fresh", default=True, show_default=True, help="How it is tried again, if both are possible.")
+@limit_options
+@click.option("--at", "at", default="", metavar="TIME", help="Start then: 03:00, 2026-11-18T03:00, or 2h (from now).")
+@click.option("--every", default="", metavar="CRON", help="Start a job at each of these times, e.g. '30 2 * * 1-5'.")
+@click.option("--zone", default="", metavar="ZONE", help="The time zone of --at and --every; default: yours.")
+@click.option("--wait", "waits", is_flag=True, help="Follow it until it ends; the exit status says how.")
+@json_option
+def submit(
+    words: tuple[str, ...], file: str | None, runbook: str | None, waits: bool, as_json: bool, **about: Any
+) -> int:
+    """Submit a job with PROMPT (- reads standard input), or with the steps of a runbook.
+
+    A try that times out, dies or fails is followed by another one: in the same conversation if that is known, young
+    enough (--max-age) and was not resumed too often (--max-resumes); otherwise fresh with the original prompt, once.
+    """
+    given = (runbook, read_file(runbook, "runbook", _LONGEST)) if runbook is not None else None
+    words = _words(words, file, needs_one=given is None)
+    source = click.get_current_context().get_parameter_source("agent")
+    if given is not None and source is ParameterSource.COMMANDLINE:
+        raise UsageError("--agent and --runbook cannot be combined", "name the runbook's agent behind the file")
+    if given is None:
+        about["agent"] = agent_for(about["agent"], may_ask=not as_json)
+    told = use_cases().jobs().submit(JobTerms(words=words, runbook=given, **about))
+    if as_json:
+        print_json({"job": told})
+        return 0
+    if waits:
+        print(f"Job {told['id']}; Ctrl-C leaves it running.", file=sys.stderr)
+        return jobs.follow(told["id"])
+    print(told["id"])
+    if (about["at"] or about["every"]) and told["next_at"] is not None:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(told["next_at"]))
+        print(f"It starts at {when}, if rekindle's daemon runs then; see `rekindle boot --help`.", file=sys.stderr)
+    return 0
+
+
+def _words(words: tuple[str, ...], file: str | None, *, needs_one: bool) -> tuple[str, ...]:
+    """The prompt, wherever it comes from; with a runbook, the words for it."""
+    if file is not None:
+        text = read_file(file, "prompt", _LONGEST).decode(errors="replace")
+        if words and needs_one:
+            raise UsageError("there are two prompts", "give one, as an argument or with --file")
+        words = (*words, text)
+    if words and words[-1] == "-":
+        words = (*words[:-1], sys.stdin.read())
+    if needs_one and len(words) > 1:
+        raise UsageError(f"unexpected argument {words[1]!r}", "put the prompt in quotes")
+    if needs_one and not (words and words[0].strip()):
+        raise UsageError("there is no prompt", "say what the agent should do, or give --file or --runbook")
+    return words
+
+
+@job.command("list")
+@click.option("--all", "every", is_flag=True, help="Also those that have ended.")
+@json_option
+def list_(every: bool, as_json: bool) -> None:
+    """List jobs that have not ended, oldest first."""
+    found = use_cases().jobs().listed(every=every)
+    if as_json:
+        print_json({"jobs": found})
+        return
+    for one in found:
+        print(jobs.line(one, time.time()))
+    if not found:
+        print("No jobs." if every else "No open jobs; --all shows those that have ended.")
+
+
+@job.command()
+@click.argument("name", metavar="JOB", shell_complete=complete_jobs)
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show everything about JOB."""
+    found = use_cases().jobs().show(name)
+    if as_json:
+        print_json({"job": found})
+        return
+    for text in jobs.lines(found, time.time()):
+        print(text)
+
+
+@job.command()
+@click.argument("name", metavar="JOB", shell_complete=complete_jobs)
+@click.option("--resume/--fresh", default=None, help="In the same conversation, or fresh with the original prompt.")
+@click.option("--max-cost", type=Dollars(), help="What the job may cost in all (USD), if its limit was reached.")
+@json_option
+def retry(name: str, resume: bool | None, max_cost: float | None, as_json: bool) -> None:
+    """Try JOB again, now: one that has failed, was cancelled, or waits. It gets all its retries back.
+
+    Without --resume or --fresh it resumes the conversation if it can, and otherwise starts fresh. Later steps follow.
+    """
+    found = use_cases().jobs().retry(name, who(), resume=resume, max_cost=max_cost)
+    print_json({"job": found}) if as_json else print(
+        f"Job {found['id']} is tried again: rekindle job show {found['id']}"
+    )
+
+
+@job.command()
+@click.argument("name", metavar="JOB", shell_complete=complete_jobs)
+@json_option
+def cancel(name: str, as_json: bool) -> int:
+    """End JOB and its agent. A schedule starts no more jobs; the one that runs goes on."""
+    found = use_cases().jobs().cancel(name, who())
+    print_json({"job": found}) if as_json else print(f"Job {found['id']}: {found['status']}.")
+    return 0 if found["status"] == "cancelled" else 1
+
+
+@job.command()
+@click.argument("name", metavar="JOB", shell_complete=complete_jobs)
+@click.argument("step", required=False)
+@click.option("--follow", "-f", is_flag=True, help="Keep printing until the job ends.")
+@json_option
+def logs(name: str, step: str | None, follow: bool, as_json: bool) -> int:
+    """Show what the agents of JOB said and did, step by step, or of one STEP."""
+    found = use_cases().jobs().show(name)
+    names = [one["name"] for one in found["steps"]]
+    if step is not None and step not in names:
+        raise UsageError(f"job {found['id']} has no step {step!r}", f"it has: {', '.join(names)}")
+    if follow and not as_json:
+        return jobs.follow(found["id"])
+    steps = [one for one in found["steps"] if one["session"] is not None and step in (None, one["name"])]
+    told: list[dict[str, Any]] = []
+    for one in steps:
+        entries = use_cases().conversations().follow(one["session"]).poll()
+        told.append(
+            {
+                "step": one["name"],
+                "session": one["session"],
+                "entries": [{"attempt": each.attempt, "kind": each.kind, "text": each.text} for each in entries],
+            }
+        )
+        if not as_json:
+            if len(names) > 1:
+                print(f"Step {one['name']}: session {one['session']}.", file=sys.stderr)
+            view = LiveView()
+            view.show(entries)
+            view.rest()
+    if as_json:
+        print_json({"id": found["id"], "steps": told})
+    return 0

@@ -1,0 +1,102 @@
+"""Jobs on the screen: one line each, one job in full, and following one until it ends."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.amounts import clock_time
+from rekindle.doors.cli.live import LiveView
+from rekindle.doors.cli.outcome import INTERRUPTED
+from rekindle.doors.cli.receipts import receipt_lines
+from rekindle.doors.cli.use_cases import use_cases
+
+Told = dict[str, Any]
+_LOOK_SECONDS = 0.5
+
+
+def line(job: Told, now: float) -> str:
+    """One job in a list."""
+    if job["every"]:
+        status = "schedule" if job["status"] == "queued" else job["status"]
+    else:
+        status = job["status"]
+    at = f"  at {clock_time(job['next_at'], now)}" if job["next_at"] is not None else ""
+    return f"{job['id']}  {status:9}  {printable(job['title'])}{at}"
+
+
+def lines(job: Told, now: float) -> list[str]:
+    """Everything about one job."""
+    found = [f"Job {job['id']}: {job['status']}{': ' + printable(job['why']) if job['why'] else ''}"]
+    found += [f"  {printable(job['title'])}"]
+    if job["every"]:
+        found.append(
+            f"  every {printable(job['every'])} ({job['zone']}); jobs so far: {', '.join(job['runs']) or 'none'}"
+        )
+    if job["next_at"] is not None:
+        word = {"resume": "tried again (resume)", "fresh": "tried again (fresh)"}.get(job["retry"], "goes on")
+        found.append(f"  {word} at {clock_time(job['next_at'], now)}")
+    if not job["every"]:
+        found.append(f"  {job['retries_left']} of {job['retries']} retries left; resumed {_times(job['resume_count'])}")
+    if job["claude_session_id"] is not None:
+        saved = clock_time(job["claude_session_saved_at"] / 1000, now)
+        found.append(f"  conversation {printable(job['claude_session_id'])}, saved {saved}")
+    if job["session"] is not None:
+        found.append(f"  session {job['session']}")
+    if len(job["steps"]) > 1:
+        found += [_step(one) for one in job["steps"]]
+    found += [f"  {one}" for one in receipt_lines(job["receipt"])]
+    if job["later_steps"] and job["status"] in ("failed", "cancelled"):
+        found.append(f"  not run: {', '.join(job['later_steps'])}")
+    return [*found, *([f"  next: {job['next']}"] if job["next"] else [])]
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once"}.get(count, f"{count} times")
+
+
+def _step(step: Told) -> str:
+    why = f": {printable(step['why'])}" if step["why"] else ""
+    session = f" (session {step['session']})" if step["session"] is not None else ""
+    return f"  step {step['name']}: {step['status'].replace('_', ' ')}{why}{session}"
+
+
+def exit_status(job: Told) -> int:
+    """0: done. 3: a person has to answer. 1: it ended in another way."""
+    if job["status"] == "done":
+        return 0
+    return 3 if job["status"] == "waiting" else 1
+
+
+def follow(name: str) -> int:
+    """Show what the agents of a job say until it ends, or waits for a person. Ctrl-C leaves it running."""
+    view, at, shown = LiveView(), 0, set[str]()
+    conversation: Any = None
+    try:
+        while True:
+            job, rested = use_cases().jobs().wait(name, _LOOK_SECONDS)
+            for step in job["steps"][at:]:
+                if step["session"] is None:
+                    break
+                if step["name"] not in shown:
+                    shown.add(step["name"])
+                    conversation = use_cases().conversations().follow(step["session"])
+                    if len(job["steps"]) > 1:
+                        print(f"Step {step['name']}: session {step['session']}.", file=sys.stderr)
+                view.show(conversation.poll())
+                if step["status"] != "done":
+                    break
+                view.rest()
+                at += 1
+            sys.stdout.flush()
+            if rested:
+                view.rest()
+                break
+    except KeyboardInterrupt:
+        print(f"\nStill running. Look at it: rekindle job show {name}", file=sys.stderr)
+        return INTERRUPTED
+    for text in lines(job, time.time()):
+        print(text, file=sys.stderr)
+    return exit_status(job)
