@@ -12,6 +12,7 @@ from rekindle.adapters.daemon_socket.client import is_served
 from tests.e2e.daemon import Machine
 from tests.e2e.emulator import CTRL_C, Emulated
 from tests.e2e.features import FEATURE, Shop, task
+from tests.journals import SIDS, line
 
 pytestmark = pytest.mark.timeout(240)
 HERE = Path(__file__).parent
@@ -140,6 +141,11 @@ def test_a_run_that_was_not_cut_has_no_agents_at_work(shop: Shop) -> None:
     told = shop.machine.ok("analyze", FEATURE)
     assert "failed" in told.lower()
     assert "at work when it was interrupted" not in told
+    begun = [line("session.start", SIDS[0], 0, command="implement"), line("agent.spawned", SIDS[0], 1, name="eng")]
+    shop.put_journal(*begun, line("session.end", SIDS[0], 2, reason="error"))
+    assert "Agents at work when it ended:\n  - eng" in shop.machine.ok("analyze", FEATURE)
+    shop.put_journal(*begun)
+    assert "Agents at work when it was interrupted:\n  - eng" in shop.machine.ok("analyze", FEATURE)
 
 
 def test_ctrl_c_on_the_board_shows_its_headline_once(shop: Shop) -> None:

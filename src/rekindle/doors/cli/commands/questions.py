@@ -37,7 +37,7 @@ def inbox(as_json: bool) -> None:
         print_lines([*questions.lines(one), answer_with, ""])
     for one in waiting:
         why = f" ({printable(one['why'])})" if one["why"] else ""
-        print(f"{one['id']} goes on by itself at {clock_time(one['waits_until'], time.time())}{why}")
+        print_lines([f"{one['id']} goes on by itself at {clock_time(one['waits_until'], time.time())}{why}"])
 
 
 def _complete_question(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
