@@ -45,6 +45,7 @@ from rekindle.adapters.workplace.workplace import LocalWorkplace
 from rekindle.adapters.workspace.git_workspace import GitWorkspace, open_workspace
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.beginnings import Beginnings
+from rekindle.app.feature_inbox import FeatureInbox
 from rekindle.app.features import FeaturePorts, Features
 from rekindle.app.holding import Holding
 from rekindle.app.jobs import JobBeginnings, JobService
@@ -163,6 +164,7 @@ async def _serve_with(
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, house.server.stopping.set)
     await house.supervisor.engine.open()
+    await house.inbox.open()
     await house.time_machine.begin()
     await house.supervisor.start()  # agents are restarted while we already answer
     await house.jobs.open()
@@ -210,6 +212,7 @@ class _House:
     server: Server
     teller: Teller
     jobs: Jobs
+    inbox: FeatureInbox
 
     def chores(self) -> list[Coroutine[Any, Any, None]]:
         """The background work while the daemon serves."""
@@ -223,6 +226,7 @@ class _House:
             listen(self.supervisor),
             self.teller.run(),
             self.jobs.keep_time(),
+            _for_good(self.inbox.take_up()),
             _stay_in_place(self.access),
         ]
 
@@ -281,11 +285,13 @@ def _put_together(
     jobs = Jobs(supervisor, access, starts.begin, calendar, equip=starts.equip)
     parts.push_async_callback(jobs.close)
     job_service = JobService(jobs, kept, calendar, AGENTS)
-    questions = Questions(supervisor)
+    inbox = FeatureInbox(features, access, open_here, supervisor.engine.clock, environment, teller.put)
+    parts.push_async_callback(inbox.close)
+    questions = Questions(supervisor, inbox)
     offered = operations(service, beginnings, questions, journals, features, relocations, holding, job_service)
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
-    return _House(access, records, supervisor, time_machine, outbox, features, server, teller, jobs)
+    return _House(access, records, supervisor, time_machine, outbox, features, server, teller, jobs, inbox)
 
 
 def _teller(access: StoreThread, engine: Engine, environment: Mapping[str, str], places: Places) -> Teller:
@@ -381,6 +387,12 @@ async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
         if not ours:
             log.error("the lock of this daemon was removed; leaving")
             server.stopping.set()
+
+
+async def _for_good(work: Coroutine[Any, Any, None]) -> None:
+    """Work that is done once, as a background job that does not end."""
+    await work
+    await asyncio.Event().wait()
 
 
 async def _stay_in_place(access: StoreThread) -> None:

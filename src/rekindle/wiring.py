@@ -370,7 +370,7 @@ class Wired(UseCases):
     def answering(self) -> Answering:
         from rekindle.app.answering import Answering
 
-        return Answering(self.daemon())
+        return Answering(self.daemon(), self._environment)
 
     def waiting(self) -> Awaiting:
         from rekindle.app.waiting import Awaiting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rekindle.core.session.asking import MARK
@@ -17,8 +18,9 @@ _TOO_LATE = ("answered_already", "question_expired", "no_such_question")
 class Answering:
     """Asks the daemon."""
 
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: Daemon, environment: Mapping[str, str]) -> None:
         self._daemon = daemon
+        self._environment = dict(environment)
 
     def open(self, *, start: bool = True, session: str | None = None) -> list[Question]:
         """The open questions, oldest first. `start`: start a daemon if there is none."""
@@ -47,7 +49,8 @@ class Answering:
 
     def answer(self, question: str, option: str, by: str, text: str = "") -> dict[str, Any]:
         """Give an answer. Raises NoSuchQuestion, AnsweredAlready."""
-        values = {"question": question, "option": option, "by": by, **({"text": text} if text else {})}
+        values: dict[str, Any] = {"question": question, "option": option, "by": by, "env": self._environment}
+        values |= {"text": text} if text else {}
         return self._daemon.ask("answer", start=True, **values)
 
     def answer_in_time(self, question: str, option: str, by: str) -> str | None:

@@ -7,6 +7,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
@@ -40,14 +41,14 @@ from rekindle.core.session.choices import PERMISSIONS
 from rekindle.core.session.state import TERMINAL, Session
 from rekindle.core.session.values import Limits
 from rekindle.ports.conversations import Conversations
-from rekindle.ports.errors import NoOpenRun, OwnedError, UsageError
+from rekindle.ports.errors import NoOpenRun, OwnedError, RekindleError, UsageError
 from rekindle.ports.feature import CheckCommands, ResumableGit
 from rekindle.ports.teams import AgentTeams
 from rekindle.ports.workplace import SessionPlaces
 from rekindle.ports.workspace import HeldFeature, Workspace
 from rekindle.runtime.ending import end_agent
 from rekindle.runtime.feature.run import RunOrder, RunPorts
-from rekindle.runtime.feature.runner import FeatureRunner
+from rekindle.runtime.feature.runner import FeatureRunner, RunEnd
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
 
@@ -94,19 +95,42 @@ class _Live:
     task: asyncio.Task[None]
 
 
+class RunWatcher(Protocol):
+    """Is told when a run begins and ends. Raises nothing that should end the run."""
+
+    async def began(self, order: RunOrder) -> None:
+        """A run is driven from now on."""
+        ...
+
+    async def ended(self, order: RunOrder, end: RunEnd | None) -> None:
+        """A run is over; None: it could not go on."""
+        ...
+
+
 class Features:
-    """The features of one daemon."""
+    """The features of one daemon. `watcher` is told about their runs."""
 
     def __init__(self, ports: FeaturePorts) -> None:
         self._ports = ports
         self._live: dict[tuple[str, str], _Live] = {}
         self._runs: dict[tuple[str, str], str] = {}
         ports.supervisor.engine.run_of = self._run_of
+        self.watcher: RunWatcher | None = None
 
     @property
     def is_busy(self) -> bool:
         """Whether a run is in progress."""
         return any(not live.task.done() for live in self._live.values())
+
+    def is_driven(self, repository: str, feature: str) -> bool:
+        """Whether a run of this feature is in progress here."""
+        live = self._live.get((repository, feature))
+        return live is not None and not live.task.done()
+
+    async def known_as(self, repository: str) -> str:
+        """The id of a repository at its current place."""
+        id_, _ = await self._ports.arrive(self._ports.open_here(repository))
+        return id_
 
     async def close(self) -> None:
         """Release every run without ending it: it is interrupted and can be resumed."""
@@ -320,17 +344,28 @@ class Features:
         runner = FeatureRunner(order, tools, here.existing(order.feature).proven)
 
         async def drive() -> None:
+            end: RunEnd | None = None
             try:
-                await runner.drive()
+                await self._told(lambda watcher: watcher.began(order))
+                end = await runner.drive()
             except Exception:
                 log.exception("%s: its run could not go on; it can be resumed", order.feature)
             finally:
                 self._runs.pop((order.repository, order.feature), None)
                 held.release()
+            await self._told(lambda watcher: watcher.ended(order, end))
 
         git.keep_untracked()
         self._runs[order.repository, order.feature] = order.sid
         self._live[order.repository, order.feature] = _Live(runner, asyncio.ensure_future(drive()))
+
+    async def _told(self, tell: Callable[[RunWatcher], Awaitable[None]]) -> None:
+        """Tell the watcher. What goes wrong there does not concern the run."""
+        if self.watcher is not None:
+            try:
+                await tell(self.watcher)
+            except RekindleError as error:
+                log.warning("what a run does could not be recorded: %s", error.message)
 
 
 def _parsed(text: str, name: str) -> PlanFile:

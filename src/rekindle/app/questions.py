@@ -9,6 +9,7 @@ import msgspec
 from rekindle.app.governance import Governance
 from rekindle.core.governor import asking as governor
 from rekindle.core.governor.state import GovernorQuestion, GovernorSettled
+from rekindle.app.feature_inbox import FeatureInbox
 from rekindle.core.session import asking
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import Found
@@ -29,7 +30,7 @@ class AnsweredQuestion(msgspec.Struct, frozen=True):
     """The option that counts. `told`: what the option shows; the question is still open then."""
 
     question: str
-    session: str
+    session: str | None
     option: str
     told: list[str] = []
 
@@ -37,7 +38,8 @@ class AnsweredQuestion(msgspec.Struct, frozen=True):
 class Questions:
     """What agents ask people. Raises RekindleError."""
 
-    def __init__(self, supervisor: Supervisor) -> None:
+    def __init__(self, supervisor: Supervisor, features: FeatureInbox | None = None) -> None:
+        self._features = features
         self._supervisor = supervisor
         self._engine = supervisor.engine
         self._governance = Governance(supervisor)
@@ -49,15 +51,23 @@ class Questions:
         if session is None:
             ours = await self._governance.questions()
             found += [governor.shown(one) for one in ours if isinstance(one, GovernorQuestion)]
+        if session is None and self._features is not None:
+            found += [one.document for one in await self._features.questions()]
         return OpenQuestions(sorted(found, key=lambda one: one["asked_at"]))
 
-    async def answer(self, question: str, option: str, *, by: str, text: str = "") -> AnsweredQuestion:
+    async def answer(
+        self, question: str, option: str, *, by: str, text: str = "", env: dict[str, str] | None = None
+    ) -> AnsweredQuestion:
         """Answer a question once. Repeating the same answer from the same client is harmless.
 
-        `text` goes to the agent with the answer if rekindle itself asked the question.
+        `text` goes to the agent with the answer if rekindle itself asked the question. `env` is what the agents of a
+        feature get that continues.
         """
         if (ours := await self._of_all(question)) is not None:
             return await self._answer_for_all(ours, option, by=by, text=text)
+        features = self._features
+        if features is not None and (name := await self._of_feature(features, question)) is not None:
+            return AnsweredQuestion(name, None, await features.answer(name, option, by=by, text=text, env=env))
         found = await self._meant(question)
         if found.over is not None:
             return AnsweredQuestion(found.over.id, found.session, _again(found.over, option, by))
@@ -102,6 +112,15 @@ class Questions:
         assert isinstance(question, GovernorSettled)
         over = Settled(question.id, question.title, question.how, question.at, question.option, question.by)
         return AnsweredQuestion(question.id, "", _again(over, option, by))
+
+    async def _of_feature(self, features: FeatureInbox, given: str) -> str | None:
+        """The question of a feature that this names; None: it names none, several, or one of a session too."""
+        found = features.meant(given) if given.startswith(asking.MARK) and given != asking.MARK else []
+        if given in found:
+            return given
+        if len(found) != 1 or asking.meant(await self._engine.all_sessions(), given):
+            return None
+        return found[0]
 
     async def _only(self, session: str) -> list[Session]:
         return [await self._engine.load(session)] if await self._engine.knows(session) else []

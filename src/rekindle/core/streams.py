@@ -16,6 +16,8 @@ from rekindle.core.fact import Fact
 from rekindle.core.governor import machine as governing
 from rekindle.core.governor.facts import GovernorFact
 from rekindle.core.governor.state import Governor
+from rekindle.core.inbox.features import FeatureFact, WatchedFeature
+from rekindle.core.inbox.features import booked as feature_booked
 from rekindle.core.inbox.told import TellingFact, Tellings
 from rekindle.core.inbox.told import booked as told_booked
 from rekindle.core.job.facts import JobFact
@@ -25,7 +27,7 @@ from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.state import Session
 
-StreamKind = Literal["session", "machine", "telling", "job", "governor"]
+StreamKind = Literal["session", "machine", "telling", "job", "governor", "feature"]
 State = TypeVar("State")
 Said = TypeVar("Said", bound=Fact)
 
@@ -56,12 +58,15 @@ TELLING: Stream[Tellings, TellingFact] = Stream("telling", TellingFact, told_boo
 JOB: Stream[Job, JobFact] = Stream("job", JobFact, evolve_job)
 #: What spans sessions: the breaker, spending, and the queue for a limit. There is one subject.
 GOVERNOR: Stream[Governor, GovernorFact] = Stream("governor", GovernorFact, governing.evolve)
+#: What was asked about a feature, and answered. The subject is its repository and name, see `core.inbox.features`.
+FEATURE: Stream[WatchedFeature, FeatureFact] = Stream("feature", FeatureFact, feature_booked)
 STREAMS: dict[StreamKind, Stream[Any, Any]] = {
     "session": SESSION,
     "machine": MACHINE,
     "telling": TELLING,
     "job": JOB,
     "governor": GOVERNOR,
+    "feature": FEATURE,
 }
 
 

@@ -32,6 +32,14 @@ def lines(question: dict[str, Any]) -> list[str]:
     ]
 
 
+def whose(question: dict[str, Any]) -> str:
+    """What a question is about: a session, a feature in a repository, or all sessions."""
+    named = [f"session {question['session']}"] if question["session"] else []
+    named += [f"feature {printable(question['feature'])}"] if question["feature"] else []
+    where = question.get("repository")
+    return ", ".join([*named, *([f"in {printable(where)}"] if where else [])]) or "all sessions"
+
+
 def show(question: dict[str, Any]) -> None:
     """Print it where a person sees it."""
     for line in lines(question):
@@ -41,9 +49,8 @@ def show(question: dict[str, Any]) -> None:
 def unasked(question: dict[str, Any]) -> QuestionError:
     """The message if nobody can be asked."""
     offered = ", ".join(one["id"] for one in question["options"]) or "none"
-    of = f" of session {question['session']}" if question["session"] else ""
     return QuestionError(
-        f"question {question['id']}{of}: {question['title']} (options: {offered})",
+        f"question {question['id']} of {whose(question)}: {question['title']} (options: {offered})",
         f"rekindle answer {question['id']} OPTION",
         details={"question": question},
     )

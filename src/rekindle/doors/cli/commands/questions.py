@@ -31,9 +31,7 @@ def inbox(as_json: bool) -> None:
     if not found:
         print("No open questions.")
     for one in found:
-        feature = f", feature {one['feature']}" if one["feature"] else ""
-        whose = f"session {one['session']}{feature}" if one["session"] else "all sessions"
-        answer_with = f"  {whose}; " + next_step(f"rekindle answer {one['id']} OPTION")
+        answer_with = f"  {questions.whose(one)}; " + next_step(f"rekindle answer {one['id']} OPTION")
         print_lines([*questions.lines(one), answer_with, ""])
     for one in waiting:
         why = f" ({printable(one['why'])})" if one["why"] else ""
@@ -56,7 +54,7 @@ def _complete_option(ctx: click.Context, _param: click.Parameter, incomplete: st
         asked = use_cases().answering().open(start=False)
     except RekindleError:
         return []
-    found = [one for one in asked if one["id" if given.startswith(MARK) else "session"].startswith(given)]
+    found = [one for one in asked if (one["id" if given.startswith(MARK) else "session"] or "").startswith(given)]
     options = found[0]["options"] if len(found) == 1 else []
     return [
         CompletionItem(one["id"], help=printable(one["label"])) for one in options if one["id"].startswith(incomplete)
