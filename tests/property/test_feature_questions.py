@@ -95,7 +95,12 @@ def test_the_first_answer_stands_and_is_to_be_carried_out_until_it_is_done() -> 
 
 def test_a_new_run_closes_the_question_and_ends_the_news() -> None:
     state = folded(began(), FeatureEnded(at=2.0, run="r1", reason="error", message="b failed"), asked())
-    assert [one.about for one in news_of(state)] == ["question", "feature"]
+    assert [(one.about, one.key) for one in news_of(state)] == [
+        ("question", open_id(state)),
+        ("feature", open_id(state)),
+    ], "one occasion, told once, whichever the settings name"
+    answered = booked(state, FeatureAnswered(at=4.0, question=open_id(state), option="leave", by="one"))
+    assert news_of(answered) == []
     after = booked(state, began("r2", 9.0))
     assert (after.question, [one.how for one in after.settled], news_of(after)) == (None, ["expired"], [])
 

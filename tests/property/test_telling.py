@@ -139,6 +139,15 @@ def test_only_what_the_settings_name_is_told() -> None:
     assert [[one.key for one in group] for group in found.groups] == [["ended-f"]]
 
 
+def test_two_items_about_one_occasion_are_told_once() -> None:
+    ended = News("q1", "feature", "F ended with an error", "rekindle analyze F", 10.0)
+    told = booked(None, TellingBegan(at=0.0))
+    for about, wanted in ((("question", "feature"), "question"), (("feature",), "feature")):
+        rules = TellRules(about=about, dwell=1.0)  # type: ignore[arg-type]
+        [[one]] = due([asked(1, 10.0), ended], told, rules, 20.0, 0.0).groups
+        assert one.about == wanted
+
+
 facts = st.lists(
     st.one_of(
         st.builds(TellingBegan, at=st.floats(0, 99)),

@@ -126,6 +126,10 @@ class FeatureInbox:
             chosen = _chosen(one.question[1], question, option, text)
             said = w.FeatureAnswered(at=self._clock(), question=question, option=chosen, by=by, text=text)
             now = await self._record(one.subject, said)
+            over = self._find(question)[1]
+            if over is None or (over.option, over.by, over.at) != (chosen, by, said.at):  # it was closed meanwhile
+                assert over is not None
+                return _again(over, option, by)
         if (due := now.undone) is not None:  # in a task of its own: who answers may go away
             work = asyncio.ensure_future(self._carry_out(now, due, env or self._environment))
             self._work.add(work)

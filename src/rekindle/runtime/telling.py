@@ -136,9 +136,9 @@ class Teller:
             self._is_on = True
             self._dirty = {one.id: one for one in await self._ports.sessions()}
         self._take_in(now)
-        open_ = {one.key: one for news in self._news.values() for one in news}
-        await self._take_up(open_, terms, now)
-        found = due(open_.values(), self._told, terms.rules, now, self._ports.minute(now))
+        news = [one for some in self._news.values() for one in some]
+        await self._take_up({one.key: one for one in reversed(news)}, terms, now)
+        found = due(news, self._told, terms.rules, now, self._ports.minute(now))
         for group in found.groups:
             await self._tell(group, terms)
         return self._ports.clock() if found.groups else found.at

@@ -186,17 +186,22 @@ def as_question(watched: WatchedFeature) -> Question | None:
 
 
 def news_of(watched: WatchedFeature) -> list[News]:
-    """What people may be told about a feature: what it asks, and that it ended."""
+    """What people may be told about a feature: what it asks, and that it ended.
+
+    An end with a question is one occasion, so that both have the same key. Once that is answered, the end is old news.
+    """
     asked = as_question(watched)
     found = []
     if asked is not None:
         offered = "\n".join(f"{one.id}: {one.label}" for one in asked.options)
         link = f"rekindle answer {asked.id}"
         found.append(News(asked.id, "question", asked.title, link, asked.asked_at, f"{asked.detail}\n{offered}"))
-    if watched.ended_at is not None and watched.reason in ("completed", "error"):
+    settled = watched.reason == "error" and any(one.asked.run == watched.run for one in watched.settled)
+    if watched.ended_at is not None and watched.reason in ("completed", "error") and not settled:
         how = "is completed" if watched.reason == "completed" else f"ended with an error: {watched.message}"
         title, link = f"{watched.feature} {how}", f"rekindle analyze {watched.feature}"
-        found.append(News(f"ended-{watched.subject}-{watched.run}", "feature", title, link, watched.ended_at))
+        key = asked.id if asked is not None else f"ended-{watched.subject}-{watched.run}"
+        found.append(News(key, "feature", title, link, watched.ended_at))
     return found
 
 

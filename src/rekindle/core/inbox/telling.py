@@ -86,8 +86,12 @@ def _ripe_at(one: News, rules: TellRules) -> float:
 
 
 def _fresh(news: Iterable[News], told: Tellings, rules: TellRules) -> Iterable[News]:
-    """What has not been told. An end from before anybody was to be told is not news; a question still waits."""
+    """What has not been told, one item for each key. An end from before anybody was to be told is not news; a question
+    still waits.
+    """
+    seen: set[str] = set()
     for one in news:
         is_news = one.about == "question" or told.since is None or one.since >= told.since
-        if one.about in rules.about and one.key not in told.keys and is_news:
+        if one.about in rules.about and one.key not in told.keys and one.key not in seen and is_news:
+            seen.add(one.key)
             yield one
