@@ -32,8 +32,8 @@ from rekindle.adapters.machine.cron_calendar import CronCalendar
 from rekindle.adapters.machine.governor_settings import GovernorSettings
 from rekindle.adapters.machine.job_folders import JobFolders
 from rekindle.adapters.machine.settings_file import UserFile
+from rekindle.adapters.notify import here
 from rekindle.adapters.notify.receivers import receivers_of
-from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.session_folder.records import VaultRecords
@@ -57,8 +57,6 @@ from rekindle.app.service import Service
 from rekindle.app.user_settings import UserSettings
 from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft
 from rekindle.core.governor.asking import news_of
-from rekindle.core.inbox.news import News
-from rekindle.core.masking import Masker
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.rules import BUILT_IN
 from rekindle.core.setting_keys import notify_keys
@@ -226,7 +224,7 @@ class _House:
             listen(self.supervisor),
             self.teller.run(),
             self.jobs.keep_time(),
-            _for_good(self.inbox.take_up()),
+            self.inbox.attend(),
             _stay_in_place(self.access),
         ]
 
@@ -262,22 +260,9 @@ def _put_together(
     parts.push_async_callback(teller.close)
     supervisor.engine.listeners.append(teller.heard)
     supervisor.governing.listeners.append(lambda state: teller.put("governor", news_of(state)))
-    features = Features(
-        FeaturePorts(
-            supervisor,
-            journals,
-            outbox,
-            open_here,
-            relocations.arrive,
-            workplace,
-            commands,
-            FolderConversations(places.sessions),
-            team,
-            AGENTS,
-            agent_programs.path_of,
-            DEFAULT,
-        )
-    )
+    tools = (commands, FolderConversations(places.sessions), team, AGENTS, agent_programs.path_of, DEFAULT)
+    ports = FeaturePorts(supervisor, journals, outbox, open_here, relocations.arrive, workplace, *tools)
+    features = Features(ports)
     parts.push_async_callback(features.close)
     holding = Holding(service, supervisor)
     kept, calendar = JobFolders(places.jobs), CronCalendar(environment.get("TZ"))
@@ -296,21 +281,11 @@ def _put_together(
 
 def _teller(access: StoreThread, engine: Engine, environment: Mapping[str, str], places: Places) -> Teller:
     """Tells people as the user's own settings say. Their file is read again when it has changed."""
-    settings = UserFile(user_file(environment))
-    keys = {key.name: key for key in notify_keys()}
-    own = UserSettings(settings, keys, (), environment)
-
-    def masked(news: News) -> News:
-        of_session = kept_environment.read(os.path.join(places.sessions, news.session)) if news.session else None
-        masker = Masker({**environment, **(of_session or {})})
-        return replace(news, title=masker.text(news.title), text=masker.text(news.text))
-
-    def minute(now: float) -> float:
-        local = time.localtime(now)
-        return local.tm_hour * 60 + local.tm_min + local.tm_sec / 60
-
-    terms = CurrentTerms(settings.stamp, own.notify, lambda ways: receivers_of(ways, environment))
-    return Teller(TellingPorts(access, engine.clock, terms, minute, masked, engine.all_sessions))
+    file = UserFile(user_file(environment))
+    own = UserSettings(file, {key.name: key for key in notify_keys()}, (), environment)
+    terms = CurrentTerms(file.stamp, own.notify, lambda ways: receivers_of(ways, environment))
+    masked = here.masker(environment, places.sessions)
+    return Teller(TellingPorts(access, engine.clock, terms, here.minute_of_day, masked, engine.all_sessions))
 
 
 def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
@@ -387,12 +362,6 @@ async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
         if not ours:
             log.error("the lock of this daemon was removed; leaving")
             server.stopping.set()
-
-
-async def _for_good(work: Coroutine[Any, Any, None]) -> None:
-    """Work that is done once, as a background job that does not end."""
-    await work
-    await asyncio.Event().wait()
 
 
 async def _stay_in_place(access: StoreThread) -> None:

@@ -73,6 +73,11 @@ class FeatureInbox:
             except (RekindleError, OSError) as error:
                 log.warning("%s cannot be asked about: %s", one.feature, error)
 
+    async def attend(self) -> None:
+        """The same as a background job of the daemon: it does not end."""
+        await self.take_up()
+        await asyncio.Event().wait()
+
     async def close(self) -> None:
         """Let go of what is being carried out; the next daemon goes on with it."""
         for task in self._work:

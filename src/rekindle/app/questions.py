@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from rekindle.app.feature_inbox import FeatureInbox
 from rekindle.app.governance import Governance
 from rekindle.core.governor import asking as governor
 from rekindle.core.governor.state import GovernorQuestion, GovernorSettled
-from rekindle.app.feature_inbox import FeatureInbox
 from rekindle.core.session import asking
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import Found
