@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.simulate.plans import some_plan
+from tests.simulate.rulebooks import BOOKS
 
 #: How often each kind of action is taken.
 KINDS = {
     "begin": 3,
+    "begin_ruled": 3,
     "send": 20,
     "again": 8,
     "look": 7,
@@ -78,6 +80,7 @@ CLIENTS = 2
 #: Each action in a person's words; {who} is a session, {client} a client, {arg} the argument.
 WORDS = {
     "begin": "client {client} begins session {who}: {arg}",
+    "begin_ruled": "client {client} begins session {who} with the runbook {arg}",
     "send": "client {client} sends to session {who}: {arg}",
     "again": "client {client} asks again for what it asked for last (the answer may have been lost)",
     "look": "client {client} looks at the open questions",
@@ -154,7 +157,7 @@ def actions_of(seed: int) -> list[Action]:
     kinds = [name for name in KINDS if name in _ALWAYS or random.random() < 0.6]
     weights = [KINDS[name] for name in kinds]
     brisk = random.random() < 0.5
-    first = _action(random, "begin", 0, brisk)
+    first = _action(random, "begin_ruled" if "begin_ruled" in kinds and random.random() < 0.4 else "begin", 0, brisk)
     numbers = range(1, random.randint(6, 22))
     return [first, *(_action(random, random.choices(kinds, weights)[0], number, brisk) for number in numbers)]
 
@@ -181,6 +184,8 @@ def _argument(random: Random, kind: str, number: int) -> str:
         case "begin":
             mode = random.choice(("ask", "ask", "ask", "all"))
             return f"{random.choice(_POLICIES)} {mode} {_prompt(random, number)}"
+        case "begin_ruled":
+            return f"{random.choice(tuple(BOOKS))} {_prompt(random, number)}"
         case "send":
             return _prompt(random, number)
         case "answer":

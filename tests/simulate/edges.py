@@ -5,12 +5,14 @@ They stand on the fakes that the conformance suites hold to the ports.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.session.facts import AnyFact, Created
 from rekindle.core.session.state import Session
+from rekindle.ports.feature import CommandDone
 from rekindle.ports.identity import KnownRepository
 from rekindle.ports.store import Recorded, StaleGeneration, StoreChange, StoreError
 from rekindle.ports.teams import TeamVerdict
@@ -24,6 +26,7 @@ from tests.simulate.world import SimulatedWorld
 
 #: How long the store takes for anything, by how fast the disk is.
 _SECONDS = {"fast": 0.0005, "slow": 0.4, "failing": 0.001}
+_GATE_SECONDS = 8.0
 NO_ROOM = "the disk is full"
 
 
@@ -67,6 +70,13 @@ class SimulatedPlace(FakeWorkplace):
             for (name, number), one in sorted(self._world.attempts.items())
             if name == session
         }
+
+    async def run_gate(self, session: Session, words: Sequence[str]) -> CommandDone:
+        """`true` passes; a gate takes a while, so that a daemon can be killed meanwhile."""
+        self._world.tell(f"the gate of {session.id} runs: {' '.join(words)}")
+        self._world.gates.append((session.id, session.gate.id if session.gate is not None else ""))
+        await asyncio.sleep(_GATE_SECONDS)
+        return await super().run_gate(session, words)
 
     def read(self, session: str, attempts: Collection[int] | None = None) -> list[ConversationEntry]:
         """See `rekindle.ports.conversations.Conversations`: a reviewer's verdict is read from the spools too."""

@@ -20,6 +20,8 @@ from rekindle.core.session.recovery import is_compaction
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.words import OVER
 from tests.simulate.feature_invariants import FeatureOracle
+from tests.simulate.rule_invariants import RuleOracle
+from tests.simulate.rulebooks import ENDING
 from tests.simulate.simulation import Simulation
 from tests.simulate.violation import Violation, demand
 from tests.simulate.world import said_by
@@ -54,6 +56,7 @@ class Oracle:
         self.world = simulation.world
         self.known: defaultdict[str, Known] = defaultdict(Known)
         self.features = FeatureOracle(simulation)
+        self.rules = RuleOracle(simulation)
         self._seen = 0
         self._healthy_since: float | None = None
 
@@ -67,6 +70,7 @@ class Oracle:
         self._answers_reach_their_questions()
         self._look_at_lists()
         self.features.after_step()
+        self.rules.gates_ran()
 
     def sessions(self) -> list[Session]:
         """Every session as its facts have made it."""
@@ -98,6 +102,8 @@ class Oracle:
     def _fact(self, known: Known, fact: f.AnyFact) -> None:
         before = known.session
         known.session = evolve(before, fact)
+        if before is not None:
+            self.rules.fact(before, fact)
         match fact:
             case f.PromptQueued(by="user") if fact.prompt not in known.order:
                 known.order.append(fact.prompt)
@@ -213,10 +219,10 @@ class Oracle:
             is_ended = told.state in _ENDED
             demand(told.status in OVER or not is_ended or not told.needs_you, f"{name} has ended and is {told.status}")
             unwanted = f"{name} is {told.status}, and nobody has asked for that"
-            demand(name in self.simulation.ended or not is_ended or told.feature is not None, unwanted)
-            demand(
-                told.state is not State.FAILED.value, f"{name} has failed for good, and a start of it may still come"
-            )
+            may_end = told.feature is not None or self.simulation.books.get(name) in ENDING
+            demand(name in self.simulation.ended or not is_ended or may_end, unwanted)
+            is_failed = told.state is State.FAILED.value and not may_end
+            demand(not is_failed, f"{name} has failed for good, and a start of it may still come")
             demand(is_ended or told.status not in OVER, f"{name} has not ended, and lists leave it out")
             self._list_is_true(name, told)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pytest
 
 from rekindle.app import service
+from rekindle.core.runbook.reaction import Reaction
 from rekindle.core.session import facts as f
 from rekindle.core.session import outstanding
 from rekindle.core.session.asking import MARK
@@ -71,6 +72,11 @@ def no_lock_of_a_feature(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(FakeWorkspace, "hold", hold)
 
 
+def rules_are_never_used_up(patched: pytest.MonkeyPatch) -> None:
+    """A rule of a runbook is applied again, however often it was."""
+    patched.setattr(Reaction, "is_left", lambda _rule, _spent: True)
+
+
 #: Each fault, and a word of what the simulator says when it has found it.
 PLANTED: dict[Plant, str] = {
     failed_start_ends_the_session: "has failed for good",
@@ -78,6 +84,7 @@ PLANTED: dict[Plant, str] = {
     prompt_without_an_id: "was told 2 times",
     answer_goes_to_the_session: "nobody answered",
     no_fence: "folding its facts",
+    rules_are_never_used_up: "is all",
     no_lock_of_a_feature: "was called complete twice",
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rekindle.app.session_view import SessionView
 from tests.simulate.actions import Action, actions_of
@@ -19,7 +20,7 @@ from tests.simulate.virtual import GoesRound
 #: So long nobody does anything before it is looked who needs somebody.
 _REST = 700.0
 #: So often the person looks at the lists, and so long it waits in between.
-_LOOKS = 40
+_LOOKS = 75
 _PATIENCE = 120.0
 
 
@@ -113,23 +114,38 @@ def _answer(simulation: Simulation, told: SessionView) -> bool:
     """A session of a feature: its run goes on with it, and the person only answers its questions."""
     if told.asks is None:
         return False
-    simulation.tell(f"  {told.id} asks; the person answers yes")
-    simulation.answer(simulation.clients[0], told.asks, "yes")
+    _reply(simulation, told, told.asks)
     return True
+
+
+def _reply(simulation: Simulation, told: SessionView, asks: dict[str, Any]) -> None:
+    """Answer a question: an agent may do what it asks for, work goes on, and an idle agent is done."""
+    options = [str(one["id"]) for one in asks["options"]]
+    wanted = ("yes", "done", "resume") if asks["kind"] == "idle" else ("yes", "resume")
+    answer = next((one for one in wanted if one in options), options[0])
+    if answer == "done":
+        simulation.ended.add(told.id)
+    simulation.tell(f"  {told.id} asks ({asks['title']}); the person answers {answer}")
+    simulation.answer(simulation.clients[0], asks, answer)
 
 
 def _do_next(simulation: Simulation, told: SessionView) -> bool:
     person = simulation.clients[0]
     if told.asks is not None:
-        simulation.tell(f"  {told.id} asks; the person answers yes")
-        simulation.answer(person, told.asks, "yes")
+        _reply(simulation, told, told.asks)
         return True
     if not told.needs_you:
         return told.waits_until is not None or told.status in ("working", "starting", "queued")
     words = shlex.split(told.next)
     demand(words[:1] == ["rekindle"], f"{told.id} needs somebody ({told.why}) and says {told.next!r} to type")
     simulation.tell(f"  {told.id} is {told.status} ({told.why}); the person types: {told.next}")
-    if words[1] == "resume":
+    if words[1] == "answer":
+        asked = next((one for one in person.screen if one["id"] == words[2]), None)
+        if asked is None:
+            simulation.look(person)
+        else:
+            _reply(simulation, told, asked)
+    elif words[1] == "resume":
         simulation.resume(person, told.id)
     elif words[1] == "send":
         simulation.help_number += 1

@@ -12,6 +12,7 @@ from tests.fakes.store import Disk
 from tests.simulate.actions import CLIENTS, SESSIONS, Action
 from tests.simulate.house import AGENT, House, Request
 from tests.simulate.plans import FEATURE, StoryPlan
+from tests.simulate.rulebooks import ANSWERING, rules_of
 from tests.simulate.virtual import VirtualTime
 from tests.simulate.worktrees import SimulatedWorkspace
 from tests.simulate.world import SimulatedWorld
@@ -67,6 +68,8 @@ class Simulation:
         self.prompted: dict[str, Prompted] = {}
         self.replied: list[Replied] = []
         self.permissions: dict[str, str] = {}
+        self.books: dict[str, str] = {}
+        self.deaths = 0
         self.ended: set[str] = set()
         self.requests: list[tuple[str, str, Request]] = []
         self.steps = 0
@@ -101,6 +104,7 @@ class Simulation:
 
     def kill_houses(self) -> None:
         """No daemon is left."""
+        self.deaths += len(self.houses)
         for house in self.houses:
             house.kill()
         self.houses.clear()
@@ -109,6 +113,7 @@ class Simulation:
     def clear_up(self) -> None:
         """A daemon that has left, or was told that another one has taken over, is no process any more."""
         for house in [one for one in self.houses if one.is_over and one is not self.frozen]:
+            self.deaths += 1
             house.kill()
             self.houses.remove(house)
 
@@ -134,13 +139,22 @@ class Simulation:
         return request
 
     def do_begin(self, action: Action) -> None:
+        policy, permission, text = action.arg.split(" ", 2)
+        self.begin(action, text, policy, permission)
+
+    def do_begin_ruled(self, action: Action) -> None:
+        book, _, text = action.arg.partition(" ")
+        self.begin(action, text, "ask", "ask", book)
+
+    def begin(self, action: Action, text: str, policy: str, permission: str, book: str = "") -> None:
+        """A client begins a session, with the rules of a runbook perhaps."""
         if len(self.sessions) >= SESSIONS:
             return
         session = f"{len(self.sessions) + 1:010x}"
-        policy, permission, text = action.arg.split(" ", 2)
+        self.books[session] = book
         prompt = text.partition(":")[0]
         self.sessions.append(session)
-        self.permissions[session] = permission
+        self.permissions[session] = permission if book not in ANSWERING else "by rule"
         self.prompted[prompt] = Prompted(session, prompt, text)
         asked = BeginRequest(
             session=session,
@@ -151,6 +165,8 @@ class Simulation:
             env={},
             policy=policy,
             permission=permission,
+            rules=rules_of(book) if book else None,
+            rules_source=f"{book}.toml" if book else "",
         )
         client = self.clients[action.client]
         self.ask(client, "begin", prompt, Request("begin", lambda house: house.beginnings.run(asked)))
@@ -241,6 +257,7 @@ class Simulation:
 
     def do_kill_daemon(self, _action: Action) -> None:
         if self.houses and self.houses[-1] is not self.frozen:
+            self.deaths += 1
             self.houses.pop().kill()
 
     def do_restart_daemon(self, _action: Action) -> None:
@@ -254,6 +271,7 @@ class Simulation:
     def do_freeze_daemon(self, _action: Action) -> None:
         if self.frozen is None and (house := self.served) is not None:
             self.frozen = house
+            self.deaths += 1
             house.loop.is_frozen = True
             self.start_daemon()
 

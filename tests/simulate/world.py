@@ -126,6 +126,7 @@ class SimulatedWorld(FakeWorld):
         self.record_lag = 0.0
         self.post_seconds = 0.0
         self.has_plans = False
+        self.gates: list[tuple[str, str]] = []
         self._runs = 0
         self.replays_late = False
         self.got: set[str] = set()

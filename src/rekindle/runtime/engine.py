@@ -43,6 +43,7 @@ class Engine:
         self._turns = Turns()
         #: sessions whose last commit failed, in the state it would have made: it may have succeeded after all
         self._doubtful: dict[str, Session] = {}
+        self._settled: dict[str, None] = {}
         self._pending: set[asyncio.Future[Any]] = set()
         self.listeners: list[Listener] = []
         self.run_of: RunOf = lambda _session: None
@@ -183,17 +184,18 @@ class Engine:
 
         They may need work: the caller was told that it could not be recorded, and left.
         """
-        doubtful = list(self._doubtful)
-        for session in doubtful:
+        for session in list(self._doubtful):
             async with self._turns.of(session):
                 if session in self._doubtful:
                     await self._read_again(session)
-        return [session for session in doubtful if session in self._memory]
+        settled, self._settled = self._settled, {}
+        return [session for session in settled if session in self._memory]
 
     async def _read_again(self, session: str) -> None:
         """Check whether a failed commit was made after all. Another writer's changes are not adopted."""
         found = await self.store.ask(lambda store: store.session(session))
         made = self._doubtful.pop(session)
+        self._settled[session] = None  # whoever reads it now may have nothing to add, and leave what is due undone
         if found == made:
             self._memory[session] = made
 

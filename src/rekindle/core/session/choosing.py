@@ -69,8 +69,9 @@ def chosen(
 
 
 def newest_turn(session: Session) -> Prompt | None:
-    """The prompt that was sent last."""
-    return max((one for one in session.prompts if one.attempt), key=lambda one: one.sent_at, default=None)
+    """The prompt that was sent last, whatever the clock said then."""
+    sent = (one for one in session.prompts if one.attempt)
+    return max(sent, key=lambda one: (one.attempt, one.message, one.sent_at), default=None)
 
 
 def idle_rule(session: Session) -> ChosenRule:

@@ -31,7 +31,7 @@ def lost_prompts(session: Session, known: Sequence[str], shown: Sequence[Turn], 
 
 def misplaced_prompts(session: Session, read: Sequence[str]) -> str:
     """Which prompts are out of order, in words; empty: none. `read` are those in the agent's own record."""
-    wanted = [mark(one.text) for one in sorted(_answered(session), key=lambda one: one.sent_at)]
+    wanted = [mark(one.text) for one in sorted(_answered(session), key=_order)]
     there = [one for one in marks(read) if one in set(wanted)]
     rest = iter(there)
     found = sum(one in rest for one in wanted)
@@ -60,6 +60,11 @@ def lost_answers(session: Session, shown: Sequence[Turn], heard: Sequence[Turn],
         return f"the agent's record has {changed} of {len(prompts)} earlier answers not as they were"
     torn = _torn(prompts, shown, heard, _is_part)
     return f"the agent's record lacks {torn} of {len(prompts)} earlier answers, or a part of them" if torn else ""
+
+
+def _order(prompt: Prompt) -> tuple[int, int, float]:
+    """The order in which prompts were sent, whatever the clock said then."""
+    return prompt.attempt, prompt.message, prompt.sent_at
 
 
 def _answered(session: Session) -> list[Prompt]:

@@ -1,0 +1,100 @@
+"""What must hold for the rules of a runbook: each happens once, at its time, and never more often than it may."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from rekindle.core.runbook.triggers import ERROR_CLASSES, TRIGGERS
+from rekindle.core.session import facts as f
+from rekindle.core.session.choosing import budget_of, newest_turn
+from rekindle.core.session.state import OURS, Session
+from tests.simulate.simulation import Simulation
+from tests.simulate.violation import demand
+
+
+class RuleOracle:
+    """Looks at the facts of each session as they come."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._spent: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._gates: set[tuple[str, str]] = set()
+        self._asked: defaultdict[str, Counter[tuple[object, ...]]] = defaultdict(Counter)
+        self._rested: dict[str, float] = {}
+
+    def fact(self, session: Session, fact: f.AnyFact) -> None:
+        """Something was recorded; `session` is as it was before."""
+        match fact:
+            case f.BudgetSpent():
+                self._spend(session, fact.budget)
+            case f.Progressed():
+                for name in fact.budgets:
+                    self._spent[session.id].pop(name, None)
+            case f.ResumeAsked() | f.RulesSet() | f.EscalationAnswered():
+                self._asked[session.id].clear()
+            case f.GateRan():
+                key = (session.id, fact.gate)
+                demand(key not in self._gates, f"{session.id}: the gate {fact.gate} was decided twice")
+                self._gates.add(key)
+            case f.Escalated():
+                newest = newest_turn(session)
+                about = (fact.trigger, fact.attempt, newest.id if newest is not None else "")
+                self._asked[session.id][about] += 1
+                again = f"{session.id}: a person is asked twice about the same ({' '.join(map(str, about))})"
+                demand(self._asked[session.id][about] == 1, again)
+            case f.TurnFinished() | f.TurnFailed() | f.Opened():
+                self._rested[session.id] = fact.at
+            case f.PromptQueued(by=by) if by == OURS and _is_nudge(fact.prompt):
+                self._nudged(session, fact)
+            case f.PromptSent():
+                self._said(session, fact)
+            case _:
+                pass
+
+    def _spend(self, session: Session, budget: str) -> None:
+        spent = self._spent[session.id]
+        spent[budget] += 1
+        most = _most(session, budget)
+        if most is not None:
+            demand(spent[budget] <= most, f"{session.id}: {budget} was spent {spent[budget]} times, and {most} is all")
+
+    def _nudged(self, session: Session, fact: f.PromptQueued) -> None:
+        [rule, *_] = session.rules.of("idle")
+        since = fact.at - self._rested.get(session.id, fact.at)
+        is_sure = not self._simulation.world.jumped and rule.action == "nudge"
+        early = f"{session.id}: nudged after {since:.1f} s of rest, and {rule.pause(0):g} s is the rule's time"
+        demand(not is_sure or since >= rule.pause(0) - 0.01, early)
+
+    def _said(self, session: Session, fact: f.PromptSent) -> None:
+        prompt = next((one for one in session.prompts if one.id == fact.prompt), None)
+        if prompt is None or prompt.after is None or self._simulation.world.jumped or session.resume_asked is not None:
+            return
+        early = f"{session.id}: {fact.prompt} was sent {prompt.after - fact.at:.1f} s before its time"
+        demand(fact.at >= prompt.after - 0.01, early)
+
+    def gates_ran(self) -> None:
+        """A command runs again only if a daemon was killed while it ran."""
+        for (session, _), times in Counter(self._simulation.world.gates).items():
+            most = 1 + self._simulation.deaths
+            demand(times <= most, f"{session}: a gate's command ran {times} times, with {most - 1} dead daemons")
+
+
+def _is_nudge(prompt: str) -> bool:
+    return prompt.rpartition("+")[2].startswith("i")
+
+
+def _most(session: Session, budget: str) -> int | None:
+    """How often a budget may be spent; None: for ever, or no rule has it."""
+    found: list[int | None] = [
+        rule.attempts
+        for trigger in TRIGGERS
+        for rule in session.rules.of(trigger)
+        for what in (ERROR_CLASSES if trigger == "error" else ("",))
+        if budget_of(trigger, rule, what) == budget
+    ]
+    known = [one for one in found if one is not None]
+    if not found or len(known) < len(found):
+        return None
+    return (
+        max(*known, session.rules.restarts.times) if budget == "restarts" else max(known)
+    )  # failed starts have it too
