@@ -191,7 +191,7 @@ def test_the_budget_is_only_refilled_by_a_person_or_a_turn_that_ended_and_nothin
     session = begun(policy)
     for fact in facts:
         before, session = session, told(session, fact)
-        if not isinstance(fact, f.ResumeAsked | f.TurnFinished):
+        if not isinstance(fact, f.ResumeAsked | f.Hurried | f.TurnFinished):
             assert session.left("restarts") <= before.left("restarts")
         launches = [effect for effect in plan(session, 5000.0) if isinstance(effect, Launch)]
         by_itself = launches and not session.is_up and session.attempt is not None and session.resume_asked is None

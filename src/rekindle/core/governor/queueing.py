@@ -45,9 +45,10 @@ def schedule(state: Governor, rules: GovernorRules, waiting: Iterable[LimitWait]
     limit = left[0].limit
     news, last = state.limits.get(limit), state.returns.get(limit)
     due = {one.session: one.due for one in left}
-    if news is not None:  # one that has come back may have been told that the limit is not over yet
+    if news is not None and news.at <= now:  # one that has come back may have been told that the limit is not over yet
         due |= {one.session: max(one.due, news.until) for one in left if news.at > one.due - _SAME_END}
-    at = max(now, last + rules.spacing if last is not None else now)
+    # What lies ahead of now was recorded before the clock was set back: nobody waits for that.
+    at = max(now, last + rules.spacing if last is not None and last <= now else now)
     found: dict[str, float] = {}
     while left:
         at = max(at, min(due[one.session] for one in left))
