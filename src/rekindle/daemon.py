@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
-import json
 import logging
 import os
 import signal
@@ -29,6 +27,7 @@ from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, team
 from rekindle.adapters.machine.cron_calendar import CronCalendar
+from rekindle.adapters.machine.daemon_presence import say_ready, take_lock
 from rekindle.adapters.machine.governor_settings import GovernorSettings
 from rekindle.adapters.machine.job_folders import JobFolders
 from rekindle.adapters.machine.settings_file import UserFile
@@ -64,7 +63,6 @@ from rekindle.core.streams import MACHINE
 from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
 from rekindle.places import Places
-from rekindle.ports.errors import OwnedError
 from rekindle.ports.store import StoreChange, StoreError
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
@@ -88,7 +86,7 @@ def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
     """Run the daemon until it is told to stop. Raises OwnedError if this store has one already."""
     places = Places(load(environment, None))
     places.make()
-    lock = _take_lock(places)
+    lock = take_lock(places)
     daemon_log.write(places.daemon_log if on_demand else None)
     try:
         _serve_over_faults(places, environment, lock, on_demand=on_demand)
@@ -115,21 +113,6 @@ def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int
         pause = 1.0 if time.monotonic() - begun > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
         log.error("restarting after a fault, in %g s", pause)
         time.sleep(pause)
-
-
-def _take_lock(places: Places) -> int:
-    fd = os.open(places.daemon_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(fd, 100, 0).decode(errors="replace").strip()
-        os.close(fd)
-        raise OwnedError(
-            f"a daemon already serves {places.state} (pid {holder})", "there is one per store; use that one"
-        ) from None
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-    return fd
 
 
 async def _serve(
@@ -167,7 +150,7 @@ async def _serve_with(
     await house.supervisor.start()  # agents are restarted while we already answer
     await house.jobs.open()
     await house.server.open()
-    _say_ready()
+    say_ready()
     ready.set()
     log.info("serving %s as pid %d", places.state, os.getpid())
     chores = [
@@ -329,15 +312,6 @@ async def _until_over(house: _House, chores: list[asyncio.Task[None]]) -> bool:
         with contextlib.suppress(asyncio.CancelledError, Exception):
             await task
     return is_well
-
-
-def _say_ready() -> None:
-    """Tell the process that started us that the socket is ready."""
-    descriptor = os.environ.pop("REKINDLE_READY_FD", None)
-    if descriptor and descriptor.isdigit():
-        with contextlib.suppress(OSError):
-            os.write(int(descriptor), json.dumps({"pid": os.getpid()}).encode() + b"\n")
-            os.close(int(descriptor))
 
 
 def _idle_seconds(environment: Mapping[str, str]) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rekindle.adapters.boot.due_check import is_due
 from tests.e2e.daemon import Machine, until
 
 pytestmark = pytest.mark.timeout(240)
@@ -225,6 +226,14 @@ def test_times_that_were_missed_while_no_daemon_ran_start_one_job(machine: Machi
     missed = [one for one in new if one["id"] not in known and one["due"] < gone - 1.0]
     assert len(missed) <= 1, "a missed time runs once, not ten times"
     assert len({one["due"] for one in new}) == len(new)
+
+
+def test_an_open_job_is_something_that_is_due_for_a_machine_that_starts(machine: Machine) -> None:
+    assert not is_due(machine.places.store)
+    job = submit(machine, "--at", "2d", "say late")
+    assert is_due(machine.places.store)
+    machine.ok("job", "cancel", job)
+    assert not is_due(machine.places.store)
 
 
 def _runs_in_store(machine: Machine) -> list[str]:

@@ -27,10 +27,19 @@ def is_made(path: str | os.PathLike[str]) -> bool:
     return os.path.exists(path) and bool(_query(path, "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"))
 
 
+#: A job that was submitted, or asked for again, and has not ended since.
+_OPEN_JOB = """
+SELECT 1 FROM facts AS begun WHERE stream = 'job' AND kind IN ('job_submitted', 'job_retry_asked') AND NOT EXISTS (
+    SELECT 1 FROM facts AS over
+    WHERE over.stream = 'job' AND over.subject = begun.subject AND over.kind = 'job_over' AND over.seq > begun.seq
+) LIMIT 1
+"""
+
+
 def needs_daemon(path: str | os.PathLike[str]) -> bool:
-    """Whether a session, as far as is recorded, has a live agent or something that is due by itself."""
+    """Whether a job is open, or a session has a live agent, as far as is recorded, or something due by itself."""
     return is_half_rebuilt(path) or (
-        is_made(path) and bool(_query(path, "SELECT 1 FROM sessions WHERE attended LIMIT 1"))
+        is_made(path) and bool(_query(path, "SELECT 1 FROM sessions WHERE attended LIMIT 1") or _query(path, _OPEN_JOB))
     )
 
 

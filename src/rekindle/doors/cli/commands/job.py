@@ -108,7 +108,9 @@ def submit(
     print(told["id"])
     if (about["at"] or about["every"]) and told["next_at"] is not None:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(told["next_at"]))
-        print(f"It starts at {when}, if rekindle's daemon runs then; see `rekindle boot --help`.", file=sys.stderr)
+        print(f"It starts at {when}.", file=sys.stderr)
+        if (hint := use_cases().booting().hint()) is not None:
+            print(f"rekindle: {hint}", file=sys.stderr)
     return 0
 
 
