@@ -711,6 +711,36 @@ def test_a_snapshot_counts_if_it_has_more_than_the_branch(on_git: GitStage) -> N
     assert resumable(on_git).with_snapshots(asked) == frozenset()
 
 
+@pytest.mark.parametrize("how", ["commit", "files"])
+def test_a_branch_that_only_a_snapshot_remembers_is_made_again_where_it_was(on_git: GitStage, how: str) -> None:
+    on_git.prepare("a")
+    branch, session = work_branch(FEATURE, "a"), "abcdef"
+    on_git.work("a")
+    if how == "commit":
+        on_git.port.commit("a", branch, "all of it")
+    tip = on_git.repo.git("rev-parse", branch)
+    FolderSnapshots().take(str(home(on_git)), session, "turn 1 has ended", 1.0)
+    assert resumable(on_git).fallen_in_snapshots({session: branch}) == {}, "it is there"
+    on_git.repo.git("worktree", "remove", "--force", str(home(on_git)))
+    on_git.repo.git("branch", "-D", branch)
+    on_git.repo.git("reflog", "expire", "--expire=now", "--all")
+    assert resumable(on_git).fallen_in_snapshots({session: branch, "fedcba": branch}) == {session: tip}
+    assert resumable(on_git).fallen_in_snapshots({session: "another"}) == {}
+    made = on_git.port.prepare("a", branch, session, "")
+    assert (made.made_branch, made.made_tree) == (None, True)
+    assert on_git.repo.git("rev-parse", branch) == tip
+    assert (home(on_git) / "a.txt").exists(), "what was not committed comes back too"
+
+
+def test_a_snapshot_without_any_work_brings_no_deleted_branch_back(on_git: GitStage) -> None:
+    on_git.prepare("a")
+    branch, session = work_branch(FEATURE, "a"), "abcdef"
+    FolderSnapshots().take(str(home(on_git)), session, "turn 1 has ended", 1.0)
+    on_git.repo.git("worktree", "remove", "--force", str(home(on_git)))
+    on_git.repo.git("branch", "-D", branch)
+    assert resumable(on_git).fallen_in_snapshots({session: branch}) == {}
+
+
 def test_a_lock_in_the_way_is_found_and_only_that_one_is_removed(
     on_git: GitStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

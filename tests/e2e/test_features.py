@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import subprocess
 from dataclasses import replace
 from typing import Any
 
@@ -126,6 +127,32 @@ def test_a_failed_task_asks_and_is_started_over_with_its_old_tip_kept(shop: Shop
     assert len(shop.history()) == 2
 
 
+@pytest.mark.parametrize("answer", ["A", *only_in_soak("B", "C")])
+def test_before_an_answer_explain_says_what_each_answer_does_and_that_is_what_happens(shop: Shop, answer: str) -> None:
+    failed(shop, task("a"), task("b", "write b.txt b", checks=["test -e ../../../mended.txt"]))
+    (shop.root / "mended.txt").write_text("")
+    branch, tree = f"work/{FEATURE}/b", str(shop.root / ".worktrees" / FEATURE / "b")
+    old = shop.git("rev-parse", branch)
+    told = shop.machine.json("resume", FEATURE, "--explain")
+    rows = {row["name"]: row for key in ("tasks", "branches", "worktrees") for row in told[key]}
+    assert {name for name, row in rows.items() if row["action"] == "asked"} == {"b", branch, tree}
+    assert rows["b"]["why"].startswith("A: it starts over; B: it is skipped; C: it goes on with your words (")
+    assert "A: what it has is kept under refs/rekindle/kept, and a new one is made; B: it stays" in rows[branch]["why"]
+    screen = shop.machine.ok("resume", FEATURE, "--explain")
+    assert "case B, issues after the last checkpoint" in screen
+    assert "work on the issues" not in screen and f"{branch}  asked: A: " in screen
+    words = ("--instructions", "write more.txt x") if answer == "C" else ()
+    shop.machine.ok("resume", FEATURE, "--choose", answer, *words)
+    kept = old in shop.git("for-each-ref", "refs/rekindle/kept")
+    stays = shop.git("branch", "--list", branch) != ""
+    in_feature = shop.git("branch", "--contains", old, "--list", f"feature/{FEATURE}") != ""
+    assert (kept, stays, in_feature) == {
+        "A": (True, False, False),
+        "B": (False, True, False),
+        "C": (False, False, True),
+    }[answer]
+
+
 def test_a_failed_task_can_be_skipped_and_who_needs_it_is_named(shop: Shop) -> None:
     failed(shop, task("a"), BAD, task("c", needs=["b"]), task("d", after=["b"]))
     told = shop.machine.ok("resume", FEATURE, "--choose", "B")
@@ -155,9 +182,25 @@ def test_what_is_left_of_a_completed_feature_is_cleared_away_with_the_command_of
     assert "is completed" in shop.machine.run("resume", FEATURE).stderr
     refused = shop.machine.run("run", "--plan", plan, "--again")
     assert (refused.returncode, "rekindle resume" in refused.stderr) == (2, False)
-    for command in refused.stderr.strip().rpartition("remove it: ")[2].split(" && "):
+    for command in refused.stderr.strip().rpartition("to delete it with them: ")[2].split(" && "):
         shop.git(*shlex.split(command)[1:])
     assert shop.git("branch", "--list", f"work/{FEATURE}/*") == ""
+
+
+@pytest.mark.parametrize("where", ["tasks", *only_in_soak("one", "none")])
+def test_what_the_end_of_a_feature_prints_to_delete_what_is_left_works_as_it_is_typed(shop: Shop, where: str) -> None:
+    if where != "tasks":
+        shop.machine.ok("config", "set", "feature_worktrees", where)
+    failed(shop, task("a"), BAD)
+    tree = shop.root / ".worktrees" / FEATURE / ("b" if where == "tasks" else ".work")
+    (tree / "late.txt").write_text("in no commit")
+    told = shop.machine.ok("resume", FEATURE, "--choose", "B")
+    assert f"left over: work/{FEATURE}/b in {tree}, kept because it has " in told
+    assert f"not merged into feature/{FEATURE} and changes that are not committed" in told
+    command = told.partition("to delete it with that work: ")[2].splitlines()[0]
+    subprocess.run(["sh", "-ec", command], cwd=shop.root, check=True, stdin=subprocess.DEVNULL)
+    assert shop.git("branch", "--list", f"work/{FEATURE}/*") == "" and not tree.exists()
+    assert shop.git("show", f"feature/{FEATURE}:a.txt") == "a"
 
 
 def test_a_wave_that_does_not_pass_promises_no_task_to_skip_and_goes_on_once_it_is_mended(shop: Shop) -> None:
@@ -333,6 +376,23 @@ def test_a_lost_branch_and_a_lost_worktree_are_made_again(shop: Shop) -> None:
     for name in ("a", "b"):
         assert f"task {name}: started over, because nothing was left of its work" in told
         assert shop.git("show", f"feature/{FEATURE}:{name}.txt") == name
+
+
+def test_a_commit_that_only_a_snapshot_still_has_is_not_called_lost(shop: Shop) -> None:
+    commit = "run git -c user.name=t -c user.email=t@example.invalid commit -q -m mine"
+    check = {"checks": ["test -e mended.txt"]}
+    failed(shop, task("b", "write b.txt b", "run git add -A", commit, **check))
+    branch = f"work/{FEATURE}/b"
+    tip = shop.git("rev-parse", branch)
+    shop.git("worktree", "remove", "--force", str(shop.root / ".worktrees" / FEATURE / "b"))
+    shop.git("branch", "-D", branch)
+    shop.git("reflog", "expire", "--expire=now", "--all")
+    [row] = shop.machine.json("resume", FEATURE, "--explain")["branches"]
+    assert f"it is made again at {tip[:10]}" in row["why"]
+    told = shop.machine.ok("resume", FEATURE, "--choose", "C", "--instructions", "write mended.txt yes")
+    assert "nothing was left of its work" not in told
+    assert shop.git("branch", "--contains", tip, "--list", f"feature/{FEATURE}") != ""
+    assert shop.git("show", f"feature/{FEATURE}:mended.txt") == "yes"
 
 
 @pytest.mark.parametrize("how", ["missing", "rewritten"])

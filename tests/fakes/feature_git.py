@@ -151,6 +151,9 @@ class FakeFeatureGit:
     def with_snapshots(self, branches: Mapping[str, str]) -> frozenset[str]:
         return frozenset()
 
+    def fallen_in_snapshots(self, branches: Mapping[str, str]) -> dict[str, str]:
+        return {}
+
     # the feature
 
     def check_base(self, base: str) -> None:

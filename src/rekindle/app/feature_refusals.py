@@ -11,6 +11,7 @@ from rekindle.agents.base.kind import AgentKind
 from rekindle.app.feature_resume import FoundFeature
 from rekindle.core.feature.decide import wave_commands
 from rekindle.core.feature.evidence import GitEvidence
+from rekindle.core.feature.left_over import only_there, removal
 from rekindle.core.feature.modes import Mode
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import to_events
@@ -36,11 +37,9 @@ def refuse_leftovers(here: Workspace, feature: str, seen: GitEvidence) -> None:
     """What an earlier run left behind is not built on without asking."""
     if seen.branches:
         left, found = next(iter(seen.branches.items()))
-        ours = next((tree.path for tree in seen.trees.values() if tree.branch == left), None)
-        first = f"git worktree remove {shlex.quote(ours)} && " if ours is not None else ""
-        if ours is None and found.elsewhere is not None:
-            first = f"git -C {shlex.quote(found.elsewhere)} switch --detach && "
-        remove = f"if you do not need it, remove it: {first}git branch -D {shlex.quote(left)}"
+        lost = only_there(seen, found)
+        what = f"it has {' and '.join(lost)}; to delete it with them" if lost else "to delete it"
+        remove = f"{what}: {removal(seen, found)}"
         again = (
             f"continue the feature: rekindle resume {shlex.quote(feature)}; or, " if _resumable(here, feature) else ""
         )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import msgspec
 
 from rekindle.agents.registry import AGENTS
 from rekindle.app.requests import Choice
+from rekindle.core.feature.evidence import GitEvidence
 from rekindle.core.feature.modes import MODES, Mode
 from rekindle.core.feature.naming import session_id
 from rekindle.core.feature.orders import orders
-from rekindle.core.feature.outlook import Outlook, after_answer, outlook
+from rekindle.core.feature.outlook import Outlook, after_answer, before_answer, outlook
 from rekindle.core.feature.plan import BadPlan, Plan
 from rekindle.core.feature.plan_event import from_event
 from rekindle.core.feature.progress import TaskProgress, progress
@@ -89,6 +90,7 @@ def look(here: Workspace, feature: str, known_as: str, *, lock_is_ours: bool = F
     begun = [name for name, one in known.items() if one.has_branch and not one.merged]
     sessions = {name: _session(known_as, feature, name, known[name]) for name in begun}
     snapshots = git.with_snapshots({session: known[name].branch for name, session in sessions.items()})
+    seen = _with_fallen(seen, git, sessions, known)
     kept = frozenset(name for name, session in sessions.items() if session in snapshots)
     found = outlook(analysis, plan, known, seen, kept, named)
     unapproved = here.unapproved(feature, analysis.lineage)
@@ -106,6 +108,16 @@ def look(here: Workspace, feature: str, known_as: str, *, lock_is_ours: bool = F
         tuple(git.locks()),
         recorded_terms(runs, AGENTS),
     )
+
+
+def _with_fallen(
+    seen: GitEvidence, git: ResumableGit, sessions: Mapping[str, str], known: Mapping[str, TaskProgress]
+) -> GitEvidence:
+    """The evidence with the branches that are gone and that only a snapshot remembers."""
+    gone = {name: one for name, one in sessions.items() if known[name].branch not in seen.branches}
+    found = git.fallen_in_snapshots({session: known[name].branch for name, session in gone.items()}) if gone else {}
+    remembered = {name: found[session] for name, session in gone.items() if session in found}
+    return msgspec.structs.replace(seen, fallen={**remembered, **seen.fallen}) if remembered else seen
 
 
 def session_of(found: FoundFeature, task: str) -> str:
@@ -141,7 +153,7 @@ class FeatureOutlook:
         agent = terms.agent
         needed = [task.agent or agent for task in plan.tasks] if plan is not None else []
         return ExplainedFeature(
-            **msgspec.structs.asdict(told(found)),
+            **msgspec.structs.asdict(told(replace(found, outlook=before_answer(found.outlook)))),
             team=self._teams.look(home, team_of(found), needed) if home else "missing",
             has_plan=plan is not None,
             orders=orders(plan, found.progress, mode_of(found), AGENTS, agent) if plan is not None else None,

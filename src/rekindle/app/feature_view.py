@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from rekindle.core.feature.left_over import only_there, removal, tree_of
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.situation import Situation
 from rekindle.core.feature.task_outcome import merge_of
@@ -49,10 +50,12 @@ class TaskView(msgspec.Struct, frozen=True):
 
 
 class Leftover(msgspec.Struct, frozen=True):
-    """A task's branch that still exists, and where it is checked out."""
+    """A task's branch that still exists, where it is checked out, what is only there, and what deletes it."""
 
     branch: str
     path: str | None
+    only_there: list[str]
+    removal: str
 
 
 class RunView(msgspec.Struct, frozen=True):
@@ -136,8 +139,12 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 
 def _leftovers(seen: Situation) -> list[Leftover]:
-    homes = {tree.branch: tree.path for tree in seen.git.trees.values()}
-    return [Leftover(name, homes.get(name, found.elsewhere)) for name, found in seen.git.branches.items()]
+    found = []
+    for name, branch in seen.git.branches.items():
+        tree = tree_of(seen.git, branch)
+        path = tree.path if tree is not None else branch.elsewhere
+        found.append(Leftover(name, path, list(only_there(seen.git, branch)), removal(seen.git, branch)))
+    return found
 
 
 def _seconds(sessions: list[Session], now: float) -> float:

@@ -235,6 +235,10 @@ class ResumableGit(FeatureGit, Protocol):
         """The sessions whose snapshots have files beyond what their branch has. `branches` is by session."""
         ...
 
+    def fallen_in_snapshots(self, branches: Mapping[str, str]) -> dict[str, str]:
+        """Where branches that are gone were, according to the snapshots of their sessions. By session, both."""
+        ...
+
     def locks(self) -> list[Lock]:
         """Locks in the way of the feature and its tasks that are not ours, after watching them."""
         ...

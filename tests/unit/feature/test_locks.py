@@ -149,8 +149,8 @@ class Killer:
         self._start = git_process.start
         monkeypatch.setattr(git_process, "start", self.start)
 
-    def start(self, folder: str, words: list[str], *more: object) -> git_process.Process:
-        process = self._start(folder, words, *more)  # type: ignore[arg-type]
+    def start(self, folder: str, words: list[str], *more: object, **named: object) -> git_process.Process:
+        process = self._start(folder, words, *more, **named)  # type: ignore[arg-type]
         if self.times and self.command in words:
             self.times -= 1
             process.kill()
@@ -169,6 +169,27 @@ def test_what_a_killed_git_was_at_is_done_again(repo: Repo, command: str, monkey
     assert killer.times == 0
     assert repo.git("show", "feature/shop:a.txt") == "x"
     assert len(repo.git("rev-list", "--first-parent", "main..feature/shop").split()) == 1
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("dot_git", ["whole", "empty", "missing"])
+def test_a_worktree_that_a_killed_git_left_half_made_is_made_anew(repo: Repo, dot_git: str, marked: bool) -> None:
+    """It is registered without a commit in its HEAD; it may have lost git's mark, and may not have its `.git` yet."""
+    feature = repo.begun("a")
+    path = Path(feature.tree_of("a", "work/shop/a"))
+    entry = git_dir(repo, str(path))
+    (entry / "HEAD").write_text("0" * 40 + "\n")
+    (entry / "index").unlink()
+    (path / "readme.txt").unlink()
+    if marked:
+        (entry / "locked").write_text("initializing")
+    if dot_git == "empty":
+        (path / ".git").write_text("")
+    elif dot_git == "missing":
+        (path / ".git").unlink()
+    feature.prepare("a", "work/shop/a", "s")
+    work(repo, feature)
+    assert repo.git("show", "feature/shop:a.txt") == "x"
 
 
 def test_a_git_that_is_killed_again_and_again_is_named(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

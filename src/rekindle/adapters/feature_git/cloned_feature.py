@@ -74,7 +74,7 @@ class ClonedFeature(GitFeature):
             if self._has_clone:
                 own_clone.take_in(self._home, self.place)
             seen = super().observe(tasks, {}, anew)
-        return structs.replace(seen, elsewhere=self._holder()) if self._has_clone else seen
+        return structs.replace(seen, elsewhere=self._holder(), clone=self._path) if self._has_clone else seen
 
     @property
     def _has_clone(self) -> bool:

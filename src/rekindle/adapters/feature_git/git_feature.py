@@ -146,6 +146,10 @@ class GitFeature:
         return snapshotted.sessions(self.place, branches)
 
     @_again
+    def fallen_in_snapshots(self, branches: Mapping[str, str]) -> dict[str, str]:
+        return snapshotted.fallen(self.place, branches)
+
+    @_again
     def snapshot_reasons(self, sessions: Collection[str]) -> dict[str, frozenset[str]]:
         return snapshotted.reasons(self.place, sessions)
 

@@ -28,8 +28,11 @@ _MOST_COMMITS = 2000
 
 
 def is_unfinished(tree: Registered) -> bool:
-    """Whether git was killed while making this worktree: its files then mean nothing."""
-    return tree.locked == UNFINISHED
+    """Whether git was killed while making this worktree: its files then mean nothing.
+
+    git marks it so, and has no commit in its HEAD before it is made. Afterwards every HEAD has a commit or a branch.
+    """
+    return tree.locked == UNFINISHED or (tree.branch is None and not (tree.head or "").strip("0"))
 
 
 def existing(place: FeaturePlace, branches: Collection[str]) -> dict[str, str]:

@@ -48,7 +48,7 @@ def _clones(git: Git, top: str, words: Collection[str]) -> Iterator[Orphan]:
         tree = os.path.join(top, word, naming.SHARED)
         state = _state(tree) if os.path.isdir(tree) else "its folder of work is gone"
         both = " ".join(shlex.quote(one) for one in (path, os.path.join(top, word)))
-        yield Orphan(f"clone {path} ({tree}: {state})", f"rm -r {both}")
+        yield Orphan(f"clone {path} ({tree}: {state})", f"rm -rf {both}")
 
 
 def _state(path: str) -> str:

@@ -100,6 +100,11 @@ def _private(place: FeaturePlace) -> dict[str, tuple[str, str]]:
     return {ref: (commit, subject) for commit, ref, subject in lines}
 
 
+def set_aside(place: FeaturePlace) -> tuple[str, ...]:
+    """The commits of work that was started over, or that checks left behind."""
+    return _put_aside(place, _private(place))
+
+
 def _put_aside(place: FeaturePlace, private: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
     """The commits of work that was started over, or that checks left behind: they are nobody's strays any more."""
     others = (
@@ -270,7 +275,7 @@ def forget(place: FeaturePlace, task: str, taken: Collection[str], tip: str) -> 
 def fallen_tip(place: FeaturePlace, tree: str, now: str | None, branch: str) -> str | None:
     """Where a branch that is gone was, as far as the worktree of its task knows."""
     tip = core.last_tip(reflog.of_tree(place, tree, branch), now, branch)
-    return _fallen(place, tip, _put_aside(place, _private(place)))
+    return _fallen(place, tip, set_aside(place))
 
 
 def put_aside(place: FeaturePlace, task: str, epoch: str, strays: Sequence[Stray]) -> dict[str, str]:

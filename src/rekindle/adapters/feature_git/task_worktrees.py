@@ -7,7 +7,7 @@ import os
 import shlex
 import time
 
-from rekindle.adapters.feature_git import leftovers, strays
+from rekindle.adapters.feature_git import leftovers, snapshotted, strays
 from rekindle.adapters.feature_git.homes import in_the_way, is_emptied, obstacle, registered_at
 from rekindle.adapters.feature_git.observing import is_dirty, is_unfinished
 from rekindle.adapters.feature_git.place import DURABLE, FeaturePlace
@@ -22,6 +22,9 @@ from rekindle.core.git_complaints import reason
 from rekindle.core.reconcile import branches, worktrees
 from rekindle.ports.errors import FeatureBlocked, GitFailed, RekindleError
 from rekindle.ports.feature import Cleared, Prepared
+
+#: Twice, because git's mark for a worktree that is not finished is a lock.
+_FORCE_UNFINISHED = ("--force", "--force")
 
 
 def make_feature(place: FeaturePlace, base: str) -> str:
@@ -76,7 +79,7 @@ def prepare(place: FeaturePlace, task: str, branch: str, path: str, session: str
         tip = None
     if tip is None:
         start = _wave_base(place, wave, start) if wave else start
-        made = _make_branch(place, task, branch, path, start)
+        made = _make_branch(place, task, branch, path, start, session)
     fresh = _add_tree(place, task, path, branch)
     restored = _restore(place, path, branch, session) if fresh and made is None else None
     return Prepared(path, made, fresh, restored, withheld.notice(place.git))
@@ -111,10 +114,14 @@ def _wave_base(place: FeaturePlace, wave: str, tip: str) -> str:
     return tip
 
 
-def _make_branch(place: FeaturePlace, task: str, branch: str, path: str, start: str) -> str | None:
-    """Make a task's branch: where it was before somebody deleted it, if the worktree knows, else anew (returned)."""
+def _make_branch(place: FeaturePlace, task: str, branch: str, path: str, start: str, session: str) -> str | None:
+    """Make a task's branch: where it was before somebody deleted it, if that is known, else anew (returned).
+
+    Its worktree knows, or a snapshot of its session.
+    """
     here = registered_at(path, registered(place.git))
     was = strays.fallen_tip(place, path, here.branch, branch) if here is not None and os.path.isdir(path) else None
+    was = was or snapshotted.fallen(place, {session: branch}).get(session)
     if was is not None:
         place.set_ref(f"refs/heads/{branch}", was, None)
         return None
@@ -134,7 +141,7 @@ def _add_tree(place: FeaturePlace, task: str, path: str, branch: str) -> bool:
             _switch(place, task, here, branch)
         return False
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    again = ["--force"] if any(tree is here or tree.branch == branch for tree in known) else []
+    again = _forced(here or next((tree for tree in known if tree.branch == branch), None))
     add_worktree(place.git, path, *again, path, branch)
     return True
 
@@ -145,9 +152,27 @@ def cleared_of_unfinished(place: FeaturePlace, path: str) -> list[Registered]:
     half = registered_at(path, known)
     if half is None or not is_unfinished(half):
         return known
-    place.git.run("worktree", "unlock", half.path)
-    place.git.run("worktree", "remove", "--force", half.path)
+    if place.git.run("worktree", "remove", *_FORCE_UNFINISHED, half.path).returncode != 0:
+        _remove_unlinked(half.path)
     return registered(place.git)
+
+
+def _remove_unlinked(path: str) -> None:
+    """Remove the folder of a worktree that git has begun and does not remove, because its `.git` is not written yet.
+
+    Nothing else can be in there. Whatever else is, it stays, and is named as being in the way.
+    """
+    with contextlib.suppress(OSError):
+        if os.listdir(path) == [".git"] and os.path.getsize(os.path.join(path, ".git")) == 0:
+            os.unlink(os.path.join(path, ".git"))
+        os.rmdir(path)
+
+
+def _forced(known: Registered | None) -> tuple[str, ...]:
+    """What makes git add a worktree where it has one registered."""
+    if known is None:
+        return ()
+    return _FORCE_UNFINISHED if is_unfinished(known) else ("--force",)
 
 
 def add_detached(place: FeaturePlace, path: str, commit: str, known: Registered | None) -> None:
@@ -157,8 +182,7 @@ def add_detached(place: FeaturePlace, path: str, commit: str, known: Registered 
     if blocked is not None:
         raise blocked
     os.makedirs(place.trees, exist_ok=True)
-    again = ["--force"] if known is not None else []
-    add_worktree(place.git, path, *again, "--detach", path, commit)
+    add_worktree(place.git, path, *_forced(known), "--detach", path, commit)
 
 
 def mend(place: FeaturePlace, path: str) -> None:

@@ -78,6 +78,8 @@ class GitEvidence(msgspec.Struct, frozen=True):
     that has something else checked out; `fallen`, where its branch was before somebody deleted it. `removed`: tasks
     whose worktrees do not exist, or have lost every file.
 
+    `clone` is the clone of our own that has the worktrees, if the user's repository gets none.
+
     `remembered`: tasks whose uncommitted changes were not looked up this time, but are as last seen.
     """
 
@@ -99,6 +101,7 @@ class GitEvidence(msgspec.Struct, frozen=True):
     fallen: dict[str, str] = {}
     remembered: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
+    clone: str | None = None
 
 
 class TalkState(msgspec.Struct, frozen=True):

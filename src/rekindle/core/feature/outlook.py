@@ -29,11 +29,12 @@ from rekindle.core.reconcile.branches import Recorded
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table: what it is about, what is done, why."""
+    """One row of a table: what it is about, what is done, why. `task` is the task of a branch or a worktree."""
 
     name: str
     action: str
     why: str
+    task: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,32 @@ def outlook(
     )
 
 
+def before_answer(found: Outlook) -> Outlook:
+    """The same while nobody has answered yet: what becomes of the affected tasks (case B) is up to the answer."""
+    if found.decision.case != "B":
+        return found
+    asked = {*found.affected}
+
+    def row(one: Row) -> Row:
+        if one.name in asked:
+            why = f"A: it starts over; B: it is skipped; C: it goes on with your words ({one.why})"
+            return replace(one, action="asked", why=why)
+        return one
+
+    def place(one: Row) -> Row:
+        if one.task in asked and one.action in _UP_TO_THE_ANSWER:
+            kept = "what it has is kept under refs/rekindle/kept, and a new one is made"
+            return replace(one, action="asked", why=f"A: {kept}; B: it stays; C: {one.action} ({one.why})")
+        return one
+
+    return replace(
+        found,
+        tasks=tuple(map(row, found.tasks)),
+        branches=tuple(map(place, found.branches)),
+        worktrees=tuple(map(place, found.worktrees)),
+    )
+
+
 def after_answer(found: Outlook, answer: str) -> tuple[Row, ...]:
     """The rows of the tasks once a person has answered. `answer` is the option, with `restart` if all start over."""
     rows = []
@@ -110,6 +137,8 @@ def after_answer(found: Outlook, answer: str) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+#: What is done with a branch or a worktree of a task that goes on.
+_UP_TO_THE_ANSWER = ("go on", "start", "make again")
 #: How many tasks a sentence names.
 _NAMED = 20
 _BEGUN = (IN_PROGRESS, COMPLETE, FAILED)
@@ -240,7 +269,7 @@ def _branches(known: dict[str, TaskProgress], git: GitEvidence, trees: Sequence[
             verdict = branches.BranchVerdict(
                 "nothing", "it is gone: its task is merged again from the commit that passed"
             )
-        rows.append(Row(name, verdict.action, verdict.why))
+        rows.append(Row(name, verdict.action, verdict.why, task))
     return rows
 
 
@@ -265,7 +294,8 @@ def _trees(known: dict[str, TaskProgress], merged: set[str], git: GitEvidence) -
         task, one = owners.get(tree.branch or "", ("", None))
         if tree.path in away and away[tree.path] in known and away[tree.path] not in merged:
             has, wanted = tree.branch or "a detached HEAD", known[away[tree.path]].branch
-            rows.append(_Tree(wanted, Row(tree.path, "go on", f"it has {has} checked out instead of {wanted}")))
+            why = f"it has {has} checked out instead of {wanted}"
+            rows.append(_Tree(wanted, Row(tree.path, "go on", why, away[tree.path])))
             continue
         branch = git.branches.get(tree.branch or "")
         exists = tree not in gone
@@ -279,7 +309,7 @@ def _trees(known: dict[str, TaskProgress], merged: set[str], git: GitEvidence) -
             git.blocked.get(task, ""),
         )
         verdict = worktrees.reconcile(seen)
-        rows.append(_Tree(tree.branch, Row(tree.path, verdict.action, verdict.why)))
+        rows.append(_Tree(tree.branch, Row(tree.path, verdict.action, verdict.why, task)))
     return rows
 
 

@@ -12,6 +12,11 @@ from rekindle.doors.cli.next_step import next_step
 
 Told = dict[str, Any]
 
+_CASE = {
+    "A": "a checkpoint and no open issues",
+    "B": "issues after the last checkpoint",
+    "C": "no checkpoint",
+}
 _NOTHING_ASKED = "  no input needed"
 #: Only errors are reported with a resolved or unresolved state.
 _MAY_BE_RESOLVED = ("error.encountered", "agent.error")
@@ -152,7 +157,8 @@ def _stray(row: Told) -> str:
 def explanation(told: Told) -> Iterator[str]:
     """Everything that a resume would do: `--explain`."""
     again = f"rekindle resume {quoted(told['feature'])}"
-    yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: case {told["case"]}'
+    case = f"case {told['case']}, {_CASE[told['case']]}"
+    yield f'Feature "{printable(told["feature"])}", run {printable(str(told["run"]))}: {case}'
     yield f"  its work is merged into {printable(told['branch'])}"
     if told["case"] == "A":
         yield from (f"  {line.strip()}" for line in list(onward(told))[1:] if line != _NOTHING_ASKED)
@@ -162,6 +168,8 @@ def explanation(told: Told) -> Iterator[str]:
         for option in told["options"]:
             yield f"  {option['key']}. {option['title']}: {printable(option['effect'])}"
         yield f"  a resume asks which: {again} --choose A, B or C"
+        if told["case"] == "C":
+            yield "  the rows below show what C does; A and B start every task over, and keep the old branches"
     for title, key in (("Tasks", "tasks"), ("Branches", "branches"), ("Worktrees", "worktrees")):
         if told[key]:
             yield f"{title}:"
@@ -217,12 +225,12 @@ def finished(told: Told, plan_file: str) -> Iterator[str]:
 
 
 def _leftovers(told: Told) -> Iterator[str]:
-    """What remains of tasks when the feature is done, with the command that removes it."""
+    """What remains of tasks when the feature is done: why it is kept, and the command that deletes it."""
     for left in told["leftovers"]:
-        branch, path = quoted(left["branch"]), left["path"]
-        first = f"git worktree remove {quoted(path)} && " if path else ""
-        where = f" in {printable(path)}" if path else ""
-        yield f"  left over: {printable(left['branch'])}{where}; to remove it: {first}git branch -d {branch}"
+        where = f" in {printable(left['path'])}" if left["path"] else ""
+        only = " and ".join(map(printable, left["only_there"]))
+        yield f"  left over: {printable(left['branch'])}{where}" + (f", kept because it has {only}" if only else "")
+        yield f"    to delete it{' with that work' if only else ''}: {printable(left['removal'])}"
 
 
 def ended(told: Told) -> Iterator[str]:
