@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from typing import Any
 
@@ -226,6 +227,19 @@ def test_times_that_were_missed_while_no_daemon_ran_start_one_job(machine: Machi
     missed = [one for one in new if one["id"] not in known and one["due"] < gone - 1.0]
     assert len(missed) <= 1, "a missed time runs once, not ten times"
     assert len({one["due"] for one in new}) == len(new)
+
+
+def test_a_failed_job_goes_on_from_a_snapshot_in_one_command(machine: Machine) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=machine.work, check=True)
+    job = submit(machine, "--retries", "0", "put built.txt yes\nonce broken fail unauthorized\nread built.txt")
+    told = until_status(machine, job, "failed")
+    kept = until(lambda: machine.json("snapshots", told["session"])["snapshots"], "a snapshot")
+    (machine.work / "built.txt").write_text("somebody else's")
+    machine.ok("job", "retry", job, "--from", kept[-1]["id"], "--resume")
+    assert until_status(machine, job, "done")["resume_count"] == 1
+    assert (machine.work / "built.txt").read_text().strip() == "yes"
+    refused = machine.run("job", "retry", job, "--from", kept[-1]["id"])
+    assert (refused.returncode, "is done" in refused.stderr) == (2, True)
 
 
 def test_an_open_job_is_something_that_is_due_for_a_machine_that_starts(machine: Machine) -> None:

@@ -12,8 +12,10 @@ from click.shell_completion import CompletionItem
 
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.job_submitting import JobTerms
+from rekindle.app.time_travel import RestoreRequest
 from rekindle.core.job.order import JOB_POLICIES
 from rekindle.core.session.choices import PERMISSIONS
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import jobs
 from rekindle.doors.cli.first_run import agent_for
 from rekindle.doors.cli.limits import Dollars, limit_options
@@ -162,16 +164,31 @@ def show(name: str, as_json: bool) -> None:
 @click.argument("name", metavar="JOB", shell_complete=complete_jobs)
 @click.option("--resume/--fresh", default=None, help="In the same conversation, or fresh with the original prompt.")
 @click.option("--max-cost", type=Dollars(), help="What the job may cost in all (USD), if its limit was reached.")
+@click.option("--from", "snapshot", metavar="SNAPSHOT", help="First put its files back as in this snapshot.")
 @json_option
-def retry(name: str, resume: bool | None, max_cost: float | None, as_json: bool) -> None:
+def retry(name: str, resume: bool | None, max_cost: float | None, snapshot: str | None, as_json: bool) -> None:
     """Try JOB again, now: one that has failed, was cancelled, or waits. It gets all its retries back.
 
     Without --resume or --fresh it resumes the conversation if it can, and otherwise starts fresh. Later steps follow.
     """
+    if snapshot is not None:
+        _put_back(use_cases().jobs().show(name), snapshot)
     found = use_cases().jobs().retry(name, who(), resume=resume, max_cost=max_cost)
     print_json({"job": found}) if as_json else print(
         f"Job {found['id']} is tried again: rekindle job show {found['id']}"
     )
+
+
+def _put_back(found: dict[str, Any], snapshot: str) -> None:
+    """Restore a snapshot of the job's session. Nobody may be working there."""
+    if found["status"] not in ("failed", "cancelled") or found["session"] is None:
+        hint = f"cancel it first: rekindle job cancel {found['id']}"
+        raise UsageError(f"job {found['id']} is {found['status']}: its files cannot be put back", hint)
+    done = use_cases().time_travel().restore(RestoreRequest(found["session"], snapshot, None)).done
+    print(f"{done.snapshot.id[:10]} is in {printable(done.to)}.", file=sys.stderr)
+    if done.before is not None:
+        before = f"rekindle restore {found['session']} --at {done.before[:10]}"
+        print(f"  what was there before: {before}", file=sys.stderr)
 
 
 @job.command()
