@@ -83,14 +83,14 @@ def test_an_answer_names_a_question_and_reaches_no_other_one(machine: Machine) -
         "feature": None,
         "kind": "permission",
         "title": "ask: One?",
-        "recommended": None,
+        "recommended": "reject_once",
         "expires_at": None,
     }
     assert [one["kind"] for one in first["options"]] == ["allow_once", "allow_always", "reject_once"]
     assert machine.run("answer", first["id"], "nonsense").returncode == 2
     assert machine.run("answer", "q0123456789", "allow").returncode == 2
     told = machine.json("answer", first["id"][:7], "allow_always")
-    assert told == {"question": first["id"], "session": session, "option": "allow_always"}
+    assert told == {"question": first["id"], "session": session, "option": "allow_always", "told": []}
     second = another_question(machine, first["id"])
     late = machine.run("answer", first["id"], "allow", "--json")
     error = json.loads(late.stdout)["error"]
