@@ -146,7 +146,7 @@ class Governance:
 
 
 def _held_up(view: SessionView, found: Admission) -> dict[str, Any]:
-    why = f"{view.why}; {found.why}" if view.why else found.why
+    why = "; ".join(one for one in (view.why, found.why) if one)
     changed: dict[str, Any] = {"waits_until": found.until or view.waits_until, "why": why}
     if found.question:
         changed |= {"needs_you": True, "next": f"rekindle answer {found.question}"}

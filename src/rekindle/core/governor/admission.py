@@ -115,7 +115,7 @@ def admission(
         at = times[step.session]
         if at > now:
             before = sum(one < at for one in times.values())
-            return Admission(False, until=at, why=_in_line(before))
+            return Admission(False, until=at, why=_in_line(before) if before else "")
         facts.append(g.Returned(at=now, session=step.session, prompt=step.prompt, limit=step.limit))
     if step.is_restart and step.is_in_vain and not is_counted:
         facts.append(g.RestartCounted(at=now, session=step.session, effect=step.effect))
@@ -134,8 +134,8 @@ def _with(step: AutomaticStep, waiting: Sequence[LimitWait], now: float) -> list
 
 
 def _in_line(before: int) -> str:
-    others = "" if not before else f"; {before} other session{'s'[: before != 1]} come{'s'[: before == 1]} first"
-    return f"it waits for its turn after a limit{others}"
+    others = f"{before} other session{'s'[: before != 1]} come{'s'[: before == 1]} first"
+    return f"it waits for its turn after a limit; {others}"
 
 
 def _start(session: Session, effect: Launch) -> AutomaticStep | None:
