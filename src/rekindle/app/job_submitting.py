@@ -79,7 +79,7 @@ class JobSubmitting:
             resume=terms.resume,
             retries=terms.retries,
             timeout=limits.get("turn_seconds", steps[0].limits.turn_seconds),
-            max_cost=limits.get("cost"),
+            max_cost=limits.get("cost", _only(steps).cost),
             max_age=limits.get("age_seconds", _only(steps).age_seconds),
             max_resumes=_whole(limits.get("resumes", _only(steps).resumes)),
             priority=int(limits.get("priority", 0)),
@@ -92,7 +92,10 @@ class JobSubmitting:
         if terms.every:  # a mistake is told before a daemon is started
             self._calendar.next_after(terms.every, zone, time.time())
         asked = JobRequest(
-            job=f"j{secrets.token_hex(4)}", order=_bare(order), env=dict(self._environment), step_env=env
+            job=f"j{secrets.token_hex(4)}",
+            order=_bare(order, keeps_cost=order.max_cost is None),
+            env=dict(self._environment),
+            step_env=env,
         )
         found: dict[str, Any] = self._daemon.ask("job_submit", **msgspec.to_builtins(asked))["job"]
         return found
@@ -176,11 +179,15 @@ def _only(steps: list[StepOrder]) -> Limits:
     return steps[0].limits if len(steps) == 1 else Limits()
 
 
-def _bare(order: JobOrder) -> JobOrder:
-    """Without what the job sees to itself: its sessions are not to begin a new conversation on their own."""
+def _bare(order: JobOrder, *, keeps_cost: bool) -> JobOrder:
+    """Without what the job sees to itself: its sessions are not to begin a new conversation on their own.
+
+    `keeps_cost`: nothing limits the cost of the whole job, so what the runbook allows each step still holds.
+    """
     steps = []
     for one in order.steps:
-        limits = replace(one.limits, age_seconds=None, resumes=None, cost=None)
+        cost = one.limits.cost if keeps_cost else None
+        limits = replace(one.limits, age_seconds=None, resumes=None, cost=cost)
         rules = replace(one.rules, limits=limits) if one.rules is not None else None
         steps.append(replace(one, limits=limits, rules=rules))
     return replace(order, steps=tuple(steps))

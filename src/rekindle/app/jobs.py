@@ -58,9 +58,7 @@ class JobBeginnings:
         env = self._places.environment(job.id, step.name)
         if env is None:
             raise RekindleError("the environment that the job was submitted in cannot be read", "submit it again")
-        limits: dict[str, float] = {}
-        if job.order.max_cost is not None:
-            limits["cost"] = max(job.order.max_cost - job.cost, 0.01)
+        cost = job.may_cost(step.name)
         name = f"{job.id} {step.name}: " if len(job.steps) > 1 else ""
         asked = BeginRequest(
             session=session,
@@ -73,7 +71,7 @@ class JobBeginnings:
             permission=step.permission,
             arguments=list(step.arguments),
             model=step.model,
-            limits=limits or None,
+            limits={"cost": cost} if cost is not None else None,
             rules=msgspec.to_builtins(step.rules) if step.rules is not None else None,
             rules_source=step.rules_source,
             rules_digest=step.rules_digest,

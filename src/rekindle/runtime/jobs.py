@@ -293,9 +293,11 @@ class Jobs:
     async def _limits(self, job: Job, session: str) -> Limits | None:
         """The limits of a session whose job may cost more by now; None: they stay."""
         found = await self._session(session)
-        if found is None or job.order.max_cost is None:
+        step = next((one.order.name for one in job.steps if one.session == session), "")
+        cost = job.may_cost(step)
+        if found is None or cost is None:
             return None
-        wanted = replace(found.limits, cost=max(job.order.max_cost - job.cost, 0.01))
+        wanted = replace(found.limits, cost=cost)
         return wanted if wanted != found.limits else None
 
     async def _session(self, session: str | None) -> Session | None:

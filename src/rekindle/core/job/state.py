@@ -92,7 +92,13 @@ class Job(msgspec.Struct, frozen=True):
         """Whether a session of it was begun."""
         return any(one.session is not None for one in self.steps)
 
-    @property
-    def cost(self) -> float:
-        """What its finished steps have cost, as far as is known."""
-        return sum(one.cost or 0.0 for one in self.steps)
+    def may_cost(self, step: str) -> float | None:
+        """What the session of a step may cost in all, in dollars; None: there is no limit.
+
+        What the step itself has cost in earlier tries is part of it, so only the other steps are subtracted.
+        """
+        found = [one.order.limits.cost for one in self.steps if one.order.name == step]
+        if self.order.max_cost is not None:
+            others = sum(one.cost or 0.0 for one in self.steps if one.order.name != step)
+            found.append(max(self.order.max_cost - others, 0.01))
+        return min((one for one in found if one is not None), default=None)
