@@ -179,12 +179,16 @@ def test_a_daemon_and_an_agent_that_are_killed_change_no_outcome_and_later_steps
 
 
 def test_a_retry_that_waits_for_its_time_survives_the_daemon(machine: Machine) -> None:
-    job = submit(machine, "say one\nonce a die SIGKILL\nonce b die SIGKILL\nsay two")
-    told = until(lambda: (one := shown(machine, job))["next_at"] and one["retry"] and one, "a retry that waits", 60.0)
+    job = submit(machine, "--fresh", "--retries", "2", "say one\ndie SIGKILL")
+    waits = until(
+        lambda: (one := shown(machine, job))["retries_left"] == 0 and one["retry"] and one, "the second retry", 60.0
+    )
     machine.kill_daemon()
     told = until_status(machine, job, "done", "failed")
-    assert told["status"] == "done" or "tried again" in told["why"]
-    assert len(machine.sessions()) == 1
+    assert (told["status"], told["session"]) == ("failed", waits["session"])
+    attempts = machine.json("show", told["session"])["session"]["attempts"]
+    assert len(attempts) == 3, "the retry that waited was made once"
+    assert attempts[-1]["opened_at"] >= waits["next_at"], "and not before its time"
 
 
 def test_a_failed_step_fails_the_job_and_names_what_was_not_run(machine: Machine) -> None:
