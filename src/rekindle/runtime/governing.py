@@ -33,6 +33,8 @@ _KEPT_AFTER: Final = 2000
 _PAGE: Final = 1000
 #: Somebody who may not go on asks again after this many seconds at the latest: the clock may have been set.
 _ASK_AGAIN: Final = 30.0
+#: So much later than that it may be, on a busy machine.
+_LATE: Final = 10.0
 #: Facts after which nobody may do more than before.
 _QUIET: Final = (g.RestartCounted, g.TurnPaid, g.Returned, g.GovernorKept, g.ProgressHeard, g.RestartsStopped)
 
@@ -61,8 +63,8 @@ class Governing:
         #: the newest fact of a session that concerns all of them, and how far they were read
         self._newest = 0
         self._read_to = 0
-        #: the sessions that want to go on, and are not allowed to yet
-        self._asking: set[str] = set()
+        #: the sessions that want to go on and are not allowed to yet, and when they last asked
+        self._asking: dict[str, float] = {}
         self._changed = asyncio.Event()
         #: called with the state whenever it changes
         self.listeners: list[Callable[[Governor], None]] = []
@@ -95,11 +97,11 @@ class Governing:
             return _GRANTED
         async with self._turn:
             await self._catch_up()
-            self._asking.add(session.id)
+            self._asking[session.id] = self._clock()
             found = self._judged(step)
             if not found.is_granted:
                 return found
-            self._asking.discard(session.id)
+            del self._asking[session.id]
             await self._record(found.facts)
         return _GRANTED
 
@@ -153,8 +155,13 @@ class Governing:
                 self._wake()
 
     def _judged(self, step: AutomaticStep) -> Admission:
-        waiting = waiting_for(step.limit, self._sessions(), self._state, self._asking) if step.limit else []
+        waiting = waiting_for(step.limit, self._sessions(), self._state, self._in_line()) if step.limit else []
         return admission(self._state, self.rules, step, waiting, self._clock(), self._zone)
+
+    def _in_line(self) -> set[str]:
+        """Those that want to go on now. One that has not asked again in time wants to no more, and holds up nobody."""
+        oldest = self._clock() - _ASK_AGAIN - _LATE
+        return {name for name, at in self._asking.items() if at > oldest}
 
     async def _catch_up(self) -> None:
         """Everything that was recorded about sessions so far is known afterwards."""

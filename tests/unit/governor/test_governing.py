@@ -225,3 +225,26 @@ def test_a_start_that_a_person_wants_is_never_held_up() -> None:
         assert session.id == "s1"
 
     asyncio.run(story())
+
+
+def test_one_that_asked_for_its_place_after_a_limit_and_asks_no_more_holds_up_nobody() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(returns_per_minute=1))
+
+        async def limited(name: str) -> Session:
+            await desk.engine.create(f.Created(at=desk.now, session=name, agent="a", cwd="/", policy="continue"))
+            queued = f.PromptQueued(at=desk.now, prompt="n1", text="go on", by=OURS, limit="a:five_hour", after=NOON)
+            desk.now += 1  # the earlier one has waited longer
+            return await desk.engine.record(name, queued)
+
+        first, second, third = [await limited(name) for name in ("s1", "s2", "s3")]
+        desk.now = NOON + 10
+        assert await desk.may(first)
+        desk.now += 40
+        assert not await desk.may(second), "one in a minute"
+        desk.now += 25
+        assert not await desk.may(third), "the second one has just asked, and comes first"
+        desk.now += 65
+        assert await desk.may(third), "the second one does not ask again: a gate runs, or its agent has been held back"
+
+    asyncio.run(story())
