@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from tests.crash.feature_yard import Yard
@@ -189,11 +190,29 @@ def _lost_commits(yard: Yard, allows: Allows) -> list[str]:
     reachable = set(yard.git("rev-list", "--all", *(one for one in heads if one.strip("0"))).split())
     made = [line.split() for line in yard.lines("commits")]
     wrong = [f"an agent's commit {one[:12]} ({what}) is in no ref" for one, what in made if one not in reachable]
-    for task in set(re.findall(r"task (\S+): started over, because nothing was left of its work", yard.said())):
-        first = next((one for one, what in made if what.partition("-")[0] == task), None)
-        if first in reachable:
-            wrong.append(f"{task}: it says that nothing of its work was left, and {first[:12]} is there")
+    for task, at in _called_lost(yard).items():
+        before = [one for one, what in made if what.partition("-")[0] == task and _made_at(yard, one) < at]
+        if allows.merged_by_hand:  # who merges a branch and deletes it leaves no trace that those commits were its own
+            before = [one for one in before if not yard.is_in_feature(one)]
+        if before and before[0] in reachable:
+            wrong.append(f"{task}: it says that nothing of its work was found, and {before[0][:12]} is there")
     return wrong
+
+
+def _called_lost(yard: Yard) -> dict[str, int]:
+    """The tasks that were started over because nothing of their work was found, and the second when that was said."""
+    told = set(re.findall(r"task (\S+): started over, because nothing of its work was found", yard.said()))
+    lost = [event for event in yard.shop.events("resume.decided") if event["data"].get("reason")]
+    return {
+        str(task): int(datetime.fromisoformat(event["ts"]).timestamp())
+        for event in lost
+        for task in event["data"]["tasks"]
+        if task in told
+    }
+
+
+def _made_at(yard: Yard, commit: str) -> int:
+    return int(yard.git("show", "-s", "--format=%ct", commit) or 0) if yard.tip(commit) else 0
 
 
 def _around(yard: Yard, allows: Allows, told: str) -> list[str]:

@@ -109,6 +109,9 @@ class Yard:
         )
         return done.stdout.strip()
 
+    def is_in_feature(self, commit: str) -> bool:
+        return self.git("branch", "--contains", commit, "--list", f"feature/{FEATURE}") != ""
+
     # What a person does
 
     def tell(self, text: str) -> None:

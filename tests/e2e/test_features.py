@@ -374,8 +374,23 @@ def test_a_lost_branch_and_a_lost_worktree_are_made_again(shop: Shop) -> None:
     (shop.root / "go").write_text("")
     told = shop.machine.ok("resume", FEATURE)
     for name in ("a", "b"):
-        assert f"task {name}: started over, because nothing was left of its work" in told
+        assert f"task {name}: started over, because nothing of its work was found" in told
         assert shop.git("show", f"feature/{FEATURE}:{name}.txt") == name
+
+
+def test_work_in_a_worktree_that_has_lost_its_link_is_not_called_lost(shop: Shop) -> None:
+    wait = "run sh -c 'test -e ../../../go || sleep 60'"
+    running = shop.start("run", "--plan", shop.plan(task("a", "write a.txt a", wait, "write b.txt b")))
+    tree = shop.root / ".worktrees" / FEATURE / "a"
+    until(lambda: (tree / "a.txt").exists(), "work")
+    shop.kill_everything()
+    running.communicate(timeout=60)
+    (tree / ".git").unlink()
+    (shop.root / "go").write_text("")
+    told = shop.machine.ok("resume", FEATURE)
+    assert "started over" not in told
+    assert shop.git("ls-tree", "--name-only", f"feature/{FEATURE}").split() == ["a.txt", "b.txt", "readme.txt"]
+    assert len(shop.machine.sessions()) == 1, "it goes on in the same conversation"
 
 
 def test_a_commit_that_only_a_snapshot_still_has_is_not_called_lost(shop: Shop) -> None:
@@ -390,7 +405,7 @@ def test_a_commit_that_only_a_snapshot_still_has_is_not_called_lost(shop: Shop) 
     [row] = shop.machine.json("resume", FEATURE, "--explain")["branches"]
     assert f"it is made again at {tip[:10]}" in row["why"]
     told = shop.machine.ok("resume", FEATURE, "--choose", "C", "--instructions", "write mended.txt yes")
-    assert "nothing was left of its work" not in told
+    assert "nothing of its work was found" not in told
     assert shop.git("branch", "--contains", tip, "--list", f"feature/{FEATURE}") != ""
     assert shop.git("show", f"feature/{FEATURE}:mended.txt") == "yes"
 

@@ -131,7 +131,9 @@ def is_removed(place: FeaturePlace, path: str, known: Sequence[Registered]) -> b
     if not os.path.isdir(path):
         return True
     here = registered_at(path, known)
-    return here is not None and not place.is_sound(path) and is_emptied(place, here)
+    if here is None:
+        return not os.listdir(path)
+    return not place.is_sound(path) and is_emptied(place, here)
 
 
 def registered_at(path: str, known: Sequence[Registered]) -> Registered | None:

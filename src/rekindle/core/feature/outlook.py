@@ -147,7 +147,8 @@ _BEGUN = (IN_PROGRESS, COMPLETE, FAILED)
 def _is_lost(name: str, one: TaskProgress, git: GitEvidence) -> bool:
     """Whether everything done for a task is gone: its branch, or the worktree of a branch without commits.
 
-    A worktree that has something else checked out is not gone, nor is the remembered tip of a deleted branch.
+    A worktree that has something else checked out is not gone, nor is one that has lost its `.git` and still has
+    files (it is mended), nor the remembered tip of a deleted branch.
     """
     if not one.has_branch or one.status not in _BEGUN or name in {*git.away, *git.fallen}:
         return False
@@ -155,8 +156,14 @@ def _is_lost(name: str, one: TaskProgress, git: GitEvidence) -> bool:
     if done is not None and done.epoch == one.epoch and done.tip is not None:
         return False  # we know our merge of it, and so what was merged
     branch = git.branches.get(one.branch)
-    there = any(tree.branch == one.branch for tree in git.trees.values())
+    there = any(tree.branch == one.branch for tree in git.trees.values()) or _is_unlinked(name, git)
     return branch is None or (not there and not branch.commits and branch.elsewhere is None)
+
+
+def _is_unlinked(name: str, git: GitEvidence) -> bool:
+    """Whether the folder of a task's worktree is there with its files, and only its link to the repository is gone."""
+    home = git.homes.get(name)
+    return home is not None and home not in git.trees and name not in git.removed and name not in git.blocked
 
 
 def _is_overcome(issue: Issue, known: dict[str, TaskProgress], git: GitEvidence) -> bool:

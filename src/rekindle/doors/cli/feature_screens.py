@@ -207,7 +207,7 @@ def decided(told: Told) -> Iterator[str]:
             if row["action"] not in ("nothing", "not begun", "done", "go on"):
                 yield f"  {title} {printable(row['name'])}: {row['action']} ({row['why']})"
     for name in told["lost"]:
-        yield f"  task {printable(name)}: started over, because nothing was left of its work"
+        yield f"  task {printable(name)}: started over, because nothing of its work was found"
     for warning in told["warnings"]:
         yield f"  warning: {printable(warning)}"
 
