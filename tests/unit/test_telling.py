@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from rekindle.core.inbox import told as t
-from rekindle.core.inbox.news import News
+from rekindle.core.inbox.news import Message, News
 from rekindle.core.inbox.telling import TellRules
 from rekindle.core.streams import TELLING
 from rekindle.ports.notify import NotDelivered
@@ -167,6 +167,29 @@ def test_what_may_have_arrived_although_it_failed_is_marked_when_it_is_tried_aga
     place = Place(receiver)
     play(place.teller(asked(1)), lambda: until(lambda: receiver.taken))
     assert [one.may_be_repeated for one in receiver.tried] == [False, True]
+
+
+def test_a_question_that_stays_open_for_months_is_not_told_again_and_newer_ends_are_still_news() -> None:
+    receiver = FakeReceiver()
+    place = Place(receiver)
+    play(place.teller(asked(1)), lambda: until(lambda: not place.told.pending and receiver.taken))
+    place.now += 100 * 86400.0
+    ended = News("failed-a-1", "failed", "it failed", "rekindle show a", place.now - 60.0)
+    play(place.teller(asked(1), ended), lambda: until(lambda: len(receiver.taken) == 2 and not place.told.pending))
+    assert [one.about for one in receiver.taken] == ["question", "failed"]
+
+
+def test_a_fault_in_a_receiver_is_a_failed_try_and_not_one_that_is_made_for_ever() -> None:
+    class Faulty(FakeReceiver):
+        def send(self, message: Message, seconds: float) -> None:
+            self.tried.append(message)
+            raise AttributeError("https://token@example.org")
+
+    faulty = Faulty("faulty")
+    place = Place(faulty)
+    play(place.teller(asked(1)), lambda: until(lambda: not place.told.pending and place.told.keys))
+    assert len(faulty.tried) == 3
+    assert place.told.troubles["faulty"].why == "it failed in an unexpected way (AttributeError)"
 
 
 def test_what_is_refused_for_good_is_not_tried_again() -> None:

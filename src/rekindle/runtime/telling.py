@@ -237,6 +237,11 @@ class Teller:
             await in_own_thread(lambda: found.send(told, seconds), seconds + GRACE_SECONDS)
         except TimeoutError:
             raise NotDelivered(f"it took longer than {seconds:g} s", unsure=True) from None
+        except RekindleError:
+            raise
+        except Exception as error:  # a fault in a receiver counts as a failed try: it must not be tried for ever
+            fault = type(error).__name__  # what it says may have an address with a secret in it
+            raise NotDelivered(f"it failed in an unexpected way ({fault})", unsure=True) from error
 
     async def _record(self, fact: t.TellingFact) -> None:
         await self._ports.store.commit(StoreChange(TELLING.kind, t.subject(fact.at), [fact]))

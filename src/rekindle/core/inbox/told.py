@@ -17,6 +17,8 @@ from rekindle.core.fact import Fact
 HOUR: Final = 3600.0
 #: How many items are remembered as told.
 _REMEMBERED = 10_000
+#: For how many months it is remembered, besides this one, what was told.
+_MONTHS: Final = 12
 #: How many times of sending are remembered: more than any hour can have.
 _TIMES = 1000
 
@@ -117,9 +119,13 @@ class Tellings(msgspec.Struct, frozen=True):
 
 
 def subjects(now: float) -> list[str]:
-    """The streams to read: last month and this one. What is older has been told long ago."""
-    today = datetime.fromtimestamp(now, UTC)
-    return [subject(today.replace(day=1) - timedelta(days=1)), subject(today)]
+    """The streams to read, oldest first: those of a year and this month's. A question may stay open for months."""
+    month = datetime.fromtimestamp(now, UTC)
+    found = [subject(month)]
+    for _ in range(_MONTHS):
+        month = month.replace(day=1) - timedelta(days=1)
+        found.append(subject(month))
+    return found[::-1]
 
 
 def subject(when: datetime | float) -> str:
