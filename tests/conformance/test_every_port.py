@@ -20,6 +20,7 @@ SUITES = {
     "AgentTerminals": "test_terminals",
     "Ancestry": "test_ancestry",
     "Archives": "test_archives",
+    "BootEntry": "test_boot",
     "Calendar": "test_calendar",
     "CheckCommands": "test_check_commands",
     "Checkout": "test_workspace",

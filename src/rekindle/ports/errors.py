@@ -30,6 +30,7 @@ RekindleError                  1   it failed
 │   ├── NewerSchema                a newer rekindle wrote it
 │   ├── OlderSchema                a rekindle wrote it whose facts were not complete
 │   └── DamagedStore               its file is damaged, and was set aside
+├── BootFailed                 1   the machine did not take what starts rekindle with it
 ├── NotDelivered               1   a receiver of notifications did not take a message
 ├── RecordsError               1   an agent's own record could not be read, kept or put back
 ├── SearchFailed               1   the index cannot be used
