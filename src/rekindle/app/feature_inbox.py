@@ -20,7 +20,16 @@ from rekindle.core.inbox import features as w
 from rekindle.core.inbox.news import News
 from rekindle.core.inbox.question import Question
 from rekindle.core.streams import FEATURE
-from rekindle.ports.errors import AnsweredAlready, NoSuchQuestion, OwnedError, QuestionError, RekindleError, UsageError
+from rekindle.ports.errors import (
+    AnsweredAlready,
+    NoRepository,
+    NoSuchFeature,
+    NoSuchQuestion,
+    OwnedError,
+    QuestionError,
+    RekindleError,
+    UsageError,
+)
 from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange
 from rekindle.ports.workspace import Workspace
 from rekindle.runtime.feature.run import RunOrder
@@ -215,8 +224,11 @@ class FeatureInbox:
         try:
             here = self._open_here(one.repository)
             analysis, owner = await asyncio.to_thread(here.analysis, one.feature)
-        except (RekindleError, OSError):
+        except (NoRepository, NoSuchFeature):
             is_past = True  # the repository or the journal is gone
+        except (RekindleError, OSError) as error:  # that says nothing about the feature: the question stays
+            log.warning("whether %s has moved on cannot be seen: %s", one.feature, error)
+            return
         else:
             run = analysis.run
             is_open = run is not None and (not run.ended or run.end_reason == "error")
