@@ -168,9 +168,10 @@ class FeatureOracle:
         if self.simulation.resumed > _RESUMES:
             return False
         choice = "" if told.case == "A" else "B" if self.simulation.resumed > _SKIPS_AFTER else "A"
-        choice = "A" if told.case == "C" else choice
+        if told.case == "C":
+            choice = "A" if told.has_plan else "B"
         self.simulation.tell(f"  the feature asks (case {told.case}); the person types: rekindle resume {choice}")
-        self.simulation.resume_plan(self.simulation.clients[0], choice)
+        self.simulation.resume_plan(self.simulation.clients[0], choice, with_plan=not told.has_plan)
         return True
 
     def at_end(self) -> None:

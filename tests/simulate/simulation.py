@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, Literal, cast
 
 from rekindle.app.requests import BeginRequest, FeatureResumeRequest, PlanRequest, ResumeRequest
+from rekindle.core.session.plan import wants_agent
 from tests.fakes.store import Disk
 from tests.simulate.actions import CLIENTS, SESSIONS, Action
 from tests.simulate.house import AGENT, House, Request
@@ -297,7 +298,8 @@ class Simulation:
         """
         stored, live = self.disk.content.sessions, [one for one in house.engine.at_hand() if one.is_up]
         asked = any(one.state == "waiting" for one in house.requests) or house.features.is_busy
-        starts = any(one.attempt is not None and one.attempt.status == "launching" for one in live)
+        starts = any(wants_agent(one) for one in house.engine.at_hand() if not one.is_up)
+        starts |= any(one.attempt is not None and one.attempt.status == "launching" for one in live)
         return not asked and not starts and all(stored[one.id][0] > one.generation for one in live)
 
     def do_reboot(self, _action: Action) -> None:
@@ -359,11 +361,14 @@ class Simulation:
         for client in self.clients:
             self.resume_plan(client, action.arg)
 
-    def resume_plan(self, client: Client, choice: str) -> Request:
-        """A client resumes the feature, with an answer to what that may ask."""
+    def resume_plan(self, client: Client, choice: str, *, with_plan: bool = False) -> Request:
+        """A client resumes the feature, with an answer to what that may ask, and with the plan file if that is lost."""
         told = cast(Literal["A", "B", "C"], choice) if choice else None
         words = "do it well" if choice == "C" else ""
-        asked = FeatureResumeRequest(cwd="/repo", feature=FEATURE, env={}, choice=told, instructions=words)
+        plan = self.plan.toml() if with_plan and self.plan is not None else None
+        asked = FeatureResumeRequest(
+            cwd="/repo", feature=FEATURE, env={}, choice=told, instructions=words, plan=plan, name="plan.toml"
+        )
         request = Request("plan_resume", lambda house: house.features.resume(asked))
         return self.ask(client, "plan_resume", choice, request)
 

@@ -133,7 +133,7 @@ def _decision(found: FoundFeature, chosen: Answer, instructions: str) -> dict[st
 
 
 def _unfinished(known: dict[str, TaskProgress]) -> list[str]:
-    return [name for name, one in known.items() if not one.merged and one.status != SKIPPED]
+    return [name for name, one in known.items() if not (one.merged or one.unchanged) and one.status != SKIPPED]
 
 
 def ensure_team(teams: AgentTeams, order: RunOrder, known: dict[str, TaskProgress], name: str) -> str:

@@ -49,8 +49,10 @@ def _review(now: Situation, name: str, branch: WorkBranch, round_: int, *, may_s
     task = now.plan.task(name)
     asked = review_prompt(branch.tip)
     review = now.talk_with(name, f"review-{round_}", asked)
-    is_about_to_work = review.phase in ("absent", "unsaid", "cut", "failed") and not review.up
+    is_about_to_work = review.phase in ("absent", "unsaid", "cut", "failed")
     if is_about_to_work and now.git.copies.get(name) != branch.tip:
+        if review.up:  # it has another commit before it, which it was asked about earlier
+            return e.Rest(name, review.session)
         return e.MakeCopy(name, branch.tip) if may_start else "waiting"
     again = asked if review.phase in ("absent", "unsaid") else further_try(asked, review.tries + 1)
     text = prompts.review(task, branch.name, branch.tip, now.target)
