@@ -248,3 +248,30 @@ def test_one_that_asked_for_its_place_after_a_limit_and_asks_no_more_holds_up_no
         assert await desk.may(third), "the second one does not ask again: a gate runs, or its agent has been held back"
 
     asyncio.run(story())
+
+
+def test_past_the_limit_no_step_of_a_job_begins_and_it_begins_when_the_limit_is_raised() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_night=5.0, night=(0, 23 * 60)))
+        await desk.work("s1", 6.0)
+        made = f.Created(at=desk.now, session="s2", agent="a", cwd="/", policy="continue", job="j00000001")
+        await desk.engine.create(made)
+        step = await desk.engine.record("s2", f.PromptQueued(at=desk.now, prompt="p0", text="tonight's step"))
+        assert not (await desk.governing.admit(step, Launch("s2", 1))).is_granted, (
+            "a schedule starts it, and nobody else"
+        )
+        desk.rules = GovernorRules(cost_per_night=50.0, night=(0, 23 * 60))
+        assert (await desk.governing.admit(step, Launch("s2", 1))).is_granted
+
+    asyncio.run(story())
+
+
+def test_a_very_high_number_of_restarts_still_stops_them_at_what_is_remembered() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(restarts=1000))
+        facts = [g.RestartCounted(at=NOON, session="s1", effect=f"launch-s1-{number}") for number in range(250)]
+        state = await desk.governing.tell(lambda _state: facts)
+        assert state.stopped is not None
+        assert [one.trigger for one in state.questions] == ["breaker"]
+
+    asyncio.run(story())

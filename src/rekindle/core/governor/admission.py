@@ -139,14 +139,14 @@ def _in_line(before: int) -> str:
 
 
 def _start(session: Session, effect: Launch) -> AutomaticStep | None:
-    """A start. One that was begun before a crash was allowed then."""
+    """A start. One that was begun before a crash was allowed then. Runs and jobs begin sessions unattended."""
     attempt = session.attempt
     if session.resume_asked not in (None, OURS) or (attempt is not None and attempt.status != "gone"):
         return None
     queued = session.sendable
     first = queued[0] if queued else None
     if attempt is None:
-        return AutomaticStep(session.id, effect.id) if session.of_run else None
+        return AutomaticStep(session.id, effect.id) if session.of_run or session.job else None
     by_person = [one for one in queued if one.by != OURS]
     if attempt.by_us and first in by_person and not session.of_run:
         return None

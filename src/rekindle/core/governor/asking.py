@@ -10,7 +10,7 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from rekindle.core.governor import facts as g
-from rekindle.core.governor.machine import evolve
+from rekindle.core.governor.machine import MOST_RESTARTS, evolve
 from rekindle.core.governor.rules import GovernorRules
 from rekindle.core.governor.spending import used_up, windows
 from rekindle.core.governor.state import Governor, GovernorQuestion, Restart
@@ -138,7 +138,8 @@ def _breaker(state: Governor, rules: GovernorRules, now: float) -> list[g.Govern
         allowed = [g.RestartsAllowed(at=now, by=SETTINGS)] if state.stopped is not None else []
         return [*over, *allowed]
     counted = in_vain(state, rules, now)
-    if state.stopped is not None or asked is not None or len(counted) < rules.restarts:
+    enough = min(rules.restarts, MOST_RESTARTS)  # more are not remembered, and would never be counted
+    if state.stopped is not None or asked is not None or len(counted) < enough:
         return []
     names = list(dict.fromkeys(one.session for one in counted))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""

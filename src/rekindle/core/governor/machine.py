@@ -16,6 +16,8 @@ REMEMBERED: Final = 2 * 86400.0
 #: Spending is added up by this many seconds: a window can begin at any full five minutes.
 BUCKET: Final = 300
 _MOST: Final = 200
+#: How many restarts in vain are remembered.
+MOST_RESTARTS: Final = 200
 _MOST_RETURNED: Final = 5000
 _MARK: Final = "q"
 
@@ -75,7 +77,7 @@ def question_id(fact: g.GovernorAsked) -> str:
 def _restarted(state: Governor, fact: g.RestartCounted) -> Governor:
     if any(one.effect == fact.effect for one in state.restarts):
         return state
-    return replace(state, restarts=[*state.restarts, Restart(fact.session, fact.effect, fact.at)][-_MOST:])
+    return replace(state, restarts=[*state.restarts, Restart(fact.session, fact.effect, fact.at)][-MOST_RESTARTS:])
 
 
 def _paid(state: Governor, fact: g.TurnPaid) -> Governor:
