@@ -18,10 +18,11 @@ from rekindle.core.job.orders import again, ended
 from rekindle.core.job.outcome import outcome
 from rekindle.core.job.plan import BeginSession, EndSession, JobEffect, TryAgain, plan, wakes_at
 from rekindle.core.job.react import react
-from rekindle.core.job.record import JobRecord, record
+from rekindle.core.job.record import JobRecord, held_up, record
 from rekindle.core.job.scheduling import has_room, scheduled, started_by
 from rekindle.core.job.state import Job
 from rekindle.core.runbook.limits import Limits
+from rekindle.core.session.plan import plan as session_plan
 from rekindle.core.session.state import Session
 from rekindle.core.streams import JOB
 from rekindle.ports.calendar import Calendar
@@ -139,7 +140,12 @@ class Jobs:
         """A job with what its sessions say."""
         found = [await self._session(one.session) for one in job.steps]
         sessions = {one.id: one for one in found if one is not None}
-        return record(self._jobs.get(job.id, job), sessions, self._engine.clock())
+        now = self._jobs.get(job.id, job)
+        shown = record(now, sessions, self._engine.clock())
+        session = await self.session_of(now)
+        if session is None:
+            return shown
+        return held_up(shown, self._supervisor.governing.foresee(session, session_plan(session, self._engine.clock())))
 
     async def session_of(self, job: Job) -> Session | None:
         """The session of a job's current step."""

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
+from rekindle.core.governor.admission import Admission
 from rekindle.core.job.outcome import outcome
 from rekindle.core.job.react import is_pending
 from rekindle.core.job.retrying import resumes_of
@@ -137,6 +139,18 @@ def record(job: Job, sessions: Mapping[str, Session], now: float) -> JobRecord:
         receipt=_receipt(session),
         steps=[_step(job, one, sessions, now) for one in job.steps],
         later_steps=[one.order.name for one in job.steps if one.status in ("pending", "not_run")],
+    )
+
+
+def held_up(shown: JobRecord, found: Admission) -> JobRecord:
+    """The record of a job whose session may not go on now, because of something that concerns all sessions."""
+    if found.is_granted or shown.status != "running":
+        return shown
+    steps = [replace(one, status="waiting") if one.status == "running" else one for one in shown.steps]
+    asked = bool(found.question)
+    next_ = f"rekindle answer {found.question}" if asked else shown.next
+    return replace(
+        shown, status="waiting", why=found.why, next_at=found.until, needs_you=asked, next=next_, steps=steps
     )
 
 
