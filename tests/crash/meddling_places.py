@@ -102,6 +102,8 @@ def _there_and_back(yard: Yard, _: str) -> None:
 
 
 def _edit_plan(yard: Yard, _: str) -> None:
+    if not yard.shop.events("plan.created"):
+        raise NotNow("what is not begun yet is begun with the plan as it is then")
     (yard.machine.home / f"{FEATURE}.toml").write_text('feature = "other"\n')
 
 
