@@ -80,7 +80,9 @@ def test_the_unit_ends_the_daemon_alone_and_starts_it_again() -> None:
     lines = unit(START).splitlines()
     assert {"Restart=always", "KillMode=process", "OOMPolicy=continue", "WantedBy=default.target"} <= set(lines)
     assert 'ExecStart="/opt/a b/python" "-m" "rekindle.entry" "serve"' in lines
-    assert 'Environment="PATH=/usr/bin:/opt/100%%/bin:$$HOME"' in lines
+    assert 'Environment="PATH=/usr/bin:/opt/100%%/bin:$HOME"' in lines, "in a variable, $ is only a $ (systemd.exec)"
+    odd = BootStart(("/opt/$a/python",), (), {})
+    assert 'ExecStart="/opt/$$a/python"' in unit(odd).splitlines()
     assert 'Environment="XDG_STATE_HOME=/srv/\\"s\\""' in lines
 
 

@@ -56,7 +56,7 @@ def unit(start: BootStart) -> str:
     Only the daemon is stopped with it (`KillMode=process`): agents keep working in their keepers. One process that
     runs out of memory does not take the others along.
     """
-    variables = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in start.environment.items())
+    variables = "".join(f"Environment={_literal(f'{name}={value}')}\n" for name, value in start.environment.items())
     return f"""\
 # Written by `rekindle boot install`. Remove it with `rekindle boot remove`.
 [Unit]
@@ -75,8 +75,13 @@ WantedBy=default.target
 
 
 def _quoted(word: str) -> str:
-    """A word for systemd: it expands % and $, and takes backslashes and quotes as C does."""
-    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    """A word of a command for systemd, which expands $ there."""
+    return _literal(word.replace("$", "$$"))
+
+
+def _literal(text: str) -> str:
+    """A text for systemd: it expands %, and takes backslashes and quotes as C does. In a variable, $ is only a $."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{plain}"'
 
 
