@@ -260,3 +260,14 @@ def _runs_in_store(machine: Machine) -> list[str]:
     with sqlite3.connect(machine.places.store) as store:
         rows = store.execute("SELECT subject FROM facts WHERE stream = 'job' AND kind = 'job_submitted'")
         return [str(row[0]) for row in rows]
+
+
+def test_a_job_takes_the_users_settings_but_is_tried_again_whatever_run_would_do(machine: Machine) -> None:
+    machine.ok("config", "set", "agent", "scripted")
+    machine.ok("config", "set", "policy", "ask")
+    machine.ok("config", "set", "permission", "deny")
+    done = machine.run("job", "submit", "--at", "2020-01-01", "say hi")
+    assert done.returncode == 0 and "No agent is set" not in done.stderr
+    assert "That time is over" in done.stderr and "it starts now" in done.stderr
+    found = until_status(machine, done.stdout.strip(), "done")
+    assert (found["agent"], found["permission"], found["policy"]) == ("scripted", "deny", "continue")

@@ -22,10 +22,12 @@ from rekindle.doors.cli.limits import Dollars, limit_options
 from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.options import json_option, print_json, who
 from rekindle.doors.cli.reading import read_file
+from rekindle.doors.cli.run_defaults import JobWithDefaults
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import RekindleError, UsageError
 
 _LOOK_SECONDS = 1.0
+_TYPED = ParameterSource.COMMANDLINE
 _LONGEST = 1 << 20
 
 
@@ -47,7 +49,7 @@ def job() -> None:
     """Run work unattended: a job is tried again by itself, and ends once, whatever dies meanwhile."""
 
 
-@job.command()
+@job.command(cls=JobWithDefaults)
 @click.argument("words", nargs=-1, metavar="[PROMPT]")
 @click.option("--file", "file", type=click.Path(), metavar="FILE", help="Read the prompt from this file.")
 @click.option("--agent", default=DEFAULT, show_default=True, type=click.Choice(list(AGENTS)), help="Which agent.")
@@ -96,8 +98,10 @@ def submit(
     given = (runbook, read_file(runbook, "runbook", _LONGEST)) if runbook is not None else None
     words = _words(words, file, needs_one=given is None)
     source = click.get_current_context().get_parameter_source("agent")
-    if given is not None and source is ParameterSource.COMMANDLINE:
+    if given is not None and source is _TYPED:
         raise UsageError("--agent and --runbook cannot be combined", "name the runbook's agent behind the file")
+    if given is not None and click.get_current_context().get_parameter_source("permission") is not _TYPED:
+        about["permission"] = None  # the runbook's own is stronger than a setting
     if given is None:
         about["agent"] = agent_for(about["agent"], may_ask=not as_json)
     told = use_cases().jobs().submit(JobTerms(words=words, runbook=given, **about))
@@ -110,8 +114,9 @@ def submit(
     print(told["id"])
     if (about["at"] or about["every"]) and told["next_at"] is not None:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(told["next_at"]))
-        print(f"It starts at {when}.", file=sys.stderr)
-        if (hint := use_cases().booting().hint()) is not None:
+        is_over = told["next_at"] <= time.time()
+        print(f"That time is over ({when}): it starts now." if is_over else f"It starts at {when}.", file=sys.stderr)
+        if not is_over and (hint := use_cases().booting().hint()) is not None:
             print(f"rekindle: {hint}", file=sys.stderr)
     return 0
 
