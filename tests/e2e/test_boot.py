@@ -71,6 +71,6 @@ def test_a_runtime_folder_that_is_not_there_yet_is_said(machine: Machine) -> Non
 def test_where_nothing_is_installed_a_policy_that_needs_it_says_so(machine: Machine) -> None:
     told = machine.run("run", "--detach", "--agent", "scripted", "--policy", "continue", "say hello")
     assert told.returncode == 0
-    assert "rekindle boot install" in told.stderr
+    assert "after a reboot" in told.stderr
     plain = machine.run("run", "--detach", "--agent", "scripted", "say hello")
     assert "boot" not in plain.stderr

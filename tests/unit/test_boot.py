@@ -23,6 +23,7 @@ from rekindle.core.boot import (
     with_entry,
     without_entry,
 )
+from rekindle.doors.cli.commands.boot import without_any
 
 _words = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), min_size=1, max_size=20)
 _lines = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Zl", "Zp")), max_size=30), max_size=6)
@@ -96,3 +97,12 @@ def test_the_first_way_that_there_is_or_the_one_that_was_asked_for() -> None:
     assert chosen([none, cron], None) == cron
     assert chosen([none, cron], "systemd") == "systemd cannot be used here: not here"
     assert "not here" in str(chosen([none], None))
+
+
+@pytest.mark.parametrize("usable", [True, False])
+def test_nobody_is_told_to_install_what_cannot_be_installed_here(usable: bool) -> None:
+    ways = [BootState("systemd", usable=False, why="not here"), BootState("cron", usable=usable, why="not here")]
+    told = "\n".join(without_any(ways))
+    assert told.startswith("Nothing starts rekindle after a reboot")
+    assert ("next: rekindle boot install" in told) is usable
+    assert list(without_any([BootState("cron", usable=True, installed=True)])) == []

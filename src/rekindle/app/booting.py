@@ -12,6 +12,7 @@ from rekindle.ports.daemon import Daemon
 
 #: Said where something is meant to happen by itself, and nothing starts the daemon after a reboot.
 HINT = "nothing starts rekindle after a reboot yet: rekindle boot install"
+NO_WAY = "after a reboot, it goes on with your next rekindle command: nothing here can start it (rekindle boot status)"
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,10 @@ class Booting:
 
     def hint(self) -> str | None:
         """What to say to somebody who relies on things that happen by themselves; None if there is nothing to say."""
-        return None if is_started_with_the_machine(self.seen()) else HINT
+        seen = self.seen()
+        if is_started_with_the_machine(seen):
+            return None
+        return HINT if not seen or any(one.usable for one in seen) else NO_WAY
 
     def seen(self) -> Sequence[BootState]:
         """The status, where a tool of the machine that fails means that nothing is known to be installed."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import click
 import msgspec
 
 from rekindle.core.boot import BootState, BootWay
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import json_option, print_json
 from rekindle.doors.cli.use_cases import use_cases
 
@@ -49,8 +52,8 @@ def status(as_json: bool) -> None:
     for state in states:
         print(f"{state.way:8} {_word(state)}")
         _print_notes(state)
-    if not any(state.installed for state in states):
-        print("\nNothing starts rekindle after a reboot. To change that: rekindle boot install")
+    if told := list(without_any(states)):
+        print("", *told, sep="\n")
 
 
 @boot.command()
@@ -66,9 +69,18 @@ def remove(as_json: bool) -> None:
         print("Nothing was installed.")
 
 
+def without_any(states: Sequence[BootState]) -> Iterator[str]:
+    """What it means that nothing is installed, and what to type where that can be changed."""
+    if any(state.installed for state in states):
+        return
+    yield "Nothing starts rekindle after a reboot; your next rekindle command does."
+    can = any(state.usable for state in states)
+    yield f"  {next_step('rekindle boot install')}" if can else "  To change that, install systemd or cron."
+
+
 def _word(state: BootState) -> str:
     if not state.usable:
-        left = "; a unit of an earlier time is still there" if state.installed else ""
+        left = "; an old entry is still there" if state.installed else ""
         return f"not available: {printable(state.why)}{left}"
     if not state.installed:
         return "not installed"
