@@ -510,7 +510,7 @@ def test_an_agent_that_asks_for_permission_is_reported_and_goes_on_when_it_is_an
     [row] = shop.machine.json("ps")["sessions"]
     [asked] = shop.machine.json("inbox")["questions"]
     assert (asked["session"], asked["feature"]) == (row["id"], FEATURE)
-    assert f"rekindle answer {asked['id']} OPTION" in warning["data"]["message"]
+    assert f"rekindle answer {asked['id']}`" in warning["data"]["message"]
     shop.machine.ok("answer", asked["id"], asked["options"][0]["id"])
     until(lambda: shop.events("session.end"), "the end")
     assert shop.events("session.end")[0]["data"]["reason"] == "completed"

@@ -7,11 +7,16 @@ from msgspec import to_builtins
 
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.app.session_view import WholeSession, more, shown
+from rekindle.core.session import facts as f
 from rekindle.doors.cli.amounts import clock_time, when
 from rekindle.doors.cli.live import LiveView, shown_lines
 from rekindle.doors.cli.options import described
 from rekindle.doors.cli.session_page import lines
+from rekindle.doors.cli.session_screen import needs
 from tests.sessions import a_life, booked
+from tests.sessions import told as events
+from tests.unit.governor.test_holding import limited
+from tests.unit.test_limit_kinds import working
 
 
 def test_show_has_times_and_marks_what_it_cuts() -> None:
@@ -23,6 +28,16 @@ def test_show_has_times_and_marks_what_it_cuts() -> None:
     assert f"begun     {clock_time(1.0, 100.0)} (1 min 39 s ago)" in said
     assert f"prompt    {clock_time(2.0, 100.0)}  p1" in said and f"open since {clock_time(5.0, 100.0)}" in said
     assert "x… (all of it: rekindle logs s1)" in said
+
+
+def test_a_session_on_hold_says_so_and_how_to_lift_it_and_never_that_it_continues_by_itself() -> None:
+    held = events(limited(working()), f.HoldAsked(at=200, by="me"))
+    view = shown(held, 300.0, alive=True, seen_seconds_ago=None)
+    told = to_builtins(more(WholeSession, view, session=held))
+    page = "\n".join(lines(told, 300.0))
+    assert "on hold: it does not go on by itself" in page and "continues by itself" not in page
+    assert "next      rekindle resume s1" in page
+    assert list(needs(told, 300.0))[1:] == ["next: rekindle resume s1"]
 
 
 def test_the_date_stands_only_where_it_is_another_days() -> None:

@@ -34,7 +34,7 @@ def question(name: str = "q1", session: str = "s1") -> dict[str, Any]:
         (shown(status="failed", needs_you=True, why="no", next="n"), "failed", False, "n"),
         (shown(status="interrupted", why="killed"), "interrupted", False, "rekindle resume 24121c"),
         (shown(status="asleep", needs_you=True, why="limit", next="n"), "stopped short", False, "n"),
-        (shown(status="asking", asks=question(), needs_you=True), "asking", False, "rekindle answer q1 OPTION"),
+        (shown(status="asking", asks=question(), needs_you=True), "asking", False, "rekindle answer q1"),
     ],
 )
 def test_the_end_of_a_turn_is_called_what_it_is(told: dict[str, Any], how: str, is_well: bool, next_: str) -> None:

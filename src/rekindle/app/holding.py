@@ -31,6 +31,6 @@ class Holding:
         """Let a session that waits for a certain time go on now."""
         found = await self._service.find(session)
         if found.state in TERMINAL or not is_waiting(found):
-            raise UsageError(f"session {found.id} does not wait for anything to end", "see `rekindle ps`")
+            raise UsageError(f"session {found.id} is not waiting for anything", "see `rekindle ps`")
         hurried = await self._supervisor.record(found.id, f.Hurried(at=self._engine.clock(), by=by))
         return self._service.shown(hurried)

@@ -97,7 +97,7 @@ def session_outcome(told: Told) -> WaitOutcome:
     name, status = told["id"], told["status"]
     if told["asks"] is not None:
         question = told["asks"]
-        return _session(told, "asking", why=question["title"], next_=f"rekindle answer {question['id']} OPTION")
+        return _session(told, "asking", why=question["title"], next_=f"rekindle answer {question['id']}")
     if status in ("interrupted", "failed") or told["needs_you"]:
         how = status if status in ("interrupted", "failed") else "stopped short"
         return _session(told, how, why=told["why"], next_=told["next"] or f"rekindle resume {name}")
@@ -122,7 +122,7 @@ def run_outcome(told: Told, asked: list[Told]) -> WaitOutcome | None:
             how="asking",
             is_well=False,
             why=question["title"],
-            next=f"rekindle answer {question['id']} OPTION",
+            next=f"rekindle answer {question['id']}",
             question=question,
             told=told,
         )

@@ -47,5 +47,5 @@ def merge(
     if not conflicts:
         return merging
     files, where = ", ".join(conflicts), under_way.path if under_way is not None else ""
-    remedy = f"; resolve it in {where}, or answer at a resume" if where else ""
+    remedy = f"; resolve them in {where} and resume, or resume and choose what to do" if where else ""
     return e.Block(name, f"its merge has conflicts that no agent could resolve: {files}{remedy}", is_blocker=True)

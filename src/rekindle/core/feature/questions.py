@@ -59,8 +59,9 @@ def asked(
     options = [(one.key, f"{one.title}: {one.effect}", _KINDS[one.key]) for one in chosen]
     if case == "B":
         first = found.issues[0]
-        more = f", and {len(found.issues) - 1} more issues" if len(found.issues) > 1 else ""
-        title = f"{feature}: {_issue(first)}{more}"
+        more = len(found.issues) - 1
+        also = f", and {more} more issue{'s'[: more != 1]}" if more else ""
+        title = f"{feature}: {_issue(first)}{also}"
     else:
         title = f"{feature}: it was cut before its first checkpoint"
     return FeatureAsked(
@@ -68,7 +69,7 @@ def asked(
         run=run,
         kind="case_b" if case == "B" else "case_c",
         title=title,
-        detail="\n".join([*map(_issue, found.issues[:_NAMED]), *_affected(found)]),
+        detail="\n".join([*map(_issue, found.issues[1:_NAMED]), *_affected(found)]),
         options=[*options, _LEAVE],
         recommended=options[0][0] if options else LEAVE,
         otherwise=otherwise,

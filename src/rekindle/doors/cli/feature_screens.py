@@ -167,7 +167,7 @@ def explanation(told: Told) -> Iterator[str]:
             yield f"  {_issue(issue)}"
         for option in told["options"]:
             yield f"  {option['key']}. {option['title']}: {printable(option['effect'])}"
-        yield f"  a resume asks which: {again} --choose A, B or C"
+        yield f"  a resume asks which; to choose A at once: {again} --choose A"
         if told["case"] == "C":
             yield "  the rows below show what C does; A and B start every task over, and keep the old branches"
     for title, key in (("Tasks", "tasks"), ("Branches", "branches"), ("Worktrees", "worktrees")):

@@ -47,8 +47,9 @@ def lines(told: Told, now: float) -> Iterator[str]:
         yield _stopped(told, now)
         yield "  To let them go on: rekindle governor --go-on"
     else:
-        limit = f"; after {most} in {duration(told['restart_seconds'])} all are stopped" if most else ""
-        yield f"Automatic restarts in vain: {counted}{limit}"
+        span = duration(told["restart_seconds"])
+        limit = f" (after {most} of them, all automatic restarts stop and you are asked)" if most else ""
+        yield f"Automatic restarts that did not help, in the last {span}: {counted}{limit}"
     yield from spending(told, now)
     for queue in told["queues"]:
         yield f"Waiting for {printable(queue['limit'].rstrip(':'))}: {len(queue['sessions'])}"

@@ -11,6 +11,9 @@ from rekindle.app.answering import option_typed
 from rekindle.core.terminal_text import printable
 from rekindle.ports.errors import QuestionError, UsageError
 
+#: Kinds whose names say nothing to a person who has not read how a resume is decided.
+_KINDS = {"case_b": "issues", "case_c": "no checkpoint"}
+
 
 def lines(question: dict[str, Any]) -> list[str]:
     """A question in full, for a person. Nothing in it can steer the terminal."""
@@ -21,9 +24,9 @@ def lines(question: dict[str, Any]) -> list[str]:
         + (" (recommended)" if one["id"] == question["recommended"] else "")
         for number, one in enumerate(question["options"], start=1)
     ]
-    what = question["kind"] if question["tool"] in ("", "other") else question["tool"]
-    if question["kind"] != "permission":
-        options.append(f"  Until you answer: {printable(question['otherwise'])}.")
+    kind = _KINDS.get(question["kind"], question["kind"])
+    what = kind if question["tool"] in ("", "other") else question["tool"]
+    options.append(f"  Until you answer: {printable(question['otherwise'])}.")
     return [
         f"Question {question['id']} ({printable(what)}): {title[0]}",
         *(f"    {one}" for one in title[1:]),
@@ -51,7 +54,7 @@ def unasked(question: dict[str, Any]) -> QuestionError:
     offered = ", ".join(one["id"] for one in question["options"]) or "none"
     return QuestionError(
         f"question {question['id']} of {whose(question)}: {question['title']} (options: {offered})",
-        f"rekindle answer {question['id']} OPTION",
+        f"rekindle answer {question['id']} {question['recommended'] or 'OPTION'}",
         details={"question": question},
     )
 

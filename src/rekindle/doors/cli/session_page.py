@@ -19,11 +19,12 @@ def lines(told: Told, now: float, rules_since: str = "") -> Iterator[str]:
     """A session with its times, attempts, prompts and receipts. `rules_since`: how its runbook has changed."""
     yield f"session   {told['id']}  ({told['agent']})"
     yield f"title     {printable(told['title'])}"
-    why = f": {printable(told['message'])}" if told["message"] and told["waits_until"] is None else ""
+    known = told["why"] or told["message"]  # the message is as old as the event; why is true now
+    why = f": {printable(known)}" if known and told["waits_until"] is None else ""
     yield f"status    {told['status']} (state {told['state']}){why}"
     if told["waits_until"] is not None:
         yield f"waits     until {clock_time(told['waits_until'], now)}: {printable(told['why'])}"
-    if told["needs_you"] and told["next"]:
+    if told["next"] and (told["needs_you"] or told["waits_until"] is None):
         yield f"next      {told['next']}"
     yield f"begun     {when(told['created_at'], now)}"
     yield f"changed   {when(told['changed_at'], now)}"

@@ -100,7 +100,7 @@ def needs(row: Row, now: float) -> Iterator[str]:
     when = f"; continues by itself in {duration(until - now)}" if until is not None and until > now else ""
     if row["why"] or when:
         yield f"{fitted(printable(row['why'] or ''), _LONGEST_REASON)}{when}".removeprefix("; ")
-    if row["needs_you"] and row["next"]:
+    if row["next"] and (row["needs_you"] or until is None):
         yield next_step(row["next"])
 
 

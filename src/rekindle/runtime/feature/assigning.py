@@ -41,7 +41,7 @@ class Assigning:
             case e.Report():
                 asking = open_questions(await run.ports.supervisor.engine.load(effect.session))
                 name = next((one.id for one in asking if one.title == effect.question), effect.session)
-                how = f"answer with `rekindle answer {name} OPTION`, or see `rekindle inbox`"
+                how = f"answer with `rekindle answer {name}`, or see `rekindle inbox`"
                 message = f"the agent of task {effect.task} asks for permission: {effect.question} ({how})"
                 await run.warn(message, f"task {effect.task}", f"asks-{effect.session}-{len(run.memory.asked)}")
                 run.memory.asked.add((effect.session, effect.question))

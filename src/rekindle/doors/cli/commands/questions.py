@@ -31,7 +31,7 @@ def inbox(as_json: bool) -> None:
     if not found:
         print("No open questions.")
     for one in found:
-        answer_with = f"  {questions.whose(one)}; " + next_step(f"rekindle answer {one['id']} OPTION")
+        answer_with = f"  {questions.whose(one)}; " + next_step(f"rekindle answer {one['id']}")
         print_lines([*questions.lines(one), answer_with, ""])
     for one in waiting:
         why = f" ({printable(one['why'])})" if one["why"] else ""
@@ -85,6 +85,6 @@ def answer(question: str, option: str | None, text: str, as_json: bool) -> None:
         print_json(told)
     elif told.get("told"):
         print_lines(told["told"])
-        print(f"The question is still open: rekindle answer {told['question']} OPTION")
+        print(f"The question is still open: rekindle answer {told['question']}")
     else:
         print(f"{told['question']}: answered with {told['option']}.")

@@ -133,7 +133,8 @@ def hold(session: str, as_json: bool) -> None:
     if as_json:
         print_json(told)
         return
-    print(f"{told['id']}: on hold; it does not go on by itself. To let it: rekindle resume {told['id']}")
+    back = next_step(f"rekindle resume {told['id']}")
+    print_lines([f"{told['id']}: on hold; it does not go on by itself.", f"  {back}"])
 
 
 @click.command()
