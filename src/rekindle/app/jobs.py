@@ -180,5 +180,9 @@ def _refuse_retry(job: Job, session: Session | None, *, resume: bool | None) -> 
     kind = outcome(session).kind if session is not None else "working"
     if job.over is None and job.retry is None and kind == "working":
         raise OwnedError(f"job {job.id} is working", f"watch it: rekindle job logs {job.id} -f")
+    if job.over is None and session is not None and session.is_up:  # the wish would be carried out when this one dies
+        why = outcome(session).why or "its agent is there"
+        hint = f"answer it: rekindle inbox; or end the try first: rekindle stop {session.id} --sleep"
+        raise OwnedError(f"job {job.id} has a try that goes on: {why}", hint)
     if resume and (session is None or session.token is None):
         raise UsageError(f"job {job.id} has no conversation to resume", f"rekindle job retry {job.id} --fresh")
