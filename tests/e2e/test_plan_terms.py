@@ -59,7 +59,7 @@ def test_a_plan_without_an_agent_uses_the_one_that_is_set_says_so_first_and_reco
     assert done.returncode == 0, done.stderr
     first = done.stderr.splitlines()[0]
     assert first == (
-        "codex works the task that names no agent (a), as your settings say; permission all, limits: tokens 70000."
+        "codex works on the task that names no agent (a), as your settings say; permission all, limits: tokens 70000."
     )
     assert agents(shop) == {"work: Task a": "codex", "work: Task b": "scripted"}
     [planned] = shop.events("plan.created")
@@ -82,7 +82,7 @@ def test_without_any_setting_the_practice_agent_says_what_it_is_before_it_begins
     plan = plan_without_agent(shop, task("a"))
     done = shop.machine.run("run", "--plan", plan)
     assert done.returncode == 0 and "the built-in practice agent does this" in done.stderr
-    assert "scripted works the task that names no agent (a)" in done.stderr
+    assert "scripted works on the task that names no agent (a)" in done.stderr
     named = shop.machine.run("run", "--plan", shop.plan(task("c")))
     assert "practice agent" not in named.stderr, "the plan names it"
 

@@ -1,4 +1,4 @@
-"""Lines on standard output, each broken between words if the terminal is too narrow for it."""
+"""Lines for a person, each broken between words if the terminal is too narrow for it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def print_lines(lines: Iterable[str], indent: int | None = None) -> None:
-    """Print them. `indent`: for the second and later lines of each; by default two more than the first."""
-    width = columns(sys.stdout.isatty(), os.environ)
+def print_lines(lines: Iterable[str], indent: int | None = None, *, err: bool = False) -> None:
+    """Print them. `indent`: for the second and later lines of each; by default two more than the first.
+
+    `err`: on standard error, as what is no result of the command.
+    """
+    out = sys.stderr if err else sys.stdout
+    width = columns(out.isatty(), os.environ, of=2 if err else 1)
     for line in lines:
         for part in hung(line, width, indent):
-            print(part)
+            print(part, file=out)

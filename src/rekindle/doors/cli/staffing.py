@@ -18,6 +18,7 @@ from rekindle.core.feature.staffing import RunTerms
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.feature_screens import allowed
 from rekindle.doors.cli.first_run import agent_for
+from rekindle.doors.cli.printing import print_lines
 
 _NAMED = 5
 
@@ -54,8 +55,10 @@ def _say(tasks: tuple[str, ...] | list[str], terms: RunTerms, why: str) -> None:
     more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
     named = ", ".join(map(printable, tasks[:_NAMED])) + more
     what = "task names" if len(tasks) == 1 else "tasks name"
-    click.echo(
-        f"{terms.agent} works the {what.split()[0]} that {what.split()[1]} no agent ({named}){why}; "
-        f"{allowed(msgspec.to_builtins(terms))}.",
+    print_lines(
+        [
+            f"{terms.agent} works on the {what.split()[0]} that {what.split()[1]} no agent ({named}){why}; "
+            f"{allowed(msgspec.to_builtins(terms))}."
+        ],
         err=True,
     )

@@ -17,6 +17,7 @@ from rekindle.doors.cli.live import LiveView, View, follow_until
 from rekindle.doors.cli.measure import duration
 from rekindle.doors.cli.options import daemon, who
 from rekindle.doors.cli.outcome import INTERRUPTED, report
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.receipts import Receipts
 from rekindle.doors.cli.talking import Conversing, can_talk
 from rekindle.doors.cli.use_cases import use_cases
@@ -95,7 +96,7 @@ def attach(session: str) -> int:
     known = daemon().ask("show", session=session)
     conversation = use_cases().conversations().follow(session)
     end = Conversing(session, conversation, until_rest=False, serve=False, known=known).hold()
-    print(left_behind(session, end.told, time.time()))
+    print_lines([left_behind(session, end.told, time.time())])
     return 0
 
 
@@ -152,7 +153,7 @@ def _interrupted(session: str, told: dict[str, Any] | None) -> int:
 
 
 def _left(session: str, told: dict[str, Any] | None) -> int:
-    print(left_behind(session, told, time.time()), file=sys.stderr)
+    print_lines([left_behind(session, told, time.time())], err=True)
     return INTERRUPTED
 
 
