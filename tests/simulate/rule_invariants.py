@@ -11,6 +11,10 @@ from rekindle.core.session.state import OURS, Session
 from tests.simulate.simulation import Simulation
 from tests.simulate.violation import demand
 
+#: A new conversation that a person brings about is booked, whatever is left. Only those that begin by
+#: themselves have a limit.
+_BY_A_PERSON = "renewals"
+
 
 class RuleOracle:
     """Looks at the facts of each session as they come."""
@@ -32,6 +36,9 @@ class RuleOracle:
                     self._spent[session.id].pop(name, None)
             case f.ResumeAsked() | f.RulesSet() | f.EscalationAnswered():
                 self._asked[session.id].clear()
+                self._spent[session.id].pop(_BY_A_PERSON, None)
+            case f.PromptQueued(by="user"):
+                self._spent[session.id].pop(_BY_A_PERSON, None)
             case f.GateRan():
                 key = (session.id, fact.gate)
                 demand(key not in self._gates, f"{session.id}: the gate {fact.gate} was decided twice")
@@ -52,6 +59,8 @@ class RuleOracle:
                 pass
 
     def _spend(self, session: Session, budget: str) -> None:
+        if budget == _BY_A_PERSON and session.queued:
+            return  # a prompt of a person waits for it; a start that fails is booked again
         spent = self._spent[session.id]
         spent[budget] += 1
         most = _most(session, budget)
