@@ -251,3 +251,19 @@ def test_apprise_that_is_not_installed_says_how_to_install_it(monkeypatch: pytes
     with pytest.raises(NotDelivered, match="not installed") as error:
         receiver.send(MESSAGE, 1.0)
     assert "rekindle[apprise]" in error.value.hint
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # those of Apprise itself
+def test_apprise_delivers_and_says_when_it_could_not(place: Place) -> None:
+    receiver = AppriseReceiver(place.url.replace("http://", "json://"))
+    receiver.send(MESSAGE, 20.0)
+    [(_, _, body)] = place.requests
+    told = json.loads(body)
+    assert told["title"] == MESSAGE.title
+    assert "rekindle answer q2" in told["message"]
+    place.status = 503
+    with pytest.raises(NotDelivered, match="could not deliver"):
+        receiver.send(MESSAGE, 20.0)
+    with pytest.raises(NotDelivered, match="does not understand") as error:
+        AppriseReceiver("nonsense").send(MESSAGE, 1.0)
+    assert error.value.final
