@@ -227,7 +227,7 @@ class FakeKeepers:
         if self.world.obstacle is not None:
             one.alive = one.ran = False
             one.ended = Ended("it never ran", False, 0, 0)
-            raise ProgramMissing(self.world.obstacle)
+            raise ProgramMissing(self.world.obstacle, details={"program": "fake"})
 
     def obstacle(self, order: AttemptOrder) -> str | None:
         return self.world.obstacle or ("the disk has too little room" if self.world.is_full else None)

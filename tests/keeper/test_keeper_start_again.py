@@ -132,13 +132,13 @@ def test_an_attempt_that_ran_and_was_killed_with_its_keepers_is_not_started_agai
     async def followed() -> list[object]:
         return [item async for item in keepers.follow(SESSION, 1, 0)]
 
-    assert asyncio.run(followed()) == [Ended("its guard and keeper were killed", False, 0, 0)]
+    assert asyncio.run(followed()) == [Ended("its guard and keeper were killed", False, 0, 0, unseen=True)]
 
 
 def test_a_start_that_failed_fails_again_in_the_same_words(keepers: KeeperProcesses) -> None:
     told = []
     for _ in range(2):
-        with pytest.raises(RekindleError, match="/no/such/program cannot be executed") as caught:
+        with pytest.raises(RekindleError, match="there is no program /no/such/program") as caught:
             asyncio.run(keepers.launch(order("/no/such/program")))
         told.append(caught.value.message)
     assert told[0] == told[1]

@@ -10,14 +10,18 @@ import rekindle
 
 SOURCE = Path(rekindle.__file__).parent
 PLACE = "adapters/git/process.py"
-#: Modules that start programs, and none of them git: agents, commands that a person or a plan names, tmux, the keeper.
+#: Modules that start programs, and none of them git: agents, commands that a person or a plan names,
+#: receivers of notifications, tools for boot entries, a second reader of a long journal, tmux, the keeper.
 STARTERS = {
     PLACE,
+    "adapters/boot/tools.py",
     "adapters/daemon_socket/client.py",
+    "adapters/journal_file/second_half.py",
     "adapters/machine/agent_programs.py",
     "adapters/machine/checks.py",
     "adapters/machine/command_launcher.py",
     "adapters/machine/commands.py",
+    "adapters/notify/command.py",
     "doors/cli/terminals.py",
     "keeper/agent.py",
     "keeper/launch.py",

@@ -35,7 +35,7 @@ class Failing(FakeKeepers):
     async def launch(self, order: AttemptOrder) -> StartedAttempt:
         self.tried += 1
         if self.world.obstacle is not None:
-            raise ProgramMissing(self.world.obstacle)
+            raise ProgramMissing(self.world.obstacle, details={"program": "fake"})
         if self.errors:
             raise self.errors.pop(0)
         return await super().launch(order)

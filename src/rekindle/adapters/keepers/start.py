@@ -23,7 +23,7 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
     """Returns once the agent runs or has run. Raises RekindleError if it never did."""
     doubt: KeeperError | None = None
     for _ in range(_LOOKS):
-        found = _found(spec.folder)
+        found = _found(spec)
         if found is not None:
             return found
         try:
@@ -34,9 +34,7 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
             doubt = error
         except ExecFailed as error:
             kind = ProgramMissing if error.errno == errno.ENOENT else RekindleError
-            missing = _no_program(spec)
-            if missing is not None:
-                raise ProgramMissing(missing, "see `rekindle agent list`", details={"program": spec.argv[0]}) from error
+            _refuse_missing(spec, error)
             raise kind(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
         except NoRoom as error:
             raise NoRoomToStart(f"the agent could not be started: {error}", "free some disk space") from error
@@ -70,12 +68,20 @@ def _no_program(spec: launch.Spec) -> str | None:
     return f"there is no program {program}" + ("" if os.sep in program else " on the PATH")
 
 
-def _found(folder: str) -> StartedAttempt | None:
-    identity = launch.read_identity(folder)
+def _refuse_missing(spec: launch.Spec, error: ExecFailed | None = None) -> None:
+    """A start that failed because its program is missing says so, in the same words each time it is asked about."""
+    missing = _no_program(spec)
+    if missing is not None:
+        raise ProgramMissing(missing, "see `rekindle agent list`", details={"program": spec.argv[0]}) from error
+
+
+def _found(spec: launch.Spec) -> StartedAttempt | None:
+    identity = launch.read_identity(spec.folder)
     if identity is not None:
-        return StartedAttempt(folder, identity.agent.pid)
-    record = launch.read_exit(folder)
+        return StartedAttempt(spec.folder, identity.agent.pid)
+    record = launch.read_exit(spec.folder)
     if record is not None:
+        _refuse_missing(spec)
         raise RekindleError(f"the agent could not be started: {record.reason}", "see `rekindle doctor`")
     return None
 
