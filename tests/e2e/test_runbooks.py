@@ -74,6 +74,17 @@ def test_a_policy_that_is_typed_wins_over_the_runbook(machine: Machine) -> None:
     assert (rules["policy"], "dead" in rules["reactions"], "error" in rules["reactions"]) == ("never", False, True)
 
 
+def test_a_limit_that_is_typed_wins_over_the_runbook_and_the_runbook_over_the_settings(machine: Machine) -> None:
+    machine.ok("config", "set", "max_cost", "5")
+    machine.ok("config", "set", "max_tokens", "7000")
+    book = written(machine, '[agent.a]\nrun = "scripted"\nprompt = "say x"\nlimits = { max_cost = 1 }\n')
+    by_book = machine.ok("run", "--runbook", book, "a", "--detach").strip()
+    limits = shown(machine, by_book)["rules"]["limits"]
+    assert (limits["cost"], limits["tokens"]) == (1.0, 7000)
+    typed = machine.ok("run", "--runbook", book, "a", "--max-cost", "2", "--detach").strip()
+    assert shown(machine, typed)["rules"]["limits"]["cost"] == 2.0
+
+
 def test_the_users_own_runbook_holds_for_every_session_and_a_repository_has_no_say(machine: Machine) -> None:
     folder = machine.home / ".config" / "rekindle"
     folder.mkdir(parents=True)

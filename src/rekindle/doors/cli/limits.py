@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rekindle.core.quantities import dollars_in, seconds_in
 from rekindle.core.runbook.limits import PRIORITIES
@@ -77,3 +78,14 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         limited = option(limited)
     return limited
+
+
+def over_runbook(given: Mapping[str, Any], of_runbook: Mapping[str, Any]) -> dict[str, Any]:
+    """The limits that hold for an agent of a runbook: what was typed, then the runbook's, then the user's settings."""
+    source = click.get_current_context().get_parameter_source
+    typed = {
+        name: given[name]
+        for option, name in LIMITS.items()
+        if name in given and source(option) is ParameterSource.COMMANDLINE
+    }
+    return {**given, **of_runbook, **typed}

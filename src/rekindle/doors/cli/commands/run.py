@@ -13,7 +13,7 @@ from rekindle.app.running import RunRequest
 from rekindle.core.feature.modes import MODES
 from rekindle.core.session.choices import PERMISSIONS, POLICIES, SWITCH
 from rekindle.doors.cli.first_run import agent_for
-from rekindle.doors.cli.limits import limit_options
+from rekindle.doors.cli.limits import limit_options, over_runbook
 from rekindle.doors.cli.moved import follow_moved, warn_of
 from rekindle.doors.cli.options import daemon, json_option, print_json
 from rekindle.doors.cli.reading import read_file
@@ -169,7 +169,7 @@ def _by_runbook(
     assert agent is not None
     about["runbook"] = found
     about["agent"] = agent.kind
-    about["limits"] = {**agent.limits, **about["limits"]}
+    about["limits"] = over_runbook(about["limits"], agent.limits)
     said = {"permission": agent.permission, "model": agent.model, "cwd": agent.cwd}
     about.update({name: value for name, value in said.items() if value and not _is_given(name)})
     return found.prompt, (*agent.arguments, *given[before:])
