@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rekindle.adapters.boot.cron_entry import CronEntry
 from rekindle.adapters.boot.systemd_unit import SystemdUnit
-from rekindle.core.boot import BootStart
+from rekindle.app.booting import Booting
+from rekindle.core.boot import BootStart, BootWay
 from rekindle.ports.boot import BootEntry, BootFailed
+from rekindle.ports.daemon import NoDaemon
 
 SYSTEMCTL = """#!/bin/sh
 echo "$*" >> "$HOME/told"
@@ -30,6 +34,21 @@ esac
 """
 START = BootStart(("/opt/python", "serve"), ("/opt/python", "check"), {"XDG_STATE_HOME": "/srv/state"})
 LATER = BootStart(("/new/python", "serve"), ("/new/python", "check"), {})
+
+
+class Nobody:
+    """A store that no daemon serves."""
+
+    def ask(self, op: str, *, start: bool = True, **_values: Any) -> dict[str, Any]:
+        raise NoDaemon(f"nobody can be asked for {op} (start: {start})")
+
+    def is_served(self) -> bool:
+        return False
+
+    def holder(self) -> int | None:
+        return None
+
+    def close(self) -> None: ...
 
 
 @pytest.fixture
@@ -107,3 +126,37 @@ def test_systemd_is_told_in_order_and_a_missing_linger_is_said(home: Path) -> No
     (home / "linger").write_text("yes")
     state = way.state(START)
     assert (state.active, state.notes) == (True, [])
+
+
+def test_a_crontab_in_another_encoding_is_kept_to_the_byte(home: Path) -> None:
+    mine = b"# caf\xe9\r\n5 4 * * * backup \xff\n"
+    (home / "table").write_bytes(mine)
+    cron = CronEntry({"HOME": str(home), "PATH": f"{home}/bin:/usr/bin:/bin"})
+    cron.install(START)
+    assert (home / "table").read_bytes().startswith(mine + b"*/3 * * * * ")
+    cron.remove()
+    assert (home / "table").read_bytes() == mine
+
+
+@pytest.mark.parametrize("kind", ["masked", "folder"])
+def test_what_is_in_the_place_of_the_unit_is_named_and_stays(home: Path, kind: str) -> None:
+    way = SystemdUnit({"HOME": str(home), "PATH": f"{home}/bin:/usr/bin:/bin"})
+    place = home / ".config/systemd/user/rekindle.service"
+    place.parent.mkdir(parents=True)
+    place.symlink_to("/dev/null") if kind == "masked" else place.mkdir()
+    uses: list[Callable[[], object]] = [lambda: way.state(START), way.remove]
+    for use in uses:
+        with pytest.raises(BootFailed, match=r"rekindle\.service (is a symbolic link|cannot be read)"):
+            use()
+    assert place.is_symlink() or place.is_dir()
+
+
+def test_a_way_that_refuses_does_not_stand_in_the_way_of_the_other(home: Path) -> None:
+    environment = {"HOME": str(home), "PATH": f"{home}/bin:/usr/bin:/bin"}
+    (home / "bin/crontab").write_text("#!/bin/sh\necho 'you are not allowed' >&2; exit 1\n")
+    ways: dict[BootWay, BootEntry] = {"systemd": SystemdUnit(environment), "cron": CronEntry(environment)}
+    booting = Booting(ways, START, Nobody())
+    assert booting.install().way == "systemd"
+    systemd, cron = booting.status()
+    assert (systemd.installed, cron.usable) == (True, False)
+    assert "not allowed" in cron.why

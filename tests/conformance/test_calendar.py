@@ -87,3 +87,9 @@ def test_a_time_of_day_is_the_next_one_in_its_zone() -> None:
         "02 01:00",
     ]
     assert CronCalendar().moment("2026-07-02T03:00+00:00", "Europe/Berlin", now) == now + 15 * 3600
+
+
+@pytest.mark.parametrize("text", ["", " ", "99999999d", "99999999999999999999999d", "10000-01-01T00:00"])
+def test_what_is_no_time_or_later_than_any_date_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is not a time|later than any date"):
+        CronCalendar().moment(text, "UTC", 1_700_000_000.0)

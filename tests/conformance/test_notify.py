@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import http.server
@@ -267,3 +268,61 @@ def test_apprise_delivers_and_says_when_it_could_not(place: Place) -> None:
     with pytest.raises(NotDelivered, match="does not understand") as error:
         AppriseReceiver("nonsense").send(MESSAGE, 1.0)
     assert error.value.final
+
+
+def test_a_command_that_floods_is_left_in_time_and_costs_no_memory() -> None:
+    import tracemalloc
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(NotDelivered, match="took longer"):
+            CommandReceiver([sys.executable, "-c", "while True: print('x' * 65536)"], os.environ).send(MESSAGE, 1.0)
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_command_that_leaves_something_in_the_background_has_taken_the_message() -> None:
+    CommandReceiver(["/bin/sh", "-c", "sleep 60 & exit 0"], os.environ).send(MESSAGE, 20.0)
+    with pytest.raises(NotDelivered, match="ended with 3: the reason"):
+        CommandReceiver(["/bin/sh", "-c", "sleep 60 & echo the reason; exit 3"], os.environ).send(MESSAGE, 20.0)
+
+
+def test_a_command_may_leave_its_input_unread() -> None:
+    long = Message(id="n2", about="test", title="x", link="y", at=1.0, text="z" * 1_000_000)
+    CommandReceiver(["/bin/true"], os.environ).send(long, 20.0)
+    CommandReceiver([sys.executable, "-c", "import sys; sys.exit(len(sys.stdin.read()) < 1000000)"], os.environ).send(
+        long, 20.0
+    )
+
+
+@pytest.mark.parametrize("piece", [b"HTTP/1.1 100 Continue\r\n\r\n" * 100, b"H"], ids=["flood", "trickle"])
+def test_who_answers_without_end_is_left_in_time(piece: bytes) -> None:
+    server, over = socket.create_server(("127.0.0.1", 0)), threading.Event()
+
+    def serve() -> None:
+        peer, _ = server.accept()
+        with peer, contextlib.suppress(OSError):
+            while not over.wait(0.05 if len(piece) == 1 else 0):
+                peer.sendall(piece)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    url, began = f"http://127.0.0.1:{server.getsockname()[1]}/hook", time.monotonic()
+    try:
+        with pytest.raises(NotDelivered, match="took longer") as error:
+            WebhookReceiver(url, SECRET).send(MESSAGE, 1.0)
+        assert error.value.unsure
+        assert time.monotonic() - began < 10.0
+    finally:
+        over.set()
+        server.close()
+        thread.join()
+
+
+def test_a_token_that_cannot_be_sent_is_not_shown(place: Place) -> None:
+    with pytest.raises(NotDelivered, match="characters that cannot be sent") as error:
+        NtfyReceiver(f"{place.url}/topic", f"{SECRET}\nX-More: 1").send(MESSAGE, 20.0)
+    assert SECRET not in error.value.message + error.value.hint
+    assert error.value.final
+    assert place.requests == []

@@ -214,7 +214,15 @@ def test_a_job_starts_at_its_time_and_a_wrong_time_is_refused(machine: Machine) 
     assert (told["status"], told["session"]) == ("queued", None)
     told = until_status(machine, job, "done")
     assert told["over_at"] - told["submitted_at"] >= 2.5
-    for wrong in (["--at", "yesterday"], ["--every", "* * *"], ["--every", "0 * * * *", "--zone", "Mars/Olympus"]):
+    mars = ["--every", "0 * * * *", "--zone", "Mars/Olympus"]
+    for wrong in (
+        ["--at", "yesterday"],
+        ["--at", ""],
+        ["--at", "99999999d"],
+        ["--every", "* * *"],
+        ["--every", ""],
+        mars,
+    ):
         done = machine.run("job", "submit", "--agent", "scripted", *wrong, "say x", "--json")
         assert (done.returncode, set(json.loads(done.stdout))) == (2, {"error"})
 

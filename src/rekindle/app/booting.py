@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rekindle.app.serving import stop
@@ -24,17 +24,18 @@ class Booting:
     daemon: Daemon
 
     def status(self) -> list[BootState]:
-        """What is there, for each way."""
-        return [way.state(self.start) for way in self.ways.values()]
+        """What is there, for each way. One whose tool refuses does not stand in the way of the others."""
+        return [self._state(name, way) for name, way in self.ways.items()]
 
     def install(self, wanted: BootWay | None = None) -> BootState:
         """Install one way and take the others out: two of them would both start the daemon."""
-        found = chosen(self.status(), wanted)
+        states = self.status()
+        found = chosen(states, wanted)
         if isinstance(found, str):
             raise BootFailed(f"nothing here can start rekindle with the machine ({found})", "install systemd or cron")
-        for name, way in self.ways.items():
-            if name != found.way:
-                way.remove()
+        for state in states:
+            if state.way != found.way and state.installed:
+                self.ways[state.way].remove()
         if found.way == "systemd" and not found.active:
             stop(self.daemon)  # the unit's own takes its place; agents keep working meanwhile
         self.ways[found.way].install(self.start)
@@ -46,14 +47,13 @@ class Booting:
 
     def hint(self) -> str | None:
         """What to say to somebody who relies on things that happen by themselves; None if there is nothing to say."""
-        seen = self.seen()
+        seen = self.status()
         if is_started_with_the_machine(seen):
             return None
-        return HINT if not seen or any(one.usable for one in seen) else NO_WAY
+        return HINT if any(one.usable for one in seen) else NO_WAY
 
-    def seen(self) -> Sequence[BootState]:
-        """The status, where a tool of the machine that fails means that nothing is known to be installed."""
+    def _state(self, name: BootWay, way: BootEntry) -> BootState:
         try:
-            return self.status()
-        except BootFailed:
-            return []
+            return way.state(self.start)
+        except BootFailed as error:
+            return BootState(name, usable=False, why=f"{error.message} — {error.hint}" if error.hint else error.message)

@@ -40,8 +40,8 @@ class JobTerms(msgspec.Struct, frozen=True):
     policy: str = "continue"
     resume: bool = True
     retries: int = 3
-    at: str = ""
-    every: str = ""
+    at: str | None = None
+    every: str | None = None
     zone: str = ""
     worktree: str | None = None
 
@@ -83,13 +83,13 @@ class JobSubmitting:
             max_age=limits.get("age_seconds", _only(steps).age_seconds),
             max_resumes=_whole(limits.get("resumes", _only(steps).resumes)),
             priority=int(limits.get("priority", 0)),
-            not_before=self._calendar.moment(terms.at, zone, time.time()) if terms.at else None,
-            every=terms.every,
-            zone=zone if terms.every else "",
+            not_before=self._calendar.moment(terms.at, zone, time.time()) if terms.at is not None else None,
+            every=terms.every or "",
+            zone=zone if terms.every is not None else "",
             worktree=terms.worktree,
             worktrees_dir=self._worktrees_dir(repo.root if repo is not None else None),
         )
-        if terms.every:  # a mistake is told before a daemon is started
+        if terms.every is not None:  # a mistake is told before a daemon is started
             self._calendar.next_after(terms.every, zone, time.time())
         asked = JobRequest(
             job=f"j{secrets.token_hex(4)}",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 
 from rekindle import files
 from rekindle.adapters.boot.tools import MachineTools
 from rekindle.core.boot import UNIT, BootStart, BootState, unit
+from rekindle.ports.boot import BootFailed
 
 _LONGEST = 1 << 16
 
@@ -61,6 +63,9 @@ class SystemdUnit:
             return files.read_short(self._file, _LONGEST).decode("utf-8", "replace")
         except FileNotFoundError:
             return None
+        except OSError as error:  # a link to /dev/null is a unit that somebody has masked
+            why = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read ({error.strerror})"
+            raise BootFailed(f"{self._file} {why}", "take it away: systemctl --user unmask " + UNIT) from error
 
     def _why_not(self) -> str | None:
         """Why there is no systemd of this user to be told anything."""

@@ -22,15 +22,16 @@ class MachineTools:
         return shutil.which(program, path=self._environment.get("PATH")) is not None
 
     def ask(self, *words: str, stdin: str = "") -> tuple[int, str]:
-        """Run a tool: its exit status, and what it said. Raises BootFailed if it cannot be run, or hangs."""
+        """Run a tool: its exit status, and what it said. Raises BootFailed if it cannot be run, or hangs.
+
+        Every byte survives, so that what it said can be given back to it unchanged.
+        """
         try:
             done = subprocess.run(
                 self._found(words),
-                input=stdin,
+                input=stdin.encode("utf-8", "surrogateescape"),
                 env=self._environment,
                 capture_output=True,
-                text=True,
-                errors="replace",
                 timeout=_SECONDS,
                 check=False,
             )
@@ -38,7 +39,8 @@ class MachineTools:
             raise BootFailed(f"{words[0]} did not answer within {_SECONDS:g} s", f"try: {' '.join(words)}") from None
         except OSError as error:
             raise BootFailed(f"{words[0]} cannot be run: {error.strerror}", f"install {words[0]}") from error
-        return done.returncode, (done.stdout if done.returncode == 0 else done.stdout + done.stderr)
+        said = done.stdout if done.returncode == 0 else done.stdout + done.stderr
+        return done.returncode, said.decode("utf-8", "surrogateescape")
 
     def tell(self, *words: str, stdin: str = "") -> None:
         """Run a tool that has to succeed."""

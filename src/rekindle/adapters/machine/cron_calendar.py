@@ -12,6 +12,8 @@ from rekindle.ports.errors import UsageError
 
 _LOCALTIME = "/etc/localtime"
 _MARK = "zoneinfo/"
+#: The end of the year 9999: no date is later.
+_LAST = 253402300799.0
 
 
 class CronCalendar:
@@ -44,6 +46,8 @@ class CronCalendar:
         given = text.strip()
         seconds = seconds_in(given.removeprefix("+")) if given[-1:] in ("s", "m", "h", "d") else None
         if seconds is not None:
+            if now + seconds > _LAST:
+                raise UsageError(f"{text!r} from now is later than any date", "give a time before the year 10000")
             return now + seconds
         here = datetime.fromtimestamp(now, _zone(zone))
         try:

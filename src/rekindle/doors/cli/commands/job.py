@@ -82,8 +82,8 @@ def job() -> None:
 )
 @click.option("--resume/--fresh", default=True, show_default=True, help="How it is tried again, if both are possible.")
 @limit_options
-@click.option("--at", "at", default="", metavar="TIME", help="Start then: 03:00, 2026-11-18T03:00, or 2h (from now).")
-@click.option("--every", default="", metavar="CRON", help="Start a job at each of these times, e.g. '30 2 * * 1-5'.")
+@click.option("--at", "at", metavar="TIME", help="Start then: 03:00, 2026-11-18T03:00, or 2h (from now).")
+@click.option("--every", metavar="CRON", help="Start a job at each of these times, e.g. '30 2 * * 1-5'.")
 @click.option("--zone", default="", metavar="ZONE", help="The time zone of --at and --every; default: yours.")
 @click.option("--wait", "waits", is_flag=True, help="Follow it until it ends; the exit status says how.")
 @json_option
