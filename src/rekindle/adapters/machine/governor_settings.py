@@ -33,7 +33,7 @@ class GovernorSettings:
         self._rules = BUILT_IN
 
     def rules(self) -> GovernorRules:
-        """What holds now."""
+        """What holds now. Without a file, the defaults hold."""
         stamp = self._stat()
         if stamp is None:
             self._stamp, self._rules = None, BUILT_IN
@@ -45,10 +45,12 @@ class GovernorSettings:
     def _stat(self) -> tuple[int, int, int] | None:
         try:
             found = os.stat(self._path)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError:
+            return self._stamp
         if not stat.S_ISREG(found.st_mode):
-            return None  # a pipe would block forever
+            return self._stamp  # a pipe would block forever
         return (found.st_mtime_ns, found.st_size, found.st_ino)
 
     def _read(self) -> GovernorRules:
