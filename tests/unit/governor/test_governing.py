@@ -115,6 +115,9 @@ def test_a_question_about_spending_is_over_when_the_day_is_or_when_the_limit_is_
         await desk.governing.look()
         state = await desk.governing.state()
         assert (state.questions, [one.how for one in state.settled]) == ([], ["expired"])
+        desk.rules, desk.now = GovernorRules(cost_per_day=5.0), desk.now + 60
+        await desk.governing.look()
+        assert len((await desk.governing.state()).questions) == 1, "the old limit is back, and nobody had answered"
 
     asyncio.run(story())
 

@@ -125,7 +125,9 @@ def _over(state: Governor, fact: g.GovernorAnswered | g.GovernorClosed) -> Gover
         return state
     if isinstance(fact, g.GovernorAnswered):
         over = GovernorSettled(found.id, found.title, "answered", fact.at, fact.option, fact.by)
+        asked = state.asked
     else:
         over = GovernorSettled(found.id, found.title, "expired", fact.at)
+        asked = [about for about in state.asked if about != found.about]  # nobody answered: it may come again
     left = [one for one in state.questions if one.id != found.id]
-    return replace(state, questions=left, settled=[*state.settled, over][-_MOST:])
+    return replace(state, questions=left, settled=[*state.settled, over][-_MOST:], asked=asked)
