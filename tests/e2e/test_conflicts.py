@@ -22,7 +22,7 @@ def blocked(shop: Shop, *more: str) -> Path:
     plan = shop.plan(task("a", "write same.txt one"), task("b", "write same.txt two"), *more)
     done = shop.machine.run("run", "--plan", plan)
     assert done.returncode == 1 and "its merge has conflicts" in done.stdout
-    assert f"resolve it in {tree_of(shop)}" in done.stdout
+    assert f"resolve them in {tree_of(shop)}" in done.stdout
     assert "<<<<<<<" in (tree_of(shop) / "same.txt").read_text()
     asked = shop.machine.run("resume", FEATURE)
     assert asked.returncode == 3 and "--choose A" in asked.stderr
