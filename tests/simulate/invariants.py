@@ -174,8 +174,8 @@ class Oracle:
         for name, done in shown.items():
             order = [one for one in self.known[name].order if one in done]
             demand(order == done, f"{name}: prompts were worked on out of their order: {' '.join(done)}")
-        own = self.simulation.prompted
-        texts = Counter(begun.text for begun in self.world.begun if begun.is_shown and begun.prompt in own)
+        own = {one.text for one in self.simulation.prompted.values()}  # by its words: a fault may give it another name
+        texts = Counter(begun.text for begun in self.world.begun if begun.is_shown and begun.text in own)
         for text, number in texts.items():
             demand(number == 1, f"the agent was told {number} times: {text[:60]}")
 

@@ -5,11 +5,13 @@ Each is a function that takes the repair back, in memory, where the repair is.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -41,11 +43,13 @@ def receipt_looks_back_one_attempt(patched: pytest.MonkeyPatch) -> None:
 
 def prompt_without_an_id(patched: pytest.MonkeyPatch) -> None:
     """Whoever asks again with the same prompt has sent another one."""
-    real, numbers, given_before = service.prompt_of, itertools.count(1), set[str]()
+    real, numbers = service.prompt_of, itertools.count(1)
+    given_before = WeakKeyDictionary[asyncio.AbstractEventLoop, set[str]]()  # in each story: it has a loop of its own
 
     def anew(text: str, given: str, at: float) -> f.PromptQueued:
-        name = f"{given}-{next(numbers)}" if given in given_before else given
-        given_before.add(given)
+        known = given_before.setdefault(asyncio.get_running_loop(), set())
+        name = f"{given}-{next(numbers)}" if given in known else given
+        known.add(given)
         return real(text, name, at)
 
     patched.setattr(service, "prompt_of", anew)
