@@ -19,8 +19,9 @@ if __name__ == "__main__":
 
 from rekindle.keeper import kernel
 
-#: Python ignores these signals in its own process; the command gets them as any program does.
-_DEFAULTED = (signal.SIGPIPE, signal.SIGXFSZ)
+#: Python ignores the first two in its own process; the others are ignored below `nohup` and in the background of a
+#: shell, from where a daemon may have been started. The command gets them as any program does.
+_DEFAULTED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 
 def order(parent: int, words: list[str], env: dict[str, str]) -> bytes:
