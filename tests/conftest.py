@@ -27,11 +27,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Two workers for each core: with one, nobody computes half of the time, because tests wait for processes."""
-    return 2 * (os.cpu_count() or 1)
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail the run if anything that it started still lives."""
