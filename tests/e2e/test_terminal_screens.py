@@ -66,7 +66,7 @@ def bench() -> Iterator[Machine]:
 def environment(machine: Machine, *, colours: bool) -> dict[str, str]:
     """It is never close to midnight, and no agent is installed."""
     hour = time.gmtime().tm_hour - 9
-    always = {"TZ": f"RK{hour:+d}", "PATH": path_of(machine)}
+    always = {"TZ": f"RKT{hour:+d}", "PATH": path_of(machine)}
     return always if colours else {**always, "NO_COLOR": "1"}
 
 
