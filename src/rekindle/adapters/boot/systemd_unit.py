@@ -26,19 +26,19 @@ class SystemdUnit:
 
     def state(self, start: BootStart) -> BootState:
         text = self._text()
-        known = BootState("systemd", usable=True, installed=text is not None, place=self._file)
+        installed = text is not None
         why = self._why_not()
         if why is not None:
-            return BootState("systemd", usable=False, installed=text is not None, why=why, place=self._file)
+            return BootState("systemd", usable=False, installed=installed, why=why, place=self._file)
         status, said = self._tools.ask("systemctl", "--user", "is-active", UNIT)
         return BootState(
             "systemd",
             usable=True,
-            installed=known.installed,
+            installed=installed,
             current=text == unit(start),
-            active=status == 0 if known.installed else None,
+            active=status == 0 if installed else None,
             place=self._file,
-            notes=self._notes(said.strip()) if known.installed else [],
+            notes=self._notes(said.strip()) if installed else [],
         )
 
     def install(self, start: BootStart) -> None:
