@@ -33,10 +33,13 @@ from rekindle.adapters.machine.job_folders import JobFolders
 from rekindle.adapters.machine.settings_file import UserFile
 from rekindle.adapters.notify import here
 from rekindle.adapters.notify.receivers import receivers_of
+from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.adapters.snapshots.tree_snapshots import TreeSnapshots
+from rekindle.adapters.sql_store import kept_streams
+from rekindle.adapters.sql_store.kept_streams import KeptStreams
 from rekindle.adapters.sql_store.open import open_store, rebuild_done, rebuild_due
 from rekindle.adapters.sql_store.store import SqlStore
 from rekindle.adapters.vault import relocating
@@ -54,7 +57,7 @@ from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
 from rekindle.app.service import Service
 from rekindle.app.user_settings import UserSettings
-from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft
+from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft, StoreRebuilt
 from rekindle.core.governor.asking import news_of
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.rules import BUILT_IN
@@ -63,7 +66,7 @@ from rekindle.core.streams import MACHINE
 from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
 from rekindle.places import Places
-from rekindle.ports.store import StoreChange, StoreError
+from rekindle.ports.store import StoreAccess, StoreChange, StoreError, commit_one
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.jobs import Jobs
@@ -80,6 +83,8 @@ log = logging.getLogger("rekindle.daemon")
 IDLE_EXIT_SECONDS = 900.0
 #: The longest pause after a fault of its own. The pauses start over once it has run this long without one.
 _LONGEST_PAUSE = 60.0
+#: What was written before this process began, nobody is writing any more.
+_BEGAN = time.time()
 
 
 def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
@@ -135,8 +140,9 @@ async def _serve_with(
     *,
     on_demand: bool,
 ) -> bool:
-    access = StoreThread(_open_store(parts, places))
-    parts.push_async_callback(access.close)
+    thread = StoreThread(_open_store(parts, places))
+    parts.push_async_callback(thread.close)
+    access = KeptStreams(thread, places.streams)
     life = _Life(access)
     await life.begin()
     parts.push_async_callback(life.end)
@@ -166,7 +172,7 @@ async def _serve_with(
 class _Life:
     """Records that this daemon is serving and, as its last act, that it exited cleanly. A killed daemon cannot."""
 
-    access: StoreThread
+    access: StoreAccess
     is_well: bool = False
 
     async def begin(self) -> None:
@@ -184,7 +190,7 @@ class _Life:
 class _House:
     """The parts of a daemon that need attention while it serves."""
 
-    access: StoreThread
+    access: StoreAccess
     records: VaultRecords
     supervisor: Supervisor
     time_machine: TimeMachine
@@ -194,6 +200,7 @@ class _House:
     teller: Teller
     jobs: Jobs
     inbox: FeatureInbox
+    places: Places
 
     def chores(self) -> list[Coroutine[Any, Any, None]]:
         """The background work while the daemon serves."""
@@ -208,12 +215,13 @@ class _House:
             self.teller.run(),
             self.jobs.keep_time(),
             self.inbox.attend(),
+            _sweep(self.places.sessions),
             _stay_in_place(self.access),
         ]
 
 
 def _put_together(
-    parts: contextlib.AsyncExitStack, access: StoreThread, places: Places, environment: Mapping[str, str]
+    parts: contextlib.AsyncExitStack, access: StoreAccess, places: Places, environment: Mapping[str, str]
 ) -> _House:
     """The composition root of the daemon. Everything opened here is closed with `parts`."""
     keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
@@ -259,10 +267,10 @@ def _put_together(
     offered = operations(service, beginnings, questions, journals, features, relocations, holding, job_service)
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
-    return _House(access, records, supervisor, time_machine, outbox, features, server, teller, jobs, inbox)
+    return _House(access, records, supervisor, time_machine, outbox, features, server, teller, jobs, inbox, places)
 
 
-def _teller(access: StoreThread, engine: Engine, environment: Mapping[str, str], places: Places) -> Teller:
+def _teller(access: StoreAccess, engine: Engine, environment: Mapping[str, str], places: Places) -> Teller:
     """Tells people as the user's own settings say. Their file is read again when it has changed."""
     file = UserFile(user_file(environment))
     own = UserSettings(file, {key.name: key for key in notify_keys()}, (), environment)
@@ -274,7 +282,8 @@ def _teller(access: StoreThread, engine: Engine, environment: Mapping[str, str],
 def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
     """The store. If it is missing or damaged, it is rebuilt from the sessions' folders."""
     missing = not os.path.exists(places.store) or os.path.getsize(places.store) == 0
-    if missing and os.listdir(places.sessions):  # we may be killed before they are in the new one
+    if missing and (os.listdir(places.sessions) or kept_streams.has_any(places.streams)):
+        # we may be killed before they are in the new one
         rebuild_due(Path(places.store), "the store is gone; sessions are rebuilt from their folders")
     opened = open_store(Path(places.store), now=datetime.now(UTC))
     parts.callback(opened.store.close)
@@ -283,16 +292,22 @@ def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
         log.warning("%s", opened.notice)
         rebuilt = rebuild(Path(places.sessions), known=opened.store.named(""))
         put_back(opened.store, rebuilt)
+        report = (opened.notice, *rebuilt.report, *kept_streams.put_back(opened.store, places.streams))
+        commit_one(opened.store, StoreChange(MACHINE.kind, SUBJECT, [StoreRebuilt(at=time.time(), report=report)]))
         rebuild_done(Path(places.store))
-        for sentence in rebuilt.report:
+        for sentence in report[1:]:
             log.warning("%s", sentence)
+    try:
+        kept_streams.complete(opened.store, places.streams)
+    except OSError as error:
+        log.warning("jobs are in the store only, and are lost if that is: %s", error)
     return opened.store
 
 
 def _renew(store: SqlStore) -> None:
     """Session rows follow this version's rules; rows from other versions are rebuilt."""
     lives = MACHINE.folded(one.fact for one in store.facts(MACHINE.kind, SUBJECT, limit=1_000_000))  # type: ignore[misc]
-    if lives is not None and lives.version != __version__:
+    if lives is not None and lives.version not in ("", __version__):
         log.info("the store was served by rekindle %s; %d sessions were updated", lives.version, store.renew())
 
 
@@ -338,12 +353,24 @@ async def _stay_reachable(server: Server, places: Places, lock: int) -> None:
             server.stopping.set()
 
 
-async def _stay_in_place(access: StoreThread) -> None:
+async def _stay_in_place(access: StoreAccess) -> None:
     """Put the store back if it was removed, even while nothing is written to it."""
     while True:
         await asyncio.sleep(1.0)
         with contextlib.suppress(StoreError):  # the next write reports it
             await access.ask(lambda store: store.stay_in_place())
+
+
+async def _sweep(sessions: str) -> None:
+    """Remove half-written files of daemons before this one, in the background."""
+    try:
+        removed = await asyncio.to_thread(kept_environment.sweep, sessions, _BEGAN)
+    except OSError as error:
+        log.warning("%s cannot be looked through: %s", sessions, error)
+    else:
+        if removed:
+            log.info("removed %d half-written files of a daemon that was killed", removed)
+    await asyncio.Event().wait()
 
 
 async def _leave_when_idle(house: _House) -> None:

@@ -25,6 +25,7 @@ class Places:
         "sockets",
         "state",
         "store",
+        "streams",
         "terminals",
     )
 
@@ -32,6 +33,7 @@ class Places:
         self.state = settings.state_dir
         self.store = os.path.join(settings.state_dir, "store.db")
         self.sessions = os.path.join(settings.state_dir, "sessions")
+        self.streams = os.path.join(settings.state_dir, "streams")
         self.jobs = os.path.join(settings.state_dir, "jobs")
         self.search = os.path.join(settings.state_dir, "search.db")
         self.daemon_lock = os.path.join(settings.state_dir, "daemon.lock")

@@ -156,6 +156,8 @@ def test_facts_can_be_read_by_their_own_names(store: Store) -> None:
     assert [one.seq for one in store.facts("session", "b", kinds=["noticed"])] == [6]
     assert [one.seq for one in store.facts(kinds=["progress_heard"])] == [4]
     assert store.facts(kinds=[]) == []
+    assert [one.seq for one in store.facts(kinds=["noticed"], newest=True)] == [6, 3]
+    assert [one.seq for one in store.facts("session", limit=1, newest=True)] == [6]
 
 
 def test_only_sessions_that_need_the_daemon_are_attended(store: Store) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rekindle.adapters.sql_store.kept_streams import KeptStreams
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.core.session import facts as f
 from rekindle.ports.errors import BadEvent
@@ -33,12 +34,17 @@ async def thread_over(store: Store) -> AsyncIterator[StoreThread]:
         await access.close()
 
 
-@pytest.fixture(params=["thread over sqlite", "thread over memory", "inline", "paced", "paced and slow"])
+@pytest.fixture(
+    params=["thread over sqlite", "thread over memory", "inline", "kept beside it", "paced", "paced and slow"]
+)
 def play(request: pytest.FixtureRequest, tmp_path: Path) -> Play:
     def one(story: Story) -> None:
         async def run() -> None:
             if request.param == "inline":
                 await story(InlineAccess())
+                return
+            if request.param == "kept beside it":
+                await story(KeptStreams(InlineAccess(), str(tmp_path)))
                 return
             if request.param in ("paced", "paced and slow"):
                 seconds = 0.0001 if request.param == "paced and slow" else 0.0

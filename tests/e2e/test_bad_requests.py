@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 from pathlib import Path
@@ -65,3 +66,24 @@ def test_what_can_be_no_path_is_refused_and_not_called_a_fault_of_the_daemon(mac
         answer = tell(machine, json.dumps({"op": op, **more}))
         assert answer["error"]["code"] == "usage", (op, answer)
     assert "Traceback" not in Path(machine.places.daemon_log).read_text()
+
+
+def test_nobody_who_asks_over_the_socket_is_taken_for_rekindle_itself(machine: Machine) -> None:
+    session = machine.begin("fail rate_limited 3600")
+    own = ["rekindle", "a prompt", "the settings", "feature shop", "unknown", "", "  Rekindle "]
+    asked: list[tuple[str, dict[str, str]]] = [
+        ("resume", {"session": session}),
+        ("resume_all", {}),
+        ("agent_resume", {"agent_id": session}),
+        ("hold", {"session": session}),
+        ("hurry", {"session": session}),
+        ("stop", {"session": session, "to": "asleep"}),
+        ("answer", {"question": "q", "option": "x"}),
+        ("restarts_go_on", {}),
+        ("job_retry", {"job": "j"}),
+        ("job_cancel", {"job": "j"}),
+    ]
+    for by, (op, more) in itertools.product(own, asked):
+        answer = tell(machine, json.dumps({"op": op, "by": by, **more}))
+        assert answer["error"]["code"] == "usage", (op, answer)
+        assert "signs" in answer["error"]["message"] or "nobody says" in answer["error"]["message"], (op, answer)

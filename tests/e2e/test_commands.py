@@ -239,7 +239,8 @@ def test_analyze_prints_a_screen_without_control_characters(scratch: Scratch) ->
     assert "\x1b" not in out
     assert "\x07" not in out
     assert "unreadable lines: 3" in out
-    assert "A. Restart with the plan" in out
+    assert "B. Restart with a new plan" in out
+    assert "Restart with the plan" not in out, "there is none: its writer was killed before it was recorded"
 
 
 def test_analyze_shows_the_worked_example_as_a_person_reads_it(scratch: Scratch) -> None:

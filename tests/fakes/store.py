@@ -96,13 +96,15 @@ class FakeStore:
         kinds: Collection[str] | None = None,
         after: int = 0,
         limit: int = 1000,
+        newest: bool = False,
     ) -> list[Recorded]:
         found = [
             Recorded(seq, kind, owner, decode_told(kind, body))
             for seq, kind, owner, body in self._disk.content.facts
             if seq > after and stream in (None, kind) and subject in (None, owner)
         ]
-        return [one for one in found if kinds is None or kind_of(one.fact) in kinds][:limit]
+        found = [one for one in found if kinds is None or kind_of(one.fact) in kinds]
+        return found[:: -1 if newest else 1][:limit]
 
     def outbox(self, limit: int = 100) -> list[OutboxEntry]:
         content = self._disk.content

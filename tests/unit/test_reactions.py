@@ -513,3 +513,26 @@ def test_a_gates_no_reaches_the_agent_that_is_brought_back() -> None:
     again = answered(session, "resume", at=601)
     assert effects(again) == ["Launch"]
     assert "3 failed" in again.queued[0].text
+
+
+def test_a_first_turn_that_is_too_long_for_every_conversation_is_not_begun_anew_for_ever() -> None:
+    session = at_work(ruled(error=Reaction("renew", "context_overflow")))
+    for number in range(2, 6):
+        assert session.turn is not None
+        too_long = f.TurnFailed(
+            at=20.0 * number, attempt=number - 1, prompt=session.turn.id, error="context_overflow", message="too long"
+        )
+        session = told(session, too_long)
+        if session.escalation is not None:
+            break
+        session = told(session, f.Exited(at=20.0 * number + 1, attempt=number - 1, how_ended="ended", by_us=True))
+        at, [again] = 20.0 * number + 2, session.queued
+        for fact in (
+            f.LaunchIntended(at=at, attempt=number, generation=number, how="new", token=f"t{number}"),
+            f.Launched(at=at, attempt=number, folder=f"/k/{number}", pid=1),
+            f.Opened(at=at, attempt=number, how="new", token=f"t{number}"),
+            f.PromptSent(at=at, attempt=number, prompt=again.id, message=2, text=again.text),
+        ):
+            session = told(session, fact)
+    assert (session.spent.get("renewals"), len(session.attempts)) == (1, 2)
+    assert session.escalation is not None, "a person is asked after the one new conversation"

@@ -14,6 +14,7 @@ from rekindle.adapters.git.linked_worktrees import make, registered
 from rekindle.adapters.snapshots.changes import changed_since, conflict
 from rekindle.adapters.snapshots.taking import listing, take
 from rekindle.adapters.snapshots.thinning import thin
+from rekindle.adapters.workplace import rebuilding
 from rekindle.adapters.workplace.rebuilding import Wanted, is_missing, rebuild
 from rekindle.core.thinning import DAY
 from rekindle.ports.errors import BadName, NoRepository, NoWorktree, WorktreeLost
@@ -343,3 +344,35 @@ def test_old_snapshots_go_and_nothing_that_must_stay(repo: Path) -> None:
     made = take(str(repo), SESSION, "n6", NOW)
     assert made is not None
     assert made.number == 7, "numbers are not used again"
+
+
+@pytest.mark.parametrize("pruned", [True, False])
+@pytest.mark.parametrize("killed_in", ["laying out", "before it"])
+def test_who_is_killed_while_building_it_again_leaves_it_marked_and_the_next_start_goes_on(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, killed_in: str, *, pruned: bool
+) -> None:
+    made = make(str(repo), "x")
+    top = Path(made.path or "")
+    (top / "new.txt").write_text("of the agent")
+    keep(made)
+    shutil.rmtree(top)
+    if pruned:
+        git(repo, "worktree", "prune")
+
+    def killed(_git: Git, *_: object) -> list[str]:
+        if killed_in == "laying out":
+            (top / "new.txt").write_text("of")  # as far as it had got
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rebuilding, "_lay_out", killed)
+        with pytest.raises(KeyboardInterrupt):
+            rebuild(wanted(made))
+    assert is_missing(wanted(made)), "an agent would take the missing files for removed ones"
+    [told] = rebuild(wanted(made))
+    assert "half built" in told
+    assert not is_missing(wanted(made))
+    assert (top / "new.txt").read_text() == "of the agent"
+    assert (top / "tracked.txt").read_text() == "one\n"
+    assert [one.locked for one in registered(Git(str(repo)))] == [None, None]
+    assert git(top, "status", "--porcelain").split() == ["??", "new.txt"]

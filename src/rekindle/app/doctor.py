@@ -31,6 +31,7 @@ from rekindle.ports.workspace import Workspace
 TRY_IT = "try it: rekindle notify test"
 _LARGE = 64 << 20
 _DAY = 86400.0
+_WEEK = 7 * _DAY
 _ENOUGH, _TOO_LITTLE = 1 << 30, 64 << 20
 
 
@@ -164,6 +165,9 @@ class Doctor:
             what = f"the daemon was killed {times} in the last day, or the machine crashed"
             log = os.path.join(self._patient.state_dir, "daemon.log")
             yield Finding("note", what, f"agents outlive the daemon: see `rekindle ps`; its log is {log}")
+        if lives is not None and lives.rebuilt_at is not None and time.time() - lives.rebuilt_at < _WEEK:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(lives.rebuilt_at))
+            yield Finding("note", f"the store was made again on {when}: {' '.join(lives.rebuilt)}")
         cut = [row["id"] for row in rows if row["status"] in CUT]
         if cut:
             yield Finding("note", f"sessions without their agent: {', '.join(cut[:10])}", "rekindle resume --all")

@@ -11,6 +11,8 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
+from msgspec.structs import replace
+
 from rekindle.app.feature_resume import FoundFeature, look
 from rekindle.app.features import Features
 from rekindle.app.requests import Choice, FeatureResumeRequest
@@ -22,6 +24,7 @@ from rekindle.core.inbox.question import Question
 from rekindle.core.streams import FEATURE
 from rekindle.ports.errors import (
     AnsweredAlready,
+    NoOpenRun,
     NoRepository,
     NoSuchFeature,
     NoSuchQuestion,
@@ -161,34 +164,54 @@ class FeatureInbox:
         raise NoSuchQuestion(f"there is no question {question!r}", _LIST)
 
     async def _carry_out(self, one: w.WatchedFeature, over: w.SettledQuestion, env: Mapping[str, str]) -> None:
-        """Do what an answer asks for, unless that was done before the daemon was killed. Then it is over."""
-        problem: RekindleError | None = None
-        again: w.FeatureAsked | None = None
+        """Do what an answer asks for, unless that was done before the daemon was killed. Then it is over.
+
+        If it cannot be done, a question is there again in the same moment: nothing leaves the inbox undone.
+        """
+        problem: RekindleError | OSError | None = None
+        further: w.FeatureAsked | None = None
         try:
             found = await self._look(one)
             if found is not None and _mark(found) == over.asked.mark:
                 await self._features.resume(_request(one, over, env))
+            elif found is not None:
+                problem = RekindleError("it has changed since it asked", "`rekindle inbox` shows what it asks now")
         except OwnedError:
             pass  # somebody works on it: the resume has begun
         except QuestionError as error:
-            problem, again = error, await self._next_question(one, over, error)
-        except RekindleError as error:
+            problem, further = error, await self._next_question(one, over, error)
+        except (RekindleError, OSError) as error:
             problem = error
-        why = problem.message if problem is not None else ""
-        await self._record(one.subject, w.FeatureAnswerDone(at=self._clock(), question=over.id, problem=why))
-        if again is not None:
-            await self._record(one.subject, again)
-            return
-        if problem is not None:
-            with contextlib.suppress(RekindleError, OSError):
-                await self._ask(self._watched[one.subject])
-            raise RekindleError(f"your answer counts, but {one.feature} could not go on: {why}", problem.hint)
+        again = await self._asked_again(one, over) if problem is not None and further is None else further
+        why = "" if problem is None else problem.message if isinstance(problem, RekindleError) else str(problem)
+        done = w.FeatureAnswerDone(at=self._clock(), question=over.id, problem=why)
+        await self._record(one.subject, done, *([again] if again is not None else []))
+        if problem is not None and further is None:
+            hint = problem.hint if isinstance(problem, RekindleError) else "`rekindle inbox` asks again"
+            raise RekindleError(f"your answer counts, but {one.feature} could not go on: {why}", hint)
+
+    async def _asked_again(self, one: w.WatchedFeature, over: w.SettledQuestion) -> w.FeatureAsked | None:
+        """What to ask after an answer could not be carried out: what is open now or, if nobody can tell, the same.
+
+        None: nothing is left to do, or somebody works on it.
+        """
+        try:
+            found = await self._look(one)
+        except OwnedError:
+            return None
+        except (RekindleError, OSError) as error:
+            log.warning("what to ask about %s cannot be seen: %s", one.feature, error)
+            return replace(over.asked, at=self._clock())
+        return self._question(one, found) if found is not None and not one.is_left(_mark(found)) else None
 
     async def _next_question(
         self, one: w.WatchedFeature, over: w.SettledQuestion, error: QuestionError
     ) -> w.FeatureAsked | None:
         """A resume that has a further question about strays. Other questions need a terminal: the error says which."""
-        found = await self._look(one) if error.code == "strays" else None
+        try:
+            found = await self._look(one) if error.code == "strays" else None
+        except (RekindleError, OSError):
+            return None
         if found is None:
             return None
         strays = pending(found.progress, found.strays, found.settled)
@@ -200,20 +223,22 @@ class FeatureInbox:
     async def _ask(self, one: w.WatchedFeature) -> None:
         """Ask how a feature goes on, if there is anything to ask that nobody has settled."""
         found = await self._look(one)
-        if found is None or one.is_left(_mark(found)):
-            return
+        if found is not None and not one.is_left(_mark(found)):
+            await self._record(one.subject, self._question(one, found))
+
+    def _question(self, one: w.WatchedFeature, found: FoundFeature) -> w.FeatureAsked:
+        """How a feature that was found like this goes on."""
         strays = pending(found.progress, found.strays, found.settled)
         run = found.analysis.sid or one.run
         has_plan = found.plan is not None
-        question = asked(one.feature, run, found.outlook, strays, self._clock(), has_plan=has_plan)
-        await self._record(one.subject, question)
+        return asked(one.feature, run, found.outlook, strays, self._clock(), has_plan=has_plan)
 
     async def _look(self, one: w.WatchedFeature) -> FoundFeature | None:
         """What a resume would find; None if there is nothing left to do. Raises OwnedError if somebody works on it."""
         known_as = await self._features.known_as(one.repository)
         try:
             return await asyncio.to_thread(look, self._open_here(one.repository), one.feature, known_as)
-        except UsageError:
+        except (NoOpenRun, NoRepository, NoSuchFeature):
             return None
 
     async def _close_if_past(self, one: w.WatchedFeature) -> None:
@@ -236,13 +261,17 @@ class FeatureInbox:
         if is_past:
             await self._record(one.subject, w.FeatureClosed(at=self._clock(), question=name))
 
-    async def _record(self, subject: str, fact: w.FeatureFact) -> w.WatchedFeature:
-        after = w.booked(self._watched.get(subject), fact)
-        if after == self._watched.get(subject):
-            return after
-        await self._store.commit(StoreChange(FEATURE.kind, subject, [fact]))
-        self._watched[subject] = w.booked(self._watched.get(subject), fact)
-        self._tell(subject, w.news_of(self._watched[subject]))
+    async def _record(self, subject: str, *facts: w.FeatureFact) -> w.WatchedFeature:
+        """Record facts together. Those that change nothing are left out."""
+        after, kept = self._watched.get(subject), list[w.FeatureFact]()
+        for fact in facts:
+            before, after = after, w.booked(after, fact)
+            kept += [fact] if after != before else []
+        if kept:
+            await self._store.commit(StoreChange(FEATURE.kind, subject, kept))
+            for fact in kept:
+                self._watched[subject] = w.booked(self._watched.get(subject), fact)
+            self._tell(subject, w.news_of(self._watched[subject]))
         return self._watched[subject]
 
 

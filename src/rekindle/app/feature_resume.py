@@ -320,8 +320,9 @@ def answer(feature: str, found: Outlook, choice: Choice | None, instructions: st
         choice = "C"
     if choice is None:
         options = "; ".join(f"{one.key}: {one.title}, {one.effect}" for one in found.decision.options)
-        plan = " --plan FILE" if case == "C" else ""
-        hint = f"answer with one of: {again} A; {again} B{plan}; {again} C --instructions TEXT"
+        more = {"A": "", "B": " --plan FILE" if case == "C" else "", "C": " --instructions TEXT"}
+        ways = "; ".join(f"{again} {one.key}{more[one.key]}" for one in found.decision.options)
+        hint = f"answer with one of: {ways}" if len(found.decision.options) > 1 else f"answer: {ways}"
         raise QuestionError(f"how should it continue? {options}", hint)
     if choice == "C" and not instructions.strip():
         raise QuestionError("your own instructions are needed", f"give them: {again} C --instructions TEXT")

@@ -25,6 +25,7 @@ from rekindle.ports.workspace import Checkout
 class JobTerms(msgspec.Struct, frozen=True):
     """What was typed. `limits` has only what was given, by the names of `runbook.limits.Limits`.
 
+    `usual` are the limits that hold where neither the command line nor a runbook has one: the user's settings.
     `words` are the prompt, or with a runbook the agent or step and the prompt. `runbook` is (name, content).
     """
 
@@ -37,6 +38,7 @@ class JobTerms(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...] = ()
     title: str = ""
     limits: dict[str, float | int] = {}
+    usual: dict[str, float | int] = {}
     policy: str = "continue"
     resume: bool = True
     retries: int = 3
@@ -67,9 +69,9 @@ class JobSubmitting:
 
     def submit(self, terms: JobTerms) -> dict[str, Any]:
         """Have the daemon take a job; returns its record."""
-        steps, env = self._steps(terms)
+        steps, env, named = self._steps(terms)
         zone = terms.zone or self._calendar.local_zone()
-        limits = terms.limits
+        limits = {**{name: value for name, value in terms.usual.items() if name not in named}, **terms.limits}
         cwd = steps[0].cwd
         repo = self._find(cwd) if terms.worktree is not None and os.path.isdir(cwd) else None
         order = JobOrder(
@@ -82,7 +84,7 @@ class JobSubmitting:
             max_cost=limits.get("cost", _only(steps).cost),
             max_age=limits.get("age_seconds", _only(steps).age_seconds),
             max_resumes=_whole(limits.get("resumes", _only(steps).resumes)),
-            priority=int(limits.get("priority", 0)),
+            priority=int(limits.get("priority", _only(steps).priority)),
             not_before=self._calendar.moment(terms.at, zone, time.time()) if terms.at is not None else None,
             every=terms.every or "",
             zone=zone if terms.every is not None else "",
@@ -130,11 +132,12 @@ class JobSubmitting:
         told = self._daemon.ask("job_wait", job=job, seconds=seconds)
         return told["job"], bool(told["rested"])
 
-    def _steps(self, terms: JobTerms) -> tuple[list[StepOrder], dict[str, dict[str, str]]]:
+    def _steps(self, terms: JobTerms) -> tuple[list[StepOrder], dict[str, dict[str, str]], set[str]]:
+        """The steps, what each has in its environment besides, and which limits the runbook names."""
         if terms.runbook is None:
             agent = AgentRun(terms.agent, terms.agent, arguments=terms.arguments)
             own = self._runbooks.default()
-            return [_step(terms, ONLY_STEP, terms.words[0], agent, own.reactions, "", "")], {}
+            return [_step(terms, ONLY_STEP, terms.words[0], agent, own.reactions, "", "")], {}, set()
         name, content = terms.runbook
         source, mark = os.path.abspath(name), digest(content)
         own = self._runbooks.default()
@@ -147,17 +150,18 @@ class JobSubmitting:
             ]
             needs = {one.name: one.needs for one in found.steps}
             env = {one.name: dict(found.agents[one.agent].env) for one in found.steps}
-            return [replace(one, needs=needs[one.name]) for one in made], env
+            named = {limit for one in found.steps for limit in found.agents[one.agent].limits}
+            return [replace(one, needs=needs[one.name]) for one in made], env, named
         given = self._runbooks.given(content, name, list(terms.words))
         assert given.agent is not None
         step = _step(terms, ONLY_STEP, given.prompt, given.agent, given.reactions, source, mark)
-        return [step], {ONLY_STEP: dict(given.agent.env)}
+        return [step], {ONLY_STEP: dict(given.agent.env)}, set(given.agent.limits)
 
 
 def _step(
     terms: JobTerms, name: str, prompt: str, agent: AgentRun, reactions: Reactions, source: str, mark: str
 ) -> StepOrder:
-    limits = replace(Limits(), **{**agent.limits, **terms.limits})
+    limits = replace(Limits(), **{**terms.usual, **agent.limits, **terms.limits})
     return StepOrder(
         name=name,
         prompt=prompt,

@@ -18,7 +18,7 @@ from rekindle.app.requests import ResumeRequest
 from rekindle.app.runbooks import new_rules
 from rekindle.app.session_names import meant
 from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
-from rekindle.app.stopping import END_SECONDS, NotStopped, StoppedAll, refuse_signature, still_there
+from rekindle.app.stopping import END_SECONDS, NotStopped, StoppedAll, still_there
 from rekindle.core.session import facts as f
 from rekindle.core.session.activity import (
     has_come_by_itself,
@@ -34,7 +34,7 @@ from rekindle.core.session.limits import reached
 from rekindle.core.session.prompt_ids import why_not_id
 from rekindle.core.session.proving import PROOF_SECONDS, may_change
 from rekindle.core.session.starting import has_failed_to_start, has_stalled
-from rekindle.core.session.state import TERMINAL, Session, State
+from rekindle.core.session.state import PROMPT_SENDER, TERMINAL, Session, State
 from rekindle.core.streams import SESSION, as_data
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.store import Recorded, StoreAccess
@@ -214,14 +214,12 @@ class Service:
 
     async def stop(self, session: str, *, to: Ending, by: str) -> SessionView:
         """End a session's agent and its whole tree."""
-        refuse_signature(by)
         found = await self.find(session)
         await self._end(found, to, by)
         return self.shown(await self._engine.load(found.id))
 
     async def stop_all(self, *, to: Ending, by: str) -> StoppedAll:
         """End every agent. If one does not end, the others are still reported."""
-        refuse_signature(by)
         live = [session.id for session in self._engine.at_hand() if session.is_up]
         failures = await asyncio.gather(*(self._not_stopped(session, to, by) for session in live))
         failed = [one for one in failures if one is not None]
@@ -351,7 +349,7 @@ def _sent_to(session: Session, prompt: f.PromptQueued) -> list[f.AnyFact]:
         raise UsageError(f"another prompt of session {session.id} has the id {prompt.prompt}", "use a new id")
     if session.is_up or known is not None:
         return [prompt]
-    return [prompt, f.ResumeAsked(at=prompt.at, by="a prompt")]
+    return [prompt, f.ResumeAsked(at=prompt.at, by=PROMPT_SENDER)]
 
 
 def _refuse_owned(session: Session) -> None:

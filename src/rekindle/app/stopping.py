@@ -6,9 +6,8 @@ from typing import Final
 
 import msgspec
 
-from rekindle.core.feature.talks import is_signature
 from rekindle.core.session.state import Session
-from rekindle.ports.errors import RekindleError, UsageError
+from rekindle.ports.errors import RekindleError
 
 #: How long to wait for a stopped agent to end before reporting that it is still running.
 END_SECONDS: Final = 60.0
@@ -27,12 +26,6 @@ class StoppedAll(msgspec.Struct, frozen=True):
 
     stopped: list[str]
     failed: list[NotStopped]
-
-
-def refuse_signature(by: str) -> None:
-    """Only a feature's run may sign as one."""
-    if is_signature(by):
-        raise UsageError(f"{by!r} is how a feature's run signs", "say who you are with another name")
 
 
 def still_there(session: Session, keeper: int | None) -> RekindleError | None:

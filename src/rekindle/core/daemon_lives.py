@@ -29,13 +29,20 @@ class DaemonLeft(Fact, frozen=True, kw_only=True, tag="daemon_left"):
     pid: int
 
 
-DaemonFact = DaemonBegan | DaemonLeft
+class StoreRebuilt(Fact, frozen=True, kw_only=True, tag="store_rebuilt"):
+    """The store was lost or damaged, and made again from what is beside it. `report` says what that could not tell."""
+
+    report: tuple[str, ...] = ()
+
+
+DaemonFact = DaemonBegan | DaemonLeft | StoreRebuilt
 
 
 class DaemonLives(msgspec.Struct, frozen=True):
     """`since` and `version` belong to the newest one; `is_serving` until it has said that it is leaving.
 
-    `sudden` are the times at which a daemon found that the one before it had not shut down cleanly.
+    `sudden` are the times at which a daemon found that the one before it had not shut down cleanly. `rebuilt` says what
+    a lost store has cost, and `rebuilt_at` when that was.
     """
 
     pid: int
@@ -43,6 +50,8 @@ class DaemonLives(msgspec.Struct, frozen=True):
     since: float
     is_serving: bool = True
     sudden: tuple[float, ...] = ()
+    rebuilt_at: float | None = None
+    rebuilt: tuple[str, ...] = ()
 
     def sudden_since(self, when: float) -> int:
         """How many have ended without saying so since then, as far as is remembered."""
@@ -58,8 +67,14 @@ def booked(before: DaemonLives | None, fact: DaemonFact) -> DaemonLives:
             sudden = before.sudden if before is not None else ()
             if before is not None and before.is_serving:
                 sudden = (*sudden, fact.at)[-_MOST:]
-            return DaemonLives(fact.pid, fact.version, fact.at, sudden=sudden)
+            began = DaemonLives(fact.pid, fact.version, fact.at, sudden=sudden)
+            if before is None:
+                return began
+            return replace(began, rebuilt_at=before.rebuilt_at, rebuilt=before.rebuilt)
         case DaemonLeft():
             if before is None or before.pid != fact.pid:
                 return before or DaemonLives(fact.pid, "", fact.at, is_serving=False)
             return replace(before, is_serving=False)
+        case StoreRebuilt():
+            now = before or DaemonLives(0, "", fact.at, is_serving=False)
+            return replace(now, rebuilt_at=fact.at, rebuilt=fact.report)

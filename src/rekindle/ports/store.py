@@ -138,10 +138,12 @@ class Store(Protocol):
         kinds: Collection[str] | None = None,
         after: int = 0,
         limit: int = 1000,
+        newest: bool = False,
     ) -> list[Recorded]:
         """Facts in order after a sequence number: of all streams, of one, or of one subject.
 
-        With `kinds` only those whose own names (see `core.streams.kind_of`) are among them.
+        With `kinds` only those whose own names (see `core.streams.kind_of`) are among them. With `newest` the order is
+        reversed, so that `limit` leaves the last ones.
         """
         ...
 

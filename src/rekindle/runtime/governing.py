@@ -219,8 +219,9 @@ def _since(after: int) -> Callable[[Store], list[Recorded]]:
 
 def _folded(store: Store) -> tuple[Governor, int]:
     """The state in the store, and how many facts were read since it was last written down as a whole."""
-    kept = store.facts(GOVERNOR.kind, SUBJECT, kinds=[str(g.GovernorKept.__struct_config__.tag)], limit=1_000_000)
-    after, state, count = (kept[-1].seq - 1, Governor(), 0) if kept else (0, Governor(), 0)
+    whole = [str(g.GovernorKept.__struct_config__.tag)]
+    kept = store.facts(GOVERNOR.kind, SUBJECT, kinds=whole, limit=1, newest=True)
+    after, state, count = (kept[0].seq - 1, Governor(), 0) if kept else (0, Governor(), 0)
     while page := store.facts(GOVERNOR.kind, SUBJECT, after=after, limit=_PAGE):
         for one in page:
             assert isinstance(one.fact, g.GovernorFact), kind_of(one.fact)

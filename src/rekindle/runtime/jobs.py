@@ -17,7 +17,7 @@ from rekindle.core.job.order import StepOrder
 from rekindle.core.job.orders import again, ended
 from rekindle.core.job.outcome import outcome
 from rekindle.core.job.plan import BeginSession, EndSession, JobEffect, TryAgain, plan, wakes_at
-from rekindle.core.job.react import react
+from rekindle.core.job.react import could_not_begin, react
 from rekindle.core.job.record import JobRecord, held_up, record
 from rekindle.core.job.scheduling import has_room, scheduled, started_by
 from rekindle.core.job.state import Job
@@ -283,11 +283,8 @@ class Jobs:
                     await self._begin(job, order, effect.session)
                 except StoreError:
                     raise
-                except RekindleError as error:  # it would fail in the same way the next time
-                    why = f"{error.message} ({error.hint})" if error.hint else error.message
-                    over = jf.StepOver(at=self._engine.clock(), step=effect.step, how="failed", why=why)
-                    async with self._turns.of(job.id):
-                        await self._commit(job.id, [over])
+                except (RekindleError, OSError) as error:
+                    await self._not_begun(job.id, effect.step, error)
             case TryAgain():
                 limits = await self._limits(job, effect.session)
                 await self._supervisor.decide(
@@ -295,6 +292,15 @@ class Jobs:
                 )
             case EndSession():
                 await self._supervisor.decide(effect.session, lambda now: ended(now, effect, self._engine.clock()))
+
+    async def _not_begun(self, job: str, step: str, error: RekindleError | OSError) -> None:
+        """A session could not be begun: try again within the budget, unless it is what was asked for that is wrong."""
+        why = error.message if isinstance(error, RekindleError) else str(error)
+        why += f" ({error.hint})" if isinstance(error, RekindleError) and error.hint else ""
+        is_final = isinstance(error, UsageError)
+        async with self._turns.of(job):
+            fact = could_not_begin(self._jobs[job], step, why, self._engine.clock(), is_final=is_final)
+            await self._commit(job, [fact])
 
     async def _limits(self, job: Job, session: str) -> Limits | None:
         """The limits of a session whose job may cost more by now; None: they stay."""

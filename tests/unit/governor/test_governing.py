@@ -10,11 +10,13 @@ import pytest
 
 from rekindle.core.effects import Launch, Say
 from rekindle.core.governor import facts as g
+from rekindle.core.governor.machine import MOST_TURNS, evolve
 from rekindle.core.governor.rules import GovernorRules
 from rekindle.core.governor.state import Governor
 from rekindle.core.session import facts as f
+from rekindle.core.session.plan import plan, wants_agent
 from rekindle.core.session.state import OURS, Session
-from rekindle.ports.store import StoreError
+from rekindle.ports.store import StoreChange, StoreError
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.governing import Governing
 from tests.fakes.store import Disk, FakeStore, InlineAccess
@@ -276,5 +278,68 @@ def test_a_very_high_number_of_restarts_still_stops_them_at_what_is_remembered()
         state = await desk.governing.tell(lambda _state: facts)
         assert state.stopped is not None
         assert [one.trigger for one in state.questions] == ["breaker"]
+
+    asyncio.run(story())
+
+
+def test_a_report_of_costs_that_comes_after_its_turn_has_ended_adds_only_what_is_new() -> None:
+    state = Governor()
+    for seq, (cost, over) in enumerate([(3.0, False), (4.0, True), (4.0, False), (4.5, False)], start=1):
+        state = evolve(state, g.TurnPaid(at=NOON, session="s1", turn="1 p1", cost=cost, over=over, seq=seq))
+    assert sum(state.paid.values()) == 4.5
+
+
+def test_turns_that_never_ended_are_not_remembered_for_ever() -> None:
+    state = Governor()
+    for number in range(MOST_TURNS + 50):
+        paid = g.TurnPaid(at=NOON, session=f"s{number}", turn="1 p1", cost=0.5, over=False, seq=number + 1)
+        state = evolve(state, paid)
+    assert len(state.turns) == MOST_TURNS
+    assert sum(state.paid.values()) == 0.5 * (MOST_TURNS + 50)
+
+
+def test_the_next_daemon_reads_only_the_last_of_what_was_summed_up() -> None:
+    class Read(FakeStore):
+        most = 0
+
+        def facts(self, *about: Any, **how: Any) -> Any:
+            found = super().facts(*about, **how)
+            self.most = max(self.most, sum(isinstance(one.fact, g.GovernorKept) for one in found))
+            return found
+
+    async def story() -> None:
+        disk = Disk()
+        kept = [g.GovernorKept(at=NOON, state=Governor(heard=number)) for number in range(5)]
+        store = Read(disk)
+        store.commit([StoreChange("governor", "all", kept)])
+        desk = Desk(GovernorRules(), disk)
+        governing = Governing(InlineAccess(store), lambda: NOON, desk.engine.at_hand, lambda: desk.rules, UTC)
+        assert (await governing.state()).heard == 4
+        assert store.most == 1
+
+    asyncio.run(story())
+
+
+def test_a_session_that_waits_for_a_person_does_not_say_that_it_waits_for_all_of_them() -> None:
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_day=5.0))
+        await desk.work("s1", 6.0)
+        made = f.Created(at=desk.now, session="s2", agent="a", cwd="/", policy="ask", limits=f.Limits(cost=1.0))
+        await desk.engine.create(made)
+        queued = f.PromptQueued(at=desk.now, prompt="n1", text="go on", by=OURS, limit="a:five_hour", after=NOON + 60)
+        dead = await desk.engine.record(
+            "s2",
+            f.PromptQueued(at=desk.now, prompt="p1", text="one"),
+            f.LaunchIntended(at=desk.now, attempt=1, generation=1, how="new", token="t"),
+            f.Launched(at=desk.now, attempt=1, folder="/k", pid=1),
+            f.Opened(at=desk.now, attempt=1, how="new", token="t"),
+            f.PromptSent(at=desk.now, attempt=1, prompt="p1", message=1, text="one"),
+            f.TurnFinished(at=desk.now, attempt=1, prompt="p1", stop_reason="end_turn", usage=f.Usage(1, 1, 0, 2.0)),
+            queued,
+            f.Exited(at=desk.now, attempt=1, how_ended="killed", by_us=False),
+        )
+        assert dead.over and dead.sendable and not wants_agent(dead), "it has reached its own limit"
+        assert desk.governing.outlook(dead).is_granted
+        assert desk.governing.foresee(dead, plan(dead, desk.now)).is_granted
 
     asyncio.run(story())

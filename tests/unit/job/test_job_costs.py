@@ -100,3 +100,15 @@ def test_the_cost_that_a_runbook_allows_an_agent_limits_each_step_of_a_pipeline(
     assert [job.may_cost(one.order.name) for one in job.steps] == [2.0, 2.0]
     job = begun(submitted(RUNBOOK + STEPS, limits={"cost": 3.0}))
     assert [job.may_cost(one.order.name) for one in job.steps] == [3.0, 3.0]
+
+
+def test_a_runbooks_limits_hold_before_the_users_settings_and_what_was_typed_before_both() -> None:
+    usual = {"cost": 9.0, "turn_seconds": 60.0, "priority": -1}
+    book = RUNBOOK.replace(b"max_cost = 2", b'max_cost = 2, priority = "high"')
+    found = submitted(book, words=("worker",), usual=usual)
+    assert (found.max_cost, found.timeout, found.priority) == (2.0, 60.0, 1)
+    assert submitted(book, words=("worker",), usual=usual, limits={"cost": 5.0}).max_cost == 5.0
+    found = submitted(book + STEPS, usual=usual)
+    assert (found.max_cost, [one.limits.cost for one in found.steps]) == (None, [2.0, 2.0])
+    silent = book.replace(b'max_cost = 2, priority = "high"', b"")
+    assert submitted(silent + STEPS, usual=usual).max_cost == 9.0, "for all steps together"

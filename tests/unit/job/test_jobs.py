@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from rekindle.core.job import facts as jf
 from rekindle.core.job.order import in_order, session_of
+from rekindle.core.job.plan import TryAgain, plan, wakes_at
+from rekindle.core.job.react import could_not_begin, react
 from rekindle.core.job.scheduling import has_room
 from rekindle.core.session import facts as f
 from tests.job_stage import Stage, order, step
@@ -149,3 +153,88 @@ def test_the_most_urgent_job_has_room_first_and_waiting_for_a_person_takes_none(
     assert not has_room(jobs[1], [*jobs, busy.job], 2000.0, at_once=1)
     assert has_room(jobs[1], [*jobs, busy.job], 2000.0, at_once=1, resting={busy.job.id})
     assert has_room(busy.job, [*jobs, busy.job], 2000.0, at_once=1)
+
+
+def test_a_job_that_is_cancelled_when_its_work_is_complete_says_that_it_is_done() -> None:
+    stage = Stage(order(step("build", "build it")))
+    while not any(one.state == "COMPLETED" for one in stage.sessions.values()):
+        stage.turn()
+    stage.tell(jf.JobCancelAsked(at=stage.now, by="ada"))
+    stage.run()
+    assert (stage.record.status, statuses(stage)) == ("done", [("build", "done")])
+
+
+def test_a_pipeline_that_is_cancelled_between_two_steps_keeps_the_one_that_is_done() -> None:
+    stage = Stage(order(*PIPELINE))
+    while not any(one.state == "COMPLETED" for one in stage.sessions.values()):
+        stage.turn()
+    stage.tell(jf.JobCancelAsked(at=stage.now, by="pid 7 on /dev/pts/1"))
+    stage.run()
+    assert statuses(stage) == [("build", "done"), ("test", "not_run"), ("ship", "not_run")]
+    assert (stage.record.status, stage.record.why) == ("cancelled", "cancelled by hand")
+
+
+@pytest.mark.parametrize("how", ["stopped", "failed"])
+def test_a_job_goes_on_when_its_session_is_resumed_by_hand_and_later_steps_follow(how: str) -> None:
+    stage = Stage(order(*PIPELINE, retries=0), ["well"] if how == "stopped" else ["well", "die"])
+    name = session_of(stage.job.id, "test")
+    while name not in stage.sessions:
+        stage.turn()
+    if how == "stopped":
+        stage.book(name, f.StopAsked(at=stage.now, by="pid 7", to="cancelled"))
+    stage.run()
+    ended = ("cancelled", "its session was stopped by hand") if how == "stopped" else ("failed", stage.record.why)
+    assert (stage.record.status, stage.record.why) == ended
+    stage.book(name, f.ResumeAsked(at=stage.now, by="pid 8"))
+    stage.run()
+    assert statuses(stage) == [("build", "done"), ("test", "done"), ("ship", "done")]
+    assert [text for _, text, _ in stage.said].count("build it") == 1
+
+
+def test_a_job_that_was_cancelled_itself_stays_so_whoever_looks_into_its_session() -> None:
+    stage = Stage(order(*PIPELINE))
+    while not stage.said:
+        stage.turn()
+    stage.tell(jf.JobCancelAsked(at=stage.now, by="ada"))
+    stage.run()
+    stage.book(session_of(stage.job.id, "build"), f.ResumeAsked(at=stage.now, by="ada"))
+    stage.run()
+    assert stage.record.status == "cancelled", "its later steps are not to follow"
+
+
+def test_a_step_whose_session_cannot_be_begun_is_tried_again_within_the_budget_and_says_why() -> None:
+    stage = Stage(order(retries=2))
+    stage.turn()
+    times = list[float]()
+    while stage.job.over is None:
+        for fact in react(stage.job, None, stage.now, has_room=True):
+            stage.tell(fact)
+        if plan(stage.job, None, stage.now):
+            times.append(stage.now)
+            stage.tell(could_not_begin(stage.job, "task", "git is locked", stage.now, is_final=False))
+            if stage.job.retry is not None:
+                assert (stage.record.status, stage.record.next_at) == ("queued", stage.job.retry.until)
+                assert stage.record.why == "git is locked; it is tried again"
+                assert wakes_at(stage.job, None, stage.now) in (None, stage.job.retry.until)
+        stage.now += 1.0
+    assert [later - one for one, later in pairwise(times)] == [1.0, 5.0]
+    assert (stage.record.status, stage.record.why) == ("failed", "git is locked")
+    stage.tell(jf.JobRetryAsked(at=stage.now, by="ada"))
+    stage.run()
+    assert (stage.record.status, len(stage.said)) == ("done", 1)
+
+
+def test_a_session_that_was_begun_at_the_second_try_is_not_brought_back_a_second_time() -> None:
+    stage = Stage(order())
+    stage.turn()
+    stage.tell(could_not_begin(stage.job, "task", "git is locked", stage.now, is_final=False))
+    stage.run()
+    assert (stage.record.status, len(stage.said)) == ("done", 1)
+    assert not any(isinstance(one, TryAgain) for one in stage.effects)
+
+
+def test_a_step_that_was_ordered_wrongly_fails_at_once() -> None:
+    stage = Stage(order())
+    stage.turn()
+    fact = could_not_begin(stage.job, "task", "there is no such folder", stage.now, is_final=True)
+    assert isinstance(fact, jf.StepOver)

@@ -29,8 +29,8 @@ from rekindle.keeper.progress import read_progress
 from rekindle.ports.store import Store, commit_one, of_session
 
 _NEVER_TOLD = (
-    "No file tells: prompts that were queued and not sent yet, answers to permission requests, receipts, rules, "
-    "what was still to be written to journals, who asked for what, and what was answered for all sessions together."
+    "No file tells: prompts that were queued and not sent yet, answers to permission requests, receipts, rules that "
+    "were changed later, what was still to be written to journals, who asked for what, and who was notified of what."
 )
 
 

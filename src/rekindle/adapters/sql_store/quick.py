@@ -27,9 +27,10 @@ def is_made(path: str | os.PathLike[str]) -> bool:
     return os.path.exists(path) and bool(_query(path, "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"))
 
 
-#: A job that was submitted, or asked for again, and has not ended since.
+#: A job that was submitted, asked for again or taken up again, and has not ended since.
 _OPEN_JOB = """
-SELECT 1 FROM facts AS begun WHERE stream = 'job' AND kind IN ('job_submitted', 'job_retry_asked') AND NOT EXISTS (
+SELECT 1 FROM facts AS begun
+WHERE stream = 'job' AND kind IN ('job_submitted', 'job_retry_asked', 'job_taken_up') AND NOT EXISTS (
     SELECT 1 FROM facts AS over
     WHERE over.stream = 'job' AND over.subject = begun.subject AND over.kind = 'job_over' AND over.seq > begun.seq
 ) LIMIT 1

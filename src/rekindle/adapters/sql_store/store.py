@@ -174,6 +174,7 @@ class SqlStore:
         kinds: Collection[str] | None = None,
         after: int = 0,
         limit: int = 1000,
+        newest: bool = False,
     ) -> list[Recorded]:
         table = schema.facts
         query = sa.select(table.c.seq, table.c.stream, table.c.subject, table.c.body).where(table.c.seq > after)
@@ -183,8 +184,9 @@ class SqlStore:
             query = query.where(table.c.subject == shown(subject))
         if kinds is not None:
             query = query.where(table.c.kind.in_(kinds))
+        place = table.c.seq.desc() if newest else table.c.seq
         with self._transaction(self._engine) as connection:
-            found = connection.execute(query.order_by(table.c.seq).limit(limit)).all()
+            found = connection.execute(query.order_by(place).limit(limit)).all()
         try:
             return [Recorded(row.seq, row.stream, row.subject, decode_told(row.stream, row.body)) for row in found]
         except (KeyError, Unreadable) as error:

@@ -1,22 +1,27 @@
 """Builds a session's folder again when it is gone: the worktree from its branch, the files from the last snapshot.
 
-Only an empty place is written to; whatever stands there is left alone, and the session waits for a person.
+Only an empty place is written to; whatever stands there is left alone, and the session waits for a person. Until all
+files are there, git's own mark says that the worktree is not finished: if we are killed, the next start goes on.
 """
 
 from __future__ import annotations
 
 import os
+from typing import Final
 
 import msgspec
 
+from rekindle import files
 from rekindle.adapters.git import repository, withheld, worktree_turns, written_tree
 from rekindle.adapters.git.git import Git
-from rekindle.adapters.git.linked_worktrees import link_again, make_branch, registered
+from rekindle.adapters.git.linked_worktrees import UNFINISHED, link_again, make_branch, registered
 from rekindle.adapters.git.worktree_files import Registered
 from rekindle.adapters.snapshots.taking import known, namespace_of
 from rekindle.core.session_worktree import combine, listed
 from rekindle.ports.errors import GitFailed, WorktreeLost
 from rekindle.ports.snapshots import Snapshot
+
+_MARK: Final = UNFINISHED.encode()
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -33,7 +38,7 @@ def is_missing(wanted: Wanted) -> bool:
     """Whether the session's folder, or its worktree as git sees it, is not there."""
     if not os.path.isdir(wanted.cwd):
         return True
-    return wanted.worktree is not None and not _is_linked(wanted.worktree)
+    return wanted.worktree is not None and (not _is_linked(wanted.worktree) or _is_half_built(wanted.worktree))
 
 
 def rebuild(wanted: Wanted) -> list[str]:
@@ -54,11 +59,15 @@ def _rebuild(wanted: Wanted, git: Git) -> list[str]:
         raise _lost(wanted, "it was no worktree")
     snapshots = known(git, namespace_of(wanted.session))
     snapshot = snapshots[-1] if snapshots else None
+    if _is_linked(top) and _is_half_built(top):
+        told = _finish(git, top, snapshot)
+        os.makedirs(wanted.cwd, exist_ok=True)
+        return [f"{top} was half built when its builder was killed, and has been built to its end", *told]
     if _is_linked(top):
         return _bring_back_folder(wanted, top, git.at(top), snapshot)
     if os.path.lexists(top) and (not os.path.isdir(top) or os.listdir(top)):
         return _link_again(wanted, git, top, entry)
-    if entry is not None and entry.locked is not None:
+    if entry is not None and entry.locked not in (None, UNFINISHED):
         reason = f" ({entry.locked})" if entry.locked else ""
         raise _lost(
             wanted,
@@ -66,7 +75,7 @@ def _rebuild(wanted: Wanted, git: Git) -> list[str]:
             f"bring the disk back, or run `git worktree unlock` for {top}",
         )
     how = _register(wanted, git, top, entry, snapshot)
-    told = _lay_out(git.at(top), snapshot)
+    told = _finish(git, top, snapshot)
     os.makedirs(wanted.cwd, exist_ok=True)
     source = f"{how} and snapshot {snapshot.id[:10]} ({snapshot.reason})" if snapshot is not None else how
     return [f"{top} was gone and has been built again from {source}", *told]
@@ -149,6 +158,8 @@ def _register(wanted: Wanted, git: Git, top: str, entry: Registered | None, snap
         os.makedirs(top, exist_ok=True)
         link_again(_common(git), top)
         if _is_linked(top):
+            if entry.locked is None:
+                git.output("worktree", "lock", "--reason", UNFINISHED, top)
             return entry.branch or f"commit {(entry.head or '')[:10]}"
         raise _lost(wanted, "git could not link it again; run `git worktree prune`, and it is built from its branch")
     branch = snapshot.branch if snapshot is not None else wanted.branch
@@ -165,13 +176,31 @@ def _register(wanted: Wanted, git: Git, top: str, entry: Registered | None, snap
     else:
         words = ("--detach", top, commit)
         how = f"commit {commit[:10]}"
-    git.output("worktree", "add", "--quiet", "--no-checkout", *words)
-    git.at(top).output("read-tree", "HEAD")
+    git.output("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", UNFINISHED, *words)
     return how
 
 
+def _is_half_built(top: str) -> bool:
+    """Whether somebody who was laying out this worktree was killed: nobody has worked in it since."""
+    found = repository.find(top)
+    try:
+        return found is not None and files.read_short(os.path.join(found.git_dir, "locked"), 100).strip() == _MARK
+    except OSError:
+        return False
+
+
+def _finish(git: Git, top: str, snapshot: Snapshot | None) -> list[str]:
+    """Write all files of a worktree that is marked as unfinished, and take the mark away."""
+    found = repository.find(top)
+    if found is None or not os.path.exists(os.path.join(found.git_dir, "index")):
+        git.at(top).output("read-tree", "HEAD")
+    told = _lay_out(git.at(top), snapshot)
+    git.output("worktree", "unlock", top)
+    return told
+
+
 def _lay_out(git: Git, snapshot: Snapshot | None) -> list[str]:
-    """Write the files of a worktree that has none, without overwriting any; says what conflicts."""
+    """Write the files of a worktree that nobody has worked in, over those of an earlier try; says what conflicts."""
     told: list[str] = []
     with written_tree.scratch_index() as index:
         ours = git.with_index(index)
@@ -190,7 +219,7 @@ def _lay_out(git: Git, snapshot: Snapshot | None) -> list[str]:
                     f"the snapshot has other contents of: {', '.join(listed(combined.conflicts, 10))}. "
                     f"See them with `rekindle restore {snapshot.session} --at {snapshot.id[:10]} --to FOLDER`"
                 )
-        ours.output("checkout-index", "--all", "--quiet")
+        ours.output("checkout-index", "--all", "--force", "--quiet")
     git.run("update-index", "-q", "--refresh")
     left_out = snapshot.left_out if snapshot is not None else ()
     notice = withheld.notice(git)

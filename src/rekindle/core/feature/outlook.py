@@ -19,7 +19,14 @@ from rekindle.core.feature.task_outcome import (
     is_said_finished,
     merge_of,
 )
-from rekindle.core.journal.analysis import Analysis, Decision, affected, decide, options_with_issues
+from rekindle.core.journal.analysis import (
+    Analysis,
+    Decision,
+    affected,
+    decide,
+    options_with_issues,
+    options_without_checkpoint,
+)
 from rekindle.core.journal.event import BLOCKER_REPORTED
 from rekindle.core.journal.run import COMPLETE, FAILED, IN_PROGRESS, PENDING, SKIPPED, Issue
 from rekindle.core.naming_some import some_of
@@ -67,6 +74,8 @@ def outlook(
     decision = decide(analysis.state, interrupted=True)
     if decision.case == "B" and not issues:
         decision = Decision("A", decision.next_step, decision.restart_tasks)
+    if decision.case == "C" and plan is None:
+        decision = replace(decision, options=options_without_checkpoint(has_plan=False))
     merged = {name for name, one in known.items() if is_merged(name, one, git)}
     meant = (
         affected(replace(analysis.state, issues=list(issues)), decision.restart_tasks)

@@ -19,6 +19,7 @@ from rekindle.core.governor.queueing import LimitWait, schedule
 from rekindle.core.governor.rules import GovernorRules
 from rekindle.core.governor.spending import used_up
 from rekindle.core.governor.state import Governor
+from rekindle.core.session.plan import wants_agent
 from rekindle.core.session.starting import is_in_vain
 from rekindle.core.session.state import OURS, TERMINAL, Prompt, Session
 
@@ -64,6 +65,8 @@ def next_step(session: Session) -> AutomaticStep | None:
     queued = session.sendable
     if not queued or session.state in TERMINAL or queued[0].hurried or queued[0].by != OURS or not queued[0].limit:
         return None
+    if not session.is_up and not wants_agent(session):
+        return None  # nothing happens to it by itself, whatever it is that it waited for
     return AutomaticStep(session.id, "", limit=queued[0].limit, prompt=queued[0].id)
 
 

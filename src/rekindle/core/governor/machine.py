@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Final, assert_never
+from typing import Final, TypeVar, assert_never
 
 from msgspec.structs import replace
 
 from rekindle.core.governor import facts as g
 from rekindle.core.governor.state import Governor, GovernorQuestion, GovernorSettled, LimitNews, Restart, Stopped
 
-#: How long spending is remembered: two days, so that a whole night and a whole day are always known.
-REMEMBERED: Final = 2 * 86400.0
 #: Spending is added up by this many seconds: a window can begin at any full five minutes.
 BUCKET: Final = 300
+#: How many such stretches are remembered, the ones last added to: a week of work without a pause. They are not counted
+#: by the clock, which may jump ahead for a moment: today's spending would be forgotten.
+MOST_BUCKETS: Final = 7 * 86400 // BUCKET
+#: How many turns are remembered with what they have cost, the ones last heard of: a late report adds only what is new.
+MOST_TURNS: Final = 2000
 _MOST: Final = 200
 #: How many restarts in vain are remembered.
 MOST_RESTARTS: Final = 200
 _MOST_RETURNED: Final = 5000
 _MARK: Final = "q"
+Key = TypeVar("Key", int, str)
 
 
 def evolve(before: Governor | None, fact: g.GovernorFact) -> Governor:
@@ -81,17 +85,22 @@ def _restarted(state: Governor, fact: g.RestartCounted) -> Governor:
 
 
 def _paid(state: Governor, fact: g.TurnPaid) -> Governor:
-    """Only what was added since the last report of the same turn is new."""
+    """Only what was added since the last report of the same turn is new. A report may come after the turn's end."""
     key = f"{fact.session} {fact.turn}"
-    added = max(0.0, fact.cost - state.turns.get(key, 0.0))
+    before = state.turns.get(key, 0.0)
+    added = max(0.0, fact.cost - before)
     turns = {name: cost for name, cost in state.turns.items() if name != key}
-    if not fact.over:
-        turns[key] = max(fact.cost, state.turns.get(key, 0.0))
-    bucket = int(fact.at // BUCKET) * BUCKET
-    paid = {at: cost for at, cost in state.paid.items() if at > fact.at - REMEMBERED}
+    turns[key] = max(fact.cost, before)
+    paid = state.paid
     if added:
-        paid[bucket] = paid.get(bucket, 0.0) + added
-    return replace(state, turns=turns, paid=paid)
+        bucket = int(fact.at // BUCKET) * BUCKET
+        paid = {at: cost for at, cost in paid.items() if at != bucket}
+        paid[bucket] = state.paid.get(bucket, 0.0) + added
+    return replace(state, turns=_last(turns, MOST_TURNS), paid=_last(paid, MOST_BUCKETS))
+
+
+def _last(found: dict[Key, float], most: int) -> dict[Key, float]:
+    return found if len(found) <= most else dict(list(found.items())[-most:])
 
 
 def _newest(limits: dict[str, LimitNews]) -> dict[str, LimitNews]:

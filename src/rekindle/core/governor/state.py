@@ -64,7 +64,7 @@ class Governor(msgspec.Struct, frozen=True):
     """All sessions together.
 
     `heard` is the place of the last session's fact that was heard. `paid` has what was spent, in dollars, by the five
-    minutes in which it was; `turns` what running turns have cost so far. `returned` names the prompt with which a
+    minutes in which it was; `turns` what the last turns have cost so far. `returned` names the prompt with which a
     session may come back from its limit, `returns` when sessions last came back from each limit. `asked` names what was
     asked about, `raised` the windows whose cap was raised.
     """

@@ -5,7 +5,7 @@ Facts are kept for ever: fields may be added, with a default, and never changed 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from rekindle.core.fact import Fact
 from rekindle.core.job.order import JobOrder
@@ -14,6 +14,10 @@ from rekindle.core.job.order import JobOrder
 End = Literal["done", "failed", "cancelled"]
 #: How a step is tried again: in the same conversation, or fresh with the original prompt.
 How = Literal["resume", "fresh"]
+
+
+#: The attempt of a session that could not be begun.
+NOT_BEGUN: Final = -1
 
 
 class JobSubmitted(Fact, frozen=True, kw_only=True, tag="job_submitted"):
@@ -36,7 +40,8 @@ class StepBegun(Fact, frozen=True, kw_only=True, tag="step_begun"):
 class RetryWanted(Fact, frozen=True, kw_only=True, tag="retry_wanted"):
     """The step is tried again at `until`. `attempt` is the newest attempt of its session when this was decided.
 
-    The retry has been made as soon as the session has a newer one. `number` counts the retries of a job. `by` is empty
+    The retry has been made as soon as the session has a newer one, or with NOT_BEGUN as soon as there is a session.
+    `number` counts the retries of a job. `by` is empty
     if rekindle decided it: then it is paid from the job's budget.
     """
 
@@ -66,11 +71,12 @@ class StepOver(Fact, frozen=True, kw_only=True, tag="step_over"):
 
 
 class JobOver(Fact, frozen=True, kw_only=True, tag="job_over"):
-    """The job has ended. `not_run` are the steps that it did not get to."""
+    """The job has ended. `not_run` are the steps that it did not get to; `stopped`: somebody stopped its session."""
 
     how: End
     why: str = ""
     not_run: tuple[str, ...] = ()
+    stopped: bool = False
 
 
 class JobRetryAsked(Fact, frozen=True, kw_only=True, tag="job_retry_asked"):
@@ -79,6 +85,10 @@ class JobRetryAsked(Fact, frozen=True, kw_only=True, tag="job_retry_asked"):
     by: str
     how: How | None = None
     max_cost: float | None = None
+
+
+class JobTakenUp(Fact, frozen=True, kw_only=True, tag="job_taken_up"):
+    """The job had ended, and somebody has resumed its session by hand: it goes on with that, and its steps follow."""
 
 
 class JobCancelAsked(Fact, frozen=True, kw_only=True, tag="job_cancel_asked"):
@@ -104,6 +114,7 @@ JobFact = (
     | StepOver
     | JobOver
     | JobRetryAsked
+    | JobTakenUp
     | JobCancelAsked
     | NextTimeSet
 )

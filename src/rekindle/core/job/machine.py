@@ -21,6 +21,8 @@ def evolve(job: Job | None, fact: f.JobFact) -> Job:
     assert job is not None, "a job begins with JobSubmitted"
     if isinstance(fact, f.JobRetryAsked):
         return _wished(job, fact)
+    if isinstance(fact, f.JobTakenUp):
+        return _opened(job) if job.over in ("failed", "cancelled") else job
     if job.over is not None:
         return job
     match fact:
@@ -42,7 +44,7 @@ def evolve(job: Job | None, fact: f.JobFact) -> Job:
             steps = tuple(
                 replace(one, status="not_run") if one.order.name in fact.not_run else one for one in job.steps
             )
-            over = replace(job, steps=steps, over=fact.how, why=fact.why, over_at=fact.at)
+            over = replace(job, steps=steps, over=fact.how, why=fact.why, over_at=fact.at, stopped=fact.stopped)
             return replace(over, retry=None, wish=None, cancel_asked="", next_at=None)
         case f.JobCancelAsked():
             return job if job.cancel_asked else replace(job, cancel_asked=fact.by, wish=None)
@@ -88,13 +90,17 @@ def _step_over(job: Job, fact: f.StepOver) -> Job:
 
 
 def _wished(job: Job, fact: f.JobRetryAsked) -> Job:
-    """The job is open again: its failed step goes on, and those that it did not get to follow."""
     if job.over == "done":
         return job
-    steps = tuple(one if one.status in ("done", "begun", "pending") else _again(one) for one in job.steps)
     order = job.order if fact.max_cost is None else replace(job.order, max_cost=fact.max_cost)
-    opened = replace(job, order=order, steps=steps, over=None, why="", over_at=None, spent=0, fresh_spent=0)
-    return replace(opened, wish=RetryWish(fact.by, fact.how), retry=None, cancel_asked="")
+    return replace(_opened(job), order=order, wish=RetryWish(fact.by, fact.how))
+
+
+def _opened(job: Job) -> Job:
+    """The job is open again: its failed step goes on, and those that it did not get to follow."""
+    steps = tuple(one if one.status in ("done", "begun", "pending") else _again(one) for one in job.steps)
+    opened = replace(job, steps=steps, over=None, why="", over_at=None, spent=0, fresh_spent=0, stopped=False)
+    return replace(opened, wish=None, retry=None, cancel_asked="")
 
 
 def _again(step: JobStep) -> JobStep:

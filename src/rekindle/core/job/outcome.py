@@ -35,7 +35,7 @@ def outcome(session: Session) -> StepOutcome:
         case State.COMPLETED:
             return StepOutcome("working" if session.is_up else "done")
         case State.CANCELLED if not session.is_up and session.resume_asked is None:
-            return StepOutcome("cancelled", f"its session was stopped by {session.stopped_by or 'somebody'}")
+            return StepOutcome("cancelled", f"its session was stopped {by_whom(session.stopped_by)}")
         case _:
             pass
     asked = next((one.title for one in session.permissions if not one.answered), None)
@@ -71,8 +71,13 @@ def _at_rest(session: Session) -> StepOutcome:
         )
     if newest.state == "failed":
         return StepOutcome("ended", why)
-    by = session.stopped_by or "somebody"
-    return StepOutcome("asleep", f"it was stopped by {by}" if not session.is_up else "its turn was cancelled")
+    stopped = f"it was stopped {by_whom(session.stopped_by)}"
+    return StepOutcome("asleep", stopped if not session.is_up else "its turn was cancelled")
+
+
+def by_whom(by: str) -> str:
+    """Who has done something, for a person: a command has no name, only the number of a process that is long gone."""
+    return f"by {by}" if by and not by.startswith("pid ") else "by hand"
 
 
 def turns_well(session: Session) -> int:

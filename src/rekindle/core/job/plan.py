@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from rekindle.core.job.facts import How
+from rekindle.core.job.facts import NOT_BEGUN, How
 from rekindle.core.job.outcome import outcome
 from rekindle.core.job.react import is_pending
 from rekindle.core.job.state import Job
@@ -53,7 +53,7 @@ def plan(job: Job, session: Session | None, now: float) -> list[JobEffect]:
     if job.over is not None or job.is_schedule or step is None or step.session is None:
         return []
     if session is None:
-        is_wanted = step.status == "begun" and not job.cancel_asked
+        is_wanted = step.status == "begun" and not job.cancel_asked and not _waits_to_begin(job, now)
         return [BeginSession(job.id, step.order.name, step.session)] if is_wanted else []
     if job.cancel_asked:
         ends = session.state in TERMINAL or session.stop_asked == "cancelled"
@@ -62,7 +62,8 @@ def plan(job: Job, session: Session | None, now: float) -> list[JobEffect]:
         ends = session.state in TERMINAL or session.stop_asked == "failed"
         return [] if ends else [EndSession(session.id, "failed", "", step.why)]
     if not session.prompts and session.state not in TERMINAL:  # its beginning was cut off, and it lacks its prompt
-        return [BeginSession(job.id, step.order.name, step.session)]
+        waits = _waits_to_begin(job, now)
+        return [] if waits else [BeginSession(job.id, step.order.name, step.session)]
     retry = job.retry
     if retry is not None and is_pending(job, session):
         waits = retry.until > now or session.resume_asked is not None
@@ -70,6 +71,11 @@ def plan(job: Job, session: Session | None, now: float) -> list[JobEffect]:
     if outcome(session).kind == "at_rest":
         return [EndSession(session.id, "completed", "")]
     return []
+
+
+def _waits_to_begin(job: Job, now: float) -> bool:
+    """Whether its session could not be begun, and the time to try again has not come."""
+    return job.retry is not None and job.retry.attempt == NOT_BEGUN and job.retry.until > now
 
 
 def wakes_at(job: Job, session: Session | None, now: float) -> float | None:
@@ -80,6 +86,6 @@ def wakes_at(job: Job, session: Session | None, now: float) -> float | None:
         return job.next_at
     if not job.has_begun and (job.order.not_before or 0.0) > now:
         return job.order.not_before
-    if session is not None and job.retry is not None and is_pending(job, session):
-        return job.retry.until
+    if _waits_to_begin(job, now) or (session is not None and is_pending(job, session)):
+        return job.retry.until if job.retry is not None else None
     return None

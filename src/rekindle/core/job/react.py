@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from rekindle.core.job import facts as f
 from rekindle.core.job.order import session_of
-from rekindle.core.job.outcome import outcome, turns_well
+from rekindle.core.job.outcome import by_whom, outcome, turns_well
 from rekindle.core.job.retrying import next_try, nothing_was_sent, pause, why_not_resumed
 from rekindle.core.job.state import Job, JobStep
-from rekindle.core.session.state import TERMINAL, Session
+from rekindle.core.session.state import TERMINAL, Session, State
 
 
 def react(job: Job, session: Session | None, now: float, *, has_room: bool) -> list[f.JobFact]:
@@ -19,8 +19,10 @@ def react(job: Job, session: Session | None, now: float, *, has_room: bool) -> l
 
     `session` is that of the current step, or None if it has none yet. `has_room`: another job may start now.
     """
-    if job.over is not None or job.is_schedule:
+    if job.is_schedule:
         return []
+    if job.over is not None:
+        return [f.JobTakenUp(at=now)] if is_resumed_by_hand(job, session) else []
     step = job.current
     if job.cancel_asked:
         return _cancelled(job, session, now)
@@ -35,6 +37,26 @@ def react(job: Job, session: Session | None, now: float, *, has_room: bool) -> l
     if session is None:
         return []
     return _decided(job, step, session, now)
+
+
+def is_resumed_by_hand(job: Job, session: Session | None) -> bool:
+    """Whether somebody works on with the session of a job that has failed, or whose session was stopped.
+
+    A job that was cancelled itself stays so: its later steps are not to follow.
+    """
+    may = job.over == "failed" or (job.over == "cancelled" and job.stopped)
+    if not may or session is None or session.state is State.COMPLETED:
+        return False
+    return session.state not in TERMINAL or session.resume_asked is not None
+
+
+def could_not_begin(job: Job, step: str, why: str, now: float, *, is_final: bool) -> f.JobFact:
+    """What follows if the session of a step could not be begun. `is_final`: it would fail in the same way again."""
+    if is_final or job.order.policy != "continue" or not job.retries_left:
+        return f.StepOver(at=now, step=step, how="failed", why=why)
+    return f.RetryWanted(
+        at=now, step=step, how="resume", why=why, until=now + pause(job), attempt=f.NOT_BEGUN, number=job.retries + 1
+    )
 
 
 def is_pending(job: Job, session: Session) -> bool:
@@ -55,7 +77,7 @@ def _decided(job: Job, step: JobStep, session: Session, now: float) -> list[f.Jo
     if found.kind == "cancelled":
         left = tuple(one.order.name for one in job.steps if one.status == "pending")
         over = f.StepOver(at=now, step=name, how="cancelled", why=found.why, cost=cost)
-        return [over, f.JobOver(at=now, how="cancelled", why=found.why, not_run=left)]
+        return [over, f.JobOver(at=now, how="cancelled", why=found.why, not_run=left, stopped=True)]
     if (turns := turns_well(session)) > step.turns:  # there was progress since: the whole budget is there again
         return [f.JobProgressed(at=now, step=name, turns=turns)]
     chosen = next_try(job, session, found, now)
@@ -76,7 +98,7 @@ def _retry(
 def _as_wished(job: Job, step: JobStep, session: Session, now: float) -> list[f.JobFact]:
     """A person's retry: at once, in the way they named, or else by the order of a retry."""
     assert job.wish is not None
-    how, why = job.wish.how, f"{job.wish.by} asked for it"
+    how, why = job.wish.how, f"it was asked for {by_whom(job.wish.by)}"
     if how is None:
         barred = "" if nothing_was_sent(session) else why_not_resumed(job, session, now)
         how, why = ("fresh", barred) if barred else ("resume", why)
@@ -98,11 +120,15 @@ def _named(job: Job, step: JobStep) -> str:
 def _cancelled(job: Job, session: Session | None, now: float) -> list[f.JobFact]:
     if session is not None and (session.is_up or session.state not in TERMINAL):
         return []
-    why = f"cancelled by {job.cancel_asked}"
+    why = f"cancelled {by_whom(job.cancel_asked)}"
     step = job.current
+    if step is None:
+        return [f.JobOver(at=now, how="done")]
+    if step.status == "begun" and session is not None and session.state is State.COMPLETED:
+        return [f.StepOver(at=now, step=step.order.name, how="done", cost=session.usage.cost)]  # it was faster
     left = tuple(one.order.name for one in job.steps if one.status == "pending")
     over: list[f.JobFact] = []
-    if step is not None and step.status == "begun":
+    if step.status == "begun":
         cost = session.usage.cost if session is not None else None
         over = [f.StepOver(at=now, step=step.order.name, how="cancelled", why=why, cost=cost)]
     return [*over, f.JobOver(at=now, how="cancelled", why=why, not_run=left)]

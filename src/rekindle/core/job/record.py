@@ -160,7 +160,7 @@ def _status(job: Job, session: Session | None, now: float) -> tuple[JobStatus, s
     if job.cancel_asked:
         return "running", "it is being cancelled"
     if session is None:
-        return "queued", ""
+        return "queued", f"{job.retry.why}; it is tried again" if job.retry is not None else ""
     if job.retry is not None and is_pending(job, session):
         how = "in the same conversation" if job.retry.how == "resume" else "fresh, with the original prompt"
         return "queued", f"{job.retry.why}; it is tried again {how}"
@@ -178,6 +178,8 @@ def _next_at(job: Job, session: Session | None, now: float) -> float | None:
     if job.is_schedule:
         return job.next_at
     if session is None:
+        if job.retry is not None:
+            return job.retry.until
         return job.order.not_before if not job.has_begun else None
     if job.retry is not None and is_pending(job, session):
         return job.retry.until

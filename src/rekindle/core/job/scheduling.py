@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rekindle.core.job import facts as f
 from rekindle.core.job.order import job_at
+from rekindle.core.job.outcome import by_whom
 from rekindle.core.job.state import Job
 
 #: The next time of a schedule after a moment; None: there is none.
@@ -26,7 +27,7 @@ def scheduled(job: Job, now: float, next_after: NextAfter, *, is_busy: bool) -> 
     if not job.is_schedule or job.over is not None:
         return []
     if job.cancel_asked:
-        return [f.JobOver(at=now, how="cancelled", why=f"cancelled by {job.cancel_asked}")]
+        return [f.JobOver(at=now, how="cancelled", why=f"cancelled {by_whom(job.cancel_asked)}")]
     if job.next_at is None:
         first = next_after(max(now, job.order.not_before or 0.0))
         if first is None:

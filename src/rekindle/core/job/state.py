@@ -48,7 +48,8 @@ class Job(msgspec.Struct, frozen=True):
     """A job. `steps` are in the order in which they run.
 
     `spent` retries and `fresh_spent` fresh starts count since the last progress; `retries` counts all of them. `over`
-    is None until the job has ended. `next_at`, when that was set, `last_due` and `runs` belong to a schedule.
+    is None until the job has ended; `stopped`: because somebody stopped its session. `next_at`, when that was set,
+    `last_due` and `runs` belong to a schedule.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Job(msgspec.Struct, frozen=True):
     over: End | None = None
     why: str = ""
     over_at: float | None = None
+    stopped: bool = False
     next_at: float | None = None
     last_due: float | None = None
     next_set_at: float | None = None

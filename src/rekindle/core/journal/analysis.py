@@ -87,7 +87,7 @@ def decide(state: LineageState, *, interrupted: bool) -> Decision:
         if status_of(task) in (IN_PROGRESS, FAILED) or (status_of(task) == PENDING and name in named)
     )
     if state.checkpoint is None:
-        return Decision("C", None, restart, _options_without_checkpoint())
+        return Decision("C", None, restart, options_without_checkpoint(has_plan=state.plan is not None))
     next_step = state.checkpoint.plan_step
     if state.issues:
         return Decision("B", next_step, restart, options_with_issues(affected(state, restart), next_step))
@@ -121,10 +121,14 @@ def options_with_issues(affected: tuple[str, ...], next_step: Any) -> tuple[Deci
     )
 
 
-def _options_without_checkpoint() -> tuple[DecisionOption, ...]:
+def options_without_checkpoint(*, has_plan: bool) -> tuple[DecisionOption, ...]:
+    """The options. A run that was killed before its plan was recorded has none to keep, and no task to talk to."""
+    anew = DecisionOption("B", "Restart with a new plan", "start over and plan again")
+    if not has_plan:
+        return (anew,)
     return (
         DecisionOption("A", "Restart with the plan", "start over and keep the plan of the interrupted run"),
-        DecisionOption("B", "Restart with a new plan", "start over and plan again"),
+        anew,
         DecisionOption("C", "Own instructions", "say in your own words how to go on"),
     )
 

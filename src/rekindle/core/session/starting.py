@@ -82,6 +82,6 @@ def after_launch(before: Session, fact: f.LaunchIntended) -> list[AnyFact]:
     if before.attempt is not None and not before.resume_asked:
         vain = is_in_vain(before)
         found.append(f.BudgetSpent(at=fact.at, budget="restarts", attempt=fact.attempt, in_vain=vain))
-    if fact.how == "new" and not nothing_ever_ran(before):
+    if fact.how == "new" and (before.left_why or not nothing_ever_ran(before)):
         found.append(f.BudgetSpent(at=fact.at, budget="renewals"))
     return found

@@ -309,6 +309,8 @@ class Session(msgspec.Struct, frozen=True):
 
 
 OURS: Final = "rekindle"
+#: Who brings an agent back for a prompt that somebody has sent.
+PROMPT_SENDER: Final = "a prompt"
 #: Who asked for something before the store was lost: that is in no other place.
 UNKNOWN: Final = "unknown"
 

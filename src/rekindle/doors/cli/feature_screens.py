@@ -167,8 +167,11 @@ def explanation(told: Told) -> Iterator[str]:
             yield f"  {_issue(issue)}"
         for option in told["options"]:
             yield f"  {option['key']}. {option['title']}: {printable(option['effect'])}"
-        yield f"  a resume asks which; to choose A at once: {again} --choose A"
-        if told["case"] == "C":
+        if told.get("has_plan", True):
+            yield f"  a resume asks which; to choose A at once: {again} --choose A"
+        else:
+            yield f"  the journal has no plan; give one: {again} --choose B --plan FILE"
+        if told["case"] == "C" and told.get("has_plan", True):
             yield "  the rows below show what C does; A and B start every task over, and keep the old branches"
     for title, key in (("Tasks", "tasks"), ("Branches", "branches"), ("Worktrees", "worktrees")):
         if told[key]:

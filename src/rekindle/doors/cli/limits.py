@@ -82,10 +82,14 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def over_runbook(given: Mapping[str, Any], of_runbook: Mapping[str, Any]) -> dict[str, Any]:
     """The limits that hold for an agent of a runbook: what was typed, then the runbook's, then the user's settings."""
+    return {**given, **of_runbook, **typed(given)}
+
+
+def typed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the limits that were typed; the others come from the user's settings."""
     source = click.get_current_context().get_parameter_source
-    typed = {
+    return {
         name: given[name]
         for option, name in LIMITS.items()
         if name in given and source(option) is ParameterSource.COMMANDLINE
     }
-    return {**given, **of_runbook, **typed}

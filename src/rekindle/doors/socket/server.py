@@ -19,6 +19,7 @@ import msgspec
 
 from rekindle.app.requests import DaemonRequest
 from rekindle.app.service import Service
+from rekindle.app.signing import refuse_signature
 from rekindle.core import inside
 from rekindle.doors.socket.operations import MOST_FACTS, Operation
 from rekindle.ports.ancestry import Ancestry, refusal
@@ -179,6 +180,8 @@ def _call(operation: Operation, values: dict[str, Any]) -> Awaitable[msgspec.Str
     for name in _PATHS:
         if isinstance(given := values.get(name), str) and not _can_be_path(given):
             raise UsageError(f"bad request: {name} {given!r} is not a valid path", "give a path that can be on disk")
+    if isinstance(by := values.get("by"), str):
+        refuse_signature(by)
     if isinstance(plan := values.get("plan"), str) and not _is_text(plan):
         raise UsageError("bad request: the plan is not valid text: it contains half a character", "write it in UTF-8")
     asked = msgspec.convert(values, _shape(operation))

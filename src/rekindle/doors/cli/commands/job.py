@@ -18,7 +18,7 @@ from rekindle.core.session.choices import PERMISSIONS
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import jobs
 from rekindle.doors.cli.first_run import agent_for
-from rekindle.doors.cli.limits import Dollars, limit_options
+from rekindle.doors.cli.limits import Dollars, limit_options, typed
 from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.options import json_option, print_json, who
 from rekindle.doors.cli.reading import read_file
@@ -104,7 +104,8 @@ def submit(
         about["permission"] = None  # the runbook's own is stronger than a setting
     if given is None:
         about["agent"] = agent_for(about["agent"], may_ask=not as_json)
-    told = use_cases().jobs().submit(JobTerms(words=words, runbook=given, **about))
+    limits = about.pop("limits")
+    told = use_cases().jobs().submit(JobTerms(words=words, runbook=given, limits=typed(limits), usual=limits, **about))
     if as_json:
         print_json({"job": told})
         return 0

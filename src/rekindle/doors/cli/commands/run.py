@@ -13,7 +13,7 @@ from rekindle.app.running import RunRequest
 from rekindle.core.feature.modes import MODES
 from rekindle.core.session.choices import PERMISSIONS, POLICIES, SWITCH
 from rekindle.doors.cli.first_run import agent_for
-from rekindle.doors.cli.limits import limit_options, over_runbook
+from rekindle.doors.cli.limits import limit_options, over_runbook, typed
 from rekindle.doors.cli.moved import follow_moved, warn_of
 from rekindle.doors.cli.options import daemon, json_option, print_json
 from rekindle.doors.cli.reading import read_file
@@ -141,8 +141,9 @@ def _as_job(runbook: str, content: bytes, about: dict[str, Any], *, detach: bool
     from rekindle.app.job_submitting import JobTerms
     from rekindle.doors.cli import jobs
 
-    typed = {name: about[name] if _is_given(name) else None for name in ("model", "permission")}
-    about = {**{name: about[name] for name in ("cwd", "title", "limits", "worktree")}, **typed}
+    named = {name: about[name] if _is_given(name) else None for name in ("model", "permission")}
+    limits = {"limits": typed(about["limits"]), "usual": about["limits"]}
+    about = {**{name: about[name] for name in ("cwd", "title", "worktree")}, **named, **limits}
     told = use_cases().jobs().submit(JobTerms(runbook=(runbook, content), **about))
     if detach or as_json:
         print_json({"job": told}) if as_json else print(told["id"])
