@@ -17,7 +17,7 @@ from rekindle.core.toml_lines import line_of
 from rekindle.ports.errors import UsageError
 
 SYNC_POLICIES = ("always", "batched", "none")
-_KEYS = ("feature_worktrees", "journal_sync", "progress_dir", "worktrees_dir")
+_KEYS = ("feature_worktrees", "journal_sync", "progress_dir", "skill_sessions_dir", "worktrees_dir")
 _CHOICES = {"journal_sync": SYNC_POLICIES, "feature_worktrees": ("each", "one", "none")}
 #: Defaults of `rekindle run`: only the user's file may set them, and only `run` and `config` read their values, so a
 #: bad one breaks nothing else. `core/setting_keys.py` says what each means.
@@ -46,7 +46,7 @@ GOVERNOR_KEYS = (
     "limit_returns",
 )
 #: What a repository may set: folders inside it.
-_INSIDE = ("progress_dir", "worktrees_dir")
+_INSIDE = ("progress_dir", "skill_sessions_dir", "worktrees_dir")
 #: Larger than any sensible settings file.
 _LONGEST = 1 << 16
 
@@ -60,6 +60,7 @@ class Settings:
         "journal_sync",
         "progress_dir",
         "runtime_dir",
+        "skill_sessions_dir",
         "state_dir",
         "worktrees_dir",
     )
@@ -74,11 +75,14 @@ class Settings:
         cache_dir: str,
         state_dir: str,
         runtime_dir: str,
+        skill_sessions_dir: str | None = None,
     ) -> None:
         #: where the journals are, relative to the main checkout
         self.progress_dir = progress_dir
         #: where sessions' worktrees are created, relative to the main checkout
         self.worktrees_dir = worktrees_dir
+        #: where skill sessions are, relative to the top of the worktree
+        self.skill_sessions_dir = skill_sessions_dir
         #: one sync policy for all events, or None for each type's own
         self.journal_sync = journal_sync
         #: whether each task of a feature has a worktree of its own, or all of them share one in turn
@@ -122,6 +126,7 @@ def load(environment: Mapping[str, str], root: str | None) -> Settings:
         progress_dir=values.get("progress_dir"),
         worktrees_dir=values.get("worktrees_dir"),
         feature_worktrees=values.get("feature_worktrees"),
+        skill_sessions_dir=values.get("skill_sessions_dir"),
         journal_sync=values.get("journal_sync"),
         cache_dir=os.path.join(environment.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "rekindle"),
         state_dir=os.path.join(environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state"), "rekindle"),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
     from rekindle.app.session_resuming import SessionResuming
+    from rekindle.app.skill_sessions import SkillSessions
     from rekindle.app.status import StatusHere
     from rekindle.app.terminals import TerminalUse
     from rekindle.app.time_travel import TimeTravel
@@ -213,6 +214,21 @@ class Wired(UseCases):
         from rekindle.hooks import install
 
         return Hooking(self._workspace, install)
+
+    def skill_sessions(self) -> SkillSessions:
+        from rekindle.adapters.git import repository
+        from rekindle.adapters.skill_folder.folders import SkillFoldersHere
+        from rekindle.adapters.skill_folder.roots import sessions_root, skill_places
+        from rekindle.adapters.skills.proof_checker import JsonSchemaProofs
+        from rekindle.adapters.skills.skill_files import SkillFilesHere
+        from rekindle.app.skill_sessions import SkillSessions
+
+        found = repository.find(os.getcwd())
+        settings = self._settings(found.root if found is not None else None)
+        root = sessions_root(found, settings.skill_sessions_dir, os.getcwd())
+        folders = SkillFoldersHere(root, settings.state_dir, self._environment, time.time)
+        skills = SkillFilesHere(skill_places(found, self._environment, os.getcwd()))
+        return SkillSessions(folders, skills, JsonSchemaProofs(), self.ancestry(), self._environment)
 
     def doctor(self) -> Doctor:
         from rekindle.adapters.feature_git.care import CheckoutCare

@@ -14,7 +14,7 @@ OPERATIONS: Final = frozenset({"ping", "list", "journal_append", "feature_state"
 #: Commands. Those that ask the daemon are subject to its operations as well.
 COMMANDS: Final = frozenset(
     {
-        *("status", "ps", "doctor", "agent", "completion", "runbook"),
+        *("status", "ps", "doctor", "agent", "completion", "runbook", "session"),
         *("track", "checkpoint", "features", "history", "follow", "analyze"),
         *("snapshots", "diff"),
     }
@@ -33,7 +33,7 @@ _HARMLESS: Final = frozenset(
     }
 )
 Standing = Literal["inside", "outside", "unknown"]
-ALLOWED: Final = "an agent may use track and checkpoint, and read states (ps, status, analyze, history)"
+ALLOWED: Final = "an agent may use track, checkpoint and session, and read states (ps, status, analyze, history)"
 
 
 class Ancestor(NamedTuple):

@@ -186,6 +186,12 @@ def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> di
             built_in=".worktrees",
             variable="REKINDLE_WORKTREES_DIR",
         ),
+        SettingKey(
+            "skill_sessions_dir",
+            "Where skill sessions are, relative to the top of the worktree.",
+            built_in="sessions",
+            variable="REKINDLE_SKILL_SESSIONS_DIR",
+        ),
         choice("feature_worktrees", "Where the tasks of a feature run.", "each", "REKINDLE_FEATURE_WORKTREES"),
         choice("journal_sync", "When events reach the disk.", None, "REKINDLE_JOURNAL_SYNC"),
     )

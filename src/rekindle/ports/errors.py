@@ -16,11 +16,16 @@ RekindleError                  1   it failed
 │   ├── NoSuchSnapshot             no snapshot is meant by that, or more than one
 │   ├── NoWorktree                 a worktree cannot be made as asked
 │   ├── BadArchive                 a file that is not a session archive, or not a whole one
+│   ├── NoSkillSession             no skill session is meant by that, or it is over
+│   ├── BadSkillState              a state file that is damaged, or that a newer rekindle wrote
+│   ├── NoSuchSkill                no skill of that name, or what it declares cannot be used
+│   ├── MoveRefused                a phase cannot be entered now
 │   ├── FeatureBlocked             something of the user's is where a feature's run would work
 │   └── JournalTracked             the journal is under version control
 ├── QuestionError              3   a question must be answered and nobody can be asked
 ├── OwnedError                 4   somebody else owns it
 │   ├── AnsweredAlready            somebody else answered the question first
+│   ├── SkillSessionHeld           another live process holds the skill session
 │   ├── InsideAgent                an agent asks for what only a person may do
 │   ├── InTheWay                   files that no snapshot has would be lost
 │   └── StaleGeneration            somebody newer has taken the session over

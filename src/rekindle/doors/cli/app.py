@@ -45,6 +45,7 @@ _COMMANDS = {
     "serve": ("serve", "serve", "Run the daemon that owns your sessions."),
     "analyze": ("analyze", "analyze", "Show what a journal says, and what a resume would do."),
     "track": ("track", "track", "Append an event to a feature's journal."),
+    "session": ("session", "session", "Skill sessions; conversations are `ps`, `show`, `resume`."),
     "checkpoint": ("track", "checkpoint", "Mark a point where it is safe to resume."),
     "features": ("features", "features", "List all features that have a journal."),
     "history": ("history", "history", "Show what happened, by date."),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rekindle.app.searching import Searching
     from rekindle.app.session_list import SessionList
     from rekindle.app.session_resuming import SessionResuming
+    from rekindle.app.skill_sessions import SkillSessions
     from rekindle.app.status import StatusHere
     from rekindle.app.terminals import TerminalUse
     from rekindle.app.time_travel import TimeTravel
@@ -120,6 +121,10 @@ class UseCases(ABC):
     @abstractmethod
     def hooks(self) -> Hooking:
         """The Claude Code hooks of the project here."""
+
+    @abstractmethod
+    def skill_sessions(self) -> SkillSessions:
+        """The skill sessions around the current folder."""
 
     @abstractmethod
     def doctor(self) -> Doctor:

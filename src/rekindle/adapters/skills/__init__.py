@@ -1,0 +1,1 @@
+"""Skills on this machine: what their files declare, and whether a proof is what they ask for."""

@@ -1,0 +1,221 @@
+"""Moves between the phases of a skill session: proofs, approvals, and the gate at a phase's end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from rekindle.app.skill_sessions import By, FoundSkillSession, SkillSessions
+from rekindle.core.inbox.question import Question, QuestionOption
+from rekindle.core.session.asking import MARK
+from rekindle.core.skill import lifecycle
+from rekindle.core.skill.moves import JudgedMove, RefusedMove, judge, moves_told, next_after
+from rekindle.core.skill.skill import SkillPhase
+from rekindle.core.skill.state import SkillQuestion, SkillState
+from rekindle.ports.errors import QuestionError, UsageError
+from rekindle.ports.skills import MoveRefused
+
+GateChoice = Literal["proceed", "stay"]
+
+
+class MovedSkill(msgspec.Struct, frozen=True):
+    """A move that was made: the state after it, and who approved it if it was not free."""
+
+    folder: str
+    state: SkillState
+    kind: str
+    approved_by: str = ""
+
+
+class SkillMoves:
+    """Raises RekindleError. Every refusal says which moves are open."""
+
+    def __init__(self, sessions: SkillSessions) -> None:
+        self._sessions = sessions
+
+    def move(self, given: str | None, wanted: str, proof: bytes | None, reason: str | None) -> MovedSkill:
+        """Enter a phase."""
+        sessions = self._sessions
+        folder = sessions.at_work(given)
+        by = sessions.by()
+        shown = _json(proof) if proof is not None else None
+        if reason is not None and not reason.strip():
+            raise UsageError("an approval needs a reason", "--approve 'why this is right'")
+        done: list[tuple[str, str]] = []
+        asked: list[SkillQuestion] = []
+
+        def change(state: SkillState) -> SkillState:
+            sessions.refuse_completed(state)
+            holder = sessions.folders.holder(state)
+            if holder is not None and by == "agent":
+                raise sessions.held(folder, holder)
+            judged = judge(state.phases, state.label, wanted)
+            if isinstance(judged, RefusedMove):
+                raise refused(judged.why, state)
+            if proof is not None or judged.proves is not None:
+                self._check(judged.proves, shown, proof is not None, state)
+            self._check_gate(state, judged, folder)
+            approved_by, waits = _approval(state, judged, reason, by)
+            if waits:
+                asked.append(_approval_question(folder, state, judged, reason or ""))
+                return replace(state, question=asked[-1])
+            done.append((judged.kind, approved_by))
+            at = sessions.folders.me().at
+            return lifecycle.moved(state, judged, at, reason=reason or "", approved_by=approved_by, proof=shown)
+
+        state = sessions.changed(folder, change)
+        if asked:
+            raise waiting(folder, asked[-1])
+        return MovedSkill(folder, state, *done[-1])
+
+    def gate(self, given: str | None, choice: GateChoice | None) -> tuple[FoundSkillSession, Question | None]:
+        """Ask at a phase's boundary, or take the answer. The question is None once it is answered."""
+        sessions = self._sessions
+        folder = sessions.at_work(given)
+        by = sessions.by()
+        left: list[SkillQuestion | None] = []
+
+        def change(state: SkillState) -> SkillState:
+            sessions.refuse_completed(state)
+            given_before = state.question if _is_answered_gate(state) else None
+            answer = choice or (given_before.option if given_before is not None else None)
+            is_claim = choice is not None and by == "agent" and state.rules.approver == "person"
+            if answer is None or is_claim:
+                question = _gate_question(folder, state)
+                left.append(question)
+                return replace(state, question=question)
+            left.append(None)
+            return replace(state, gate_passed=state.label if answer == "proceed" else "", question=None)
+
+        state = sessions.changed(folder, change)
+        question = left[-1]
+        if question is not None and choice is not None:
+            raise waiting(folder, question)
+        return FoundSkillSession(folder, state), None if question is None else as_question(folder, question)
+
+    def _check_gate(self, state: SkillState, judged: JudgedMove, folder: str) -> None:
+        here = next((one for one in state.phases if one.label == state.label), None)
+        if here is None or not here.gate or judged.kind not in ("next", "skip"):
+            return
+        granted = _is_answered_gate(state) and state.question is not None and state.question.option == "proceed"
+        if state.gate_passed != state.label and not granted:
+            raise MoveRefused(
+                f'the gate of {here.text} has not been answered with "proceed"',
+                f"rekindle session gate {self._sessions.named(folder)}; {moves_told(state.phases, state.label)}",
+            )
+
+    def _check(self, phase: SkillPhase | None, shown: Any, given: bool, state: SkillState) -> None:
+        if phase is None or phase.proof is None:
+            return
+        fields = ", ".join(map(str, phase.proof.get("required", []))) or "see the skill"
+        if not given:
+            raise MoveRefused(
+                f"{phase.text} is left with a proof, and none was given",
+                f"--proof - with a JSON object on standard input ({fields}); {moves_told(state.phases, state.label)}",
+                details={"schema": phase.proof},
+            )
+        problems = self._sessions.proofs.problems(phase.proof, shown)
+        if problems:
+            raise MoveRefused(
+                f"the proof of {phase.text} is not what the skill asks for: {'; '.join(problems)}",
+                f"mend it ({fields}); {moves_told(state.phases, state.label)}",
+                details={"schema": phase.proof, "problems": problems},
+            )
+
+
+def _approval(state: SkillState, judged: JudgedMove, reason: str | None, by: By) -> tuple[str, bool]:
+    """Who approved a move, and whether it waits for a person. Raises MoveRefused without an approval."""
+    if not judged.needs_approval:
+        return "", False
+    if _is_granted(state, judged):
+        return "person", False
+    if reason is None:
+        what = "goes back" if judged.kind == "back" else "leaves out phases"
+        raise refused(f"the move to {judged.to.text} {what} and needs an approval with a reason", state)
+    return by, by == "agent" and state.rules.approver == "person"
+
+
+def _is_granted(state: SkillState, judged: JudgedMove) -> bool:
+    asked = state.question
+    return (
+        asked is not None and asked.kind == "approval" and asked.option == "approve" and asked.about == judged.to.label
+    )
+
+
+def _is_answered_gate(state: SkillState) -> bool:
+    asked = state.question
+    return asked is not None and asked.kind == "gate" and asked.about == state.label and bool(asked.option)
+
+
+def refused(why: str, state: SkillState) -> MoveRefused:
+    """A refusal that says which moves are open."""
+    return MoveRefused(why, moves_told(state.phases, state.label))
+
+
+def _approval_question(folder: str, state: SkillState, judged: JudgedMove, reason: str) -> SkillQuestion:
+    return SkillQuestion(
+        question_id(folder, "approval", judged.to.label),
+        "approval",
+        f"The agent wants to go from {state.current_phase} to {judged.to.text}",
+        [("approve", f"Approve the move to {judged.to.text}", "allow_once"), ("refuse", "Stay", "reject_once")],
+        time.time(),
+        about=judged.to.label,
+        detail=f"its reason: {reason}",
+    )
+
+
+def _gate_question(folder: str, state: SkillState) -> SkillQuestion:
+    following = next_after(state.phases, state.label)
+    on = f"Proceed to {following.text}" if following is not None else "Close the session"
+    return SkillQuestion(
+        question_id(folder, "gate", state.label),
+        "gate",
+        f"{state.current_phase} is complete. Proceed?",
+        [("proceed", on, "allow_once"), ("stay", f"Stay in {state.current_phase}", "reject_once")],
+        time.time(),
+        about=state.label,
+    )
+
+
+def question_id(folder: str, kind: str, about: str) -> str:
+    """The id of a question: the same as long as it asks the same."""
+    return MARK + hashlib.sha256(f"{folder}\0{kind}\0{about}".encode()).hexdigest()[:10]
+
+
+def as_question(folder: str, asked: SkillQuestion) -> Question:
+    """A question of a skill session in the one shape of questions."""
+    return Question(
+        id=asked.id,
+        session=None,
+        feature=None,
+        kind=f"skill_{asked.kind}",
+        title=asked.title,
+        detail=asked.detail,
+        options=tuple(QuestionOption(code, label, kind) for code, label, kind in asked.options),
+        asked_at=asked.asked_at,
+        recommended=None,
+        otherwise="the skill session waits",
+        takes_text=("OTH/custom",) if asked.kind == "resume" else (),
+        repository=folder,
+    )
+
+
+def waiting(folder: str, asked: SkillQuestion) -> QuestionError:
+    """What waits for a person."""
+    return QuestionError(
+        f"this waits for a person: {asked.title}",
+        "ask the person to run this command in their own terminal",
+        details={"question": as_question(folder, asked).document},
+    )
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the proof is not JSON ({error})", "give one JSON object") from error
