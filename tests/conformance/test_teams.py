@@ -34,6 +34,30 @@ def test_a_team_that_does_not_fit_is_written_anew_and_the_old_file_is_kept(tmp_p
     assert old in [one.read_bytes() for one in file.parent.iterdir() if one != file]
 
 
+@pytest.mark.parametrize(
+    ("old", "leader", "members"),
+    [
+        ({"leader": "z", "members": [{"name": "z", "agentType": "lead"}]}, "z", [("a", "coder"), ("z", "lead")]),
+        ({"leader": "a", "members": [{"name": "a", "agentType": "old"}]}, "a", [("a", "coder"), ("b", "coder")]),
+        ({"leader": "z", "members": [{"name": "y"}]}, None, [("a", "coder")]),
+        ({"leader": ["z"], "members": [{"name": ["z"]}]}, None, [("a", "coder")]),
+        ({"members": [{"name": "z"}]}, None, [("a", "coder")]),
+    ],
+)
+def test_whoever_leads_a_team_still_does_when_it_is_written_anew(
+    tmp_path: Path, old: object, leader: str | None, members: list[tuple[str, str]]
+) -> None:
+    PORT.ensure(str(tmp_path), "shop", {"q": "coder"}, [])
+    [file] = tmp_path.rglob("config.json")
+    file.write_text(json.dumps(old))
+    agents = {name: kind for name, kind in members if name in ("a", "b")}
+    assert PORT.ensure(str(tmp_path), "shop", agents, []) == "written anew"
+    told = json.loads(file.read_bytes())
+    assert told.get("leader") == leader
+    assert [(one["name"], one["agentType"]) for one in told["members"]] == members
+    assert PORT.ensure(str(tmp_path), "shop", agents, []) == "reused"
+
+
 def test_tasks_are_written_where_claude_code_keeps_them_and_in_its_form(tmp_path: Path) -> None:
     tasks = [
         {"id": "schema", "subject": "Design it", "status": "COMPLETE", "blockedBy": []},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -35,6 +36,8 @@ def test_a_journal_without_a_plan_promises_no_resume(scratch: Scratch) -> None:
     told = scratch.ok()
     assert "next step: wave-2-start" in told and "no plan" in told
     assert "no input needed" not in told and "rekindle resume" not in told
+    [typed] = re.findall(r"next: rekindle (.+)", told)
+    assert scratch.run(*shlex.split(typed)).returncode == 0, "what it says to type works"
     told = scratch.ok("analyze", "auth")
     assert "The journal has no plan" in told and "rekindle resume" not in told
 
@@ -280,6 +283,7 @@ def test_analyze_without_a_checkpoint_says_so_and_shows_every_task_with_its_stat
     assert "No checkpoint: the run was interrupted early." in out
     assert "#1 IN_PROGRESS  One" in out and "#2 PENDING      Two" in out
     assert "1. [error.encountered] a.py:7: x" in out
+    assert "The next planned step is tasks 1 and 2." in out
     for option in ("A. Restart with the plan", "B. Restart with a new plan", "C. Own instructions"):
         assert option in out
 

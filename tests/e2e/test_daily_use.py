@@ -62,7 +62,7 @@ PROMISES = {
     ],
     "Ctrl-C says what goes on": [
         "test_daily_use: test_ctrl_c_while_a_plan_is_being_started_says_what_goes_on",
-        "test_daily_use: test_a_second_ctrl_c_leaves_the_agent_working_and_says_so",
+        "test_daily_use: test_ctrl_c_twice_leaves_the_agent_working_says_so",
         "test_talking: test_who_leaves_is_told_what_goes_on_and_how_to_come_back",
     ],
     "explaining starts nothing, and what comes back by itself says so": [
@@ -124,15 +124,18 @@ def test_ctrl_c_while_a_plan_is_being_started_says_what_goes_on(shop: Shop, seco
     assert "Traceback" not in told
 
 
-def test_a_second_ctrl_c_leaves_the_agent_working_and_says_so(machine: Machine) -> None:
-    with Emulated(machine, "run", "--agent", "scripted", "say begun\nsleep 600") as person:
-        person.until_shown("begun ")
-        person.press(CTRL_C)
-        person.until_shown("Your choice")
-        person.press(CTRL_C)
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+def test_ctrl_c_twice_leaves_the_agent_working_says_so_and_takes_no_line_that_is_typed_next(
+    machine: Machine, term: str
+) -> None:
+    words = ("run", "--agent", "scripted", "say begun\nsleep 600")
+    with Emulated(machine, *words, env={"TERM": term}) as person:
+        person.until_shown("begun\n" if term != "dumb" else "begun")
+        person.press(CTRL_C + CTRL_C + "ls\r")
         assert person.leave() == 130
         [row] = machine.json("ps")["sessions"]
         assert f"Still running. Reattach: rekindle attach {row['id']}" in person.lines
+        assert f"Stop it: rekindle stop {row['id']}" in person.lines
     assert row["status"] == "working"
 
 

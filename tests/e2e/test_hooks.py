@@ -42,6 +42,28 @@ def log(scratch: Scratch) -> str:
     return file.read_text() if file.exists() else ""
 
 
+def test_a_pull_is_told_with_how_far_the_branch_is_from_its_upstream(scratch: Scratch, tmp_path: Path) -> None:
+    hook(scratch, "SessionStart", source="startup")
+    pull: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "git pull"}}
+    hook(scratch, "PostToolUse", **pull)
+    scratch.git("clone", "-q", "--bare", str(scratch.root), str(tmp_path / "origin.git"))
+    scratch.git("remote", "add", "origin", str(tmp_path / "origin.git"))
+    scratch.git("fetch", "-q", "origin")
+    scratch.git("branch", "-q", "--set-upstream-to", "origin/feature/auth")
+    for number in range(2):
+        scratch.git("commit", "-q", "--allow-empty", "-m", f"mine {number}")
+    hook(scratch, "PostToolUse", **pull)
+    scratch.git("reset", "-q", "--hard", "HEAD~2")
+    scratch.git("push", "-q", "origin", "HEAD@{1}:feature/auth")
+    hook(scratch, "PostToolUse", **pull)
+    pulled = [event["data"] for event in scratch.lines() if event["type"] == "branch.pulled"]
+    assert pulled == [
+        {"branch": "feature/auth", "behind": None, "ahead": None},
+        {"branch": "feature/auth", "behind": 0, "ahead": 2},
+        {"branch": "feature/auth", "behind": 2, "ahead": 0},
+    ]
+
+
 def test_an_agent_session_becomes_a_run(scratch: Scratch) -> None:
     hook(scratch, "SessionStart", source="startup")
     path = str(scratch.root / "src" / "a.py")
@@ -57,7 +79,8 @@ def test_an_agent_session_becomes_a_run(scratch: Scratch) -> None:
         *("session.start", "tool.invoked", "file.created", "tool.invoked", "file.modified"),
         *("tool.invoked", "branch.created", "tool.invoked", "branch.merged", "turn.finished", "session.end"),
     ]
-    assert events[2][1]["path"] == "src/a.py"
+    assert events[2][1] == {"path": "src/a.py", "reason": "Write"}
+    assert events[4][1] == {"path": "src/a.py", "reason": "Edit"}
     assert events[3][1] == {"tool": "Edit", "target": "src/a.py", "duration_ms": 7}
     assert events[6][1] == {"name": "work/auth/x", "parent": "main"}
     assert events[8][1] == {"name": "topic", "target": "feature/auth", "conflicts": True}

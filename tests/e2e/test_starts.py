@@ -154,7 +154,7 @@ def test_an_error_on_a_terminal_breaks_between_words_and_has_its_next_step_on_a_
     with Emulated(machine, "run", "--agent", "nobody", "x", columns=60) as person:
         assert person.leave() == 2
         *told, last = person.lines
-    assert last == "  next: see `rekindle run --help`"
+    assert last == "  See `rekindle run --help`"
     assert "'claude', 'codex'" in " ".join(told)
 
 

@@ -129,10 +129,7 @@ def test_the_line_stays_whole_when_the_window_changes_its_size(machine: Machine)
             until_typed(person, "› something to say")
             assert all(len(line.rstrip()) <= columns for line in person.window)
         person.press(CTRL_C)
-        person.until_shown("l. leave it running   s. stop it")
-        person.type("s")
         assert person.leave() == 130
-        assert "stopped." in person.screen
 
 
 @pytest.mark.parametrize("key", [CTRL_C, CTRL_D], ids=["ctrl-c", "ctrl-d"])
@@ -140,13 +137,13 @@ def test_who_leaves_is_told_what_goes_on_and_how_to_come_back(machine: Machine, 
     with Emulated(machine, "run", "say begun\nsleep 600") as person:
         person.until_shown("begun\n")
         person.press(key)
-        if key == CTRL_C:
-            person.until_shown("Your choice")
-            person.type("")
         assert person.leave() == 130
         [row] = machine.json("ps")["sessions"]
-        assert f"Still running. Reattach: rekindle attach {row['id']}" in person.lines
+        told = [f"Still running. Reattach: rekindle attach {row['id']}", f"Stop it: rekindle stop {row['id']}"]
+        assert person.lines[-2:] == told
     assert row["status"] == "working"
+    machine.ok(*told[1].partition(": rekindle ")[2].split())
+    assert machine.json("ps", "--all")["sessions"][0]["status"] == "cancelled"
 
 
 def test_a_limit_says_what_it_waits_for_and_until_when(machine: Machine) -> None:
@@ -175,10 +172,8 @@ def test_a_question_of_rekindle_itself_is_shown_and_answered_where_the_session_i
         person.until_shown(f"answered {asked['id']}: Start the agent again")
         until(lambda: machine.json("show", session)["attempt"] == 2, "the second attempt")
         person.press(CTRL_C)
-        if word == "run":
-            person.until_shown("l. leave it running   s. stop it")
-            person.type("s")
         person.leave()
+        machine.ok("stop", session)
     assert machine.questions() == []
 
 

@@ -89,7 +89,7 @@ def test_the_board_of_a_feature_is_opened_again_with_its_question_and_says_what_
     with Typist(machine, "attach", shop.feature) as person:
         person.until_shown("b asks: ask: May I write?")
         [question] = machine.json("inbox")["questions"]
-        person.until_shown(f"next: rekindle answer {question['id']} allow_once")
+        person.until_shown(f"next: rekindle answer {question['id']}")
         person.process.send_signal(signal.SIGINT)
         assert person.leave() == 130
         person.until_shown("Still running. Reattach: rekindle attach shop")

@@ -42,4 +42,4 @@ def test_an_early_interrupt_says_what_goes_on(
     done = features.run_plan(str(tmp_path), str(plan), None, None, terms, again=False, detach=False, as_json=False)
     assert done == INTERRUPTED
     said = capsys.readouterr().err
-    assert "Still running. Reattach: rekindle attach shop; end it: rekindle stop shop" in said
+    assert "Still running. Reattach: rekindle attach shop\nStop it: rekindle stop shop\n" in said

@@ -275,3 +275,36 @@ def test_each_run_is_listed_with_its_times_its_number_of_events_and_whether_it_e
         *("a", "2026-02-14T10:00:00.000Z", "2026-02-14T10:02:00.000Z"),
     )
     assert (run["events"], run["ended"]) == (3, True)
+    assert (run["event_count"], run["has_end"]) == (3, True), "the names that the document gives them"
+
+
+PLANNED = (
+    b'{"tasks":[{"id":"1"},{"id":"2"},{"id":3},{"id":"4"}],'
+    b'"waves":[{"wave":1,"task_ids":["1","2"]},{"wave":2,"task_ids":[3,"4"]}],'
+    b'"dependencies":[{"task_id":3,"blocked_by":["1"]},{"task_id":"4","blocked_by":[3]}]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("plan", "events", "planned"),
+    [
+        (PLANNED, [], {"wave": "1", "tasks": ["1", "2"]}),
+        (PLANNED, [(b"task.completed", b"1"), (b"task.started", b"2")], {"wave": "1", "tasks": ["2"]}),
+        (PLANNED, [(b"task.completed", b"1"), (b"task.skipped", b"2")], {"wave": "2", "tasks": ["3", "4"]}),
+        (PLANNED, [(b"task.completed", b"1"), (b"task.failed", b"2")], {"wave": "1", "tasks": ["2"]}),
+        (PLANNED, [(b"task.completed", name) for name in (b"1", b"2", b"3", b"4")], None),
+        (PLANNED.replace(b"waves", b"other"), [(b"task.completed", b"1")], {"wave": None, "tasks": ["2", "3"]}),
+        (
+            b'{"tasks":[{"id":"1"}],"waves":["x",{"task_ids":7},null],"dependencies":[7]}',
+            [],
+            {"wave": None, "tasks": ["1"]},
+        ),
+        (b'{"tasks":[{"id":"1"}],"waves":[{"wave":[1],"task_ids":["1"]}]}', [], {"wave": "1", "tasks": ["1"]}),
+        (b'{"tasks":[]}', [], None),
+    ],
+)
+def test_without_a_checkpoint_the_next_planned_step_is_found_from_the_plan_and_the_states(
+    tmp_path: Path, plan: bytes, events: list[tuple[bytes, bytes]], planned: dict[str, Any] | None
+) -> None:
+    lines = [task(type_, seq, b'{"taskId":"%s"}' % name) for seq, (type_, name) in enumerate(events, start=2)]
+    assert told(tmp_path, START, task(b"plan.created", 1, plan), *lines)["next_planned"] == planned

@@ -50,6 +50,27 @@ def test_long_words_are_wrapped_and_lines_stay_lines(width: int) -> None:
     assert all(len(line) <= width for line in shown.splitlines()) and shown.count("word") == 100
 
 
+@pytest.mark.parametrize("width", [40, 80, 160])
+def test_what_is_still_being_said_is_broken_between_words_and_does_not_move(width: int) -> None:
+    said = " ".join(f"word{number}" for number in range(3000))
+    view = RenderedView("s1", Console(file=io.StringIO(), force_terminal=True, width=width))
+    full = set[str]()
+    for start in range(0, len(said), 7):
+        view.show([ConversationEntry("said", said[start : start + 7], 1)])
+        lines = view.tail(width).split("\n")
+        assert all(len(line) <= width for line in lines) and len(lines) <= 5
+        assert set(said.split()).issuperset(" ".join(lines).split()[:-1]), lines
+        full.update(lines[:-1])
+    assert lines[-1].endswith("word2999")
+    assert len(full) <= len(said) // (width - 9) + 5 * (len(said) // 4096), "a line that is full stays as it is"
+
+
+def test_what_is_still_being_said_keeps_its_indents() -> None:
+    view = RenderedView("s1", Console(file=io.StringIO(), force_terminal=True, width=40))
+    view.show([ConversationEntry("said", "```\nif  x:\n    return  1\n    # " + "a comment " * 6, 1)])
+    assert view.tail(40).split("\n")[-5:-2] == ["if  x:", "    return  1", "    # a comment a comment a comment a"]
+
+
 def test_markdown_swallows_nothing_and_nothing_steers_the_terminal() -> None:
     shown = rendered(("said", "a List<T> and <div>\n\n<b>html</b>\n\n[x]: http://y\n\n\x1b[2Jgone \x1b]8;;u\x07"))
     for word in ("List<T>", "<div>", "<b>html</b>", "[x]: http://y", "gone"):

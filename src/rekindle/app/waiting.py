@@ -145,7 +145,9 @@ def journal_outcome(feature: str, found: Analysed) -> WaitOutcome | None:
         next_ = f"rekindle analyze {quoted(feature)}" if well else resume
         return _feature(feature, reason, is_well=well, next_=next_, told=told)
     if found.owner is None:
-        return _feature(feature, "open", why="nobody works on it", next_=f"rekindle analyze {feature}", told=told)
+        return _feature(
+            feature, "open", why="nobody works on it", next_=f"rekindle analyze {quoted(feature)}", told=told
+        )
     return None
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 2.0
 _LOCK_SECONDS = 0.5
+_GIT_SECONDS = 0.7
 _MOST = 16 << 20
 _SHELLS = ("sh", "bash", "dash", "zsh", "fish", "rekindle-hook")
 
@@ -81,7 +82,18 @@ def note() -> None:
         from rekindle.hooks.observe import after_tool
 
         for type_, data in after_tool(call, repo.top or repo.root, repo.branch):
+            if type_ == "branch.pulled":
+                data.update(_distance(repo.top or repo.root))
             _append(appender, feature, call, type_, data)
+
+
+def _distance(folder: str) -> dict[str, object]:
+    """How far the branch is from its upstream after a pull; nothing where it has none, or git takes too long."""
+    from rekindle.adapters.git import process
+
+    told = process.line(folder, "rev-list", "--left-right", "--count", "HEAD...@{upstream}", seconds=_GIT_SECONDS)
+    ahead, _, behind = (told or "").partition("\t")
+    return {"ahead": int(ahead), "behind": int(behind)} if ahead.isdecimal() and behind.isdecimal() else {}
 
 
 def _feature(repo: Repository) -> str | None:

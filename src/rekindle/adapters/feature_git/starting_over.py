@@ -27,7 +27,9 @@ def start_over(
                 f"{branch} is checked out in {tree.path}", f"free it: git -C {tree.path} switch --detach; then resume"
             )
         if tree is not None and tree.locked is not None:
-            raise FeatureBlocked(f"the worktree {tree.path} is locked", f"git worktree unlock {tree.path}, then resume")
+            raise FeatureBlocked(
+                f"the worktree {tree.path} is locked", f"unlock it: git worktree unlock {tree.path}; then resume"
+            )
         if tree is not None and os.path.isdir(tree.path):
             mend(place, tree.path)
             if is_dirty(place.at(tree.path)):

@@ -43,14 +43,32 @@ def ensure(home: str, team: str, agents: Mapping[str, str], tasks: Sequence[dict
     if found == "reused":
         return found
     target = path(home, team)
+    leader = _leader(target)
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
     if os.path.exists(target):
         os.replace(target, f"{target}.before")
     members = [{"name": name, "agentType": kind} for name, kind in agents.items()]
-    content = {"name": team, "members": members, "tasks": list(tasks)}
+    content: dict[str, Any] = {"name": team, "members": members, "tasks": list(tasks)}
+    if leader is not None:
+        members += [leader] if leader["name"] not in agents else []
+        content["leader"] = leader["name"]
     files.replace(target, json.dumps(content, indent=2).encode() + b"\n", mode=0o600)
     _write_tasks(tasks_folder(home, team), tasks)
     return "written anew"
+
+
+def _leader(target: str) -> dict[str, str] | None:
+    """The leader that the old file names, as a member: whoever leads a team still does after it was written anew."""
+    try:
+        kept = json.loads(files.read(target))
+        name = kept.get("leader")
+        listed = [one for one in kept["members"] if isinstance(one, dict) and one.get("name") == name]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    if not isinstance(name, str) or not name or not listed:
+        return None
+    kind = listed[0].get("agentType")
+    return {"name": name, "agentType": kind if isinstance(kind, str) else ""}
 
 
 #: What Claude Code calls the states of a task. It knows three: what failed or was skipped is not to be done by it.

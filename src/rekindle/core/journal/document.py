@@ -6,6 +6,7 @@ from typing import Any
 
 from rekindle.core.journal.analysis import Analysis
 from rekindle.core.journal.lineage import status_of
+from rekindle.core.journal.next_planned import next_planned
 from rekindle.core.journal.run import Issue, RecordedTask, RunState
 
 
@@ -54,6 +55,7 @@ def document(analysis: Analysis) -> dict[str, Any]:
             name: {"task": branch.task, "merged": branch.merged is True} for name, branch in state.branches.items()
         },
         "worktrees": state.worktrees,
+        "next_planned": _next_planned(analysis),
         "runs": [_run(run, analysis) for run in journal.runs],
         "lines": journal.lines,
     }
@@ -85,7 +87,14 @@ def _run(run: RunState, analysis: Analysis) -> dict[str, Any]:
         "end_reason": run.end_reason,
         "superseded": run.sid in analysis.superseded,
         "interrupted": run.sid in analysis.interrupted,
+        "event_count": run.events,
+        "has_end": run.ended,
     }
+
+
+def _next_planned(analysis: Analysis) -> dict[str, Any] | None:
+    wave, tasks = next_planned(analysis.state)
+    return {"wave": wave or None, "tasks": list(tasks)} if tasks else None
 
 
 def _first_seq(run: RunState) -> int | None:

@@ -105,9 +105,15 @@ def draft(
     made.update(data)
     if full in _NEEDS_TASK and ev.task_of(made) is None:
         raise CannotDraft(f"{full} needs a task", "give its id with --task")
+    if full == ev.PLAN_UPDATED and made.get("change") not in (None, *ev.PLAN_CHANGES):
+        raise CannotDraft(f"{made['change']!r} is not a change of a plan", f"use {_either(ev.PLAN_CHANGES)}")
     if isinstance(made.get("output_summary"), str):
         made["output_summary"] = made["output_summary"][:_SUMMARY_LENGTH]
     return Draft(full, made, known)
+
+
+def _either(words: tuple[str, ...]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def names_in(made: Draft) -> list[tuple[str, str]]:

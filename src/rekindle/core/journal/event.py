@@ -63,6 +63,9 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     RESUME_DECIDED: ("choice", "issues", "tasks", "commits"),
 }
 
+#: What `plan.updated` can say was changed.
+PLAN_CHANGES: Final = ("task_added", "task_removed", "dependency_changed", "wave_reordered", "agent_reassigned")
+
 #: What makes a sid a run if its `session.start` was lost: these prefixes, or a checkpoint.
 _RUN_PREFIXES: Final = ("plan.", "task.", "agent.")
 

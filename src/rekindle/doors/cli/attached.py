@@ -18,6 +18,7 @@ from rekindle.doors.cli import questions
 from rekindle.doors.cli.leaving import left_behind
 from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.options import daemon, who
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.receipts import print_woken
 from rekindle.doors.cli.typed import QuestionAtHand, TooSoon, TypedAnswer, TypedPrompt, UnusedLine
 from rekindle.doors.cli.use_cases import use_cases
@@ -55,7 +56,7 @@ class Attached:
         finally:
             self._stop.set()
             printer.join()
-        click.echo(left_behind(self._session, self._told, time.time()))
+        print_lines(left_behind(self._session, self._told, time.time()))
         return 0
 
     def _print(self) -> None:

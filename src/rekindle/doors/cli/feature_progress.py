@@ -156,8 +156,8 @@ def notes(told: dict[str, Any], questions: Sequence[dict[str, Any]]) -> list[str
     found = []
     for one in questions:
         options = " or ".join(printable(option["id"]) for option in one["options"])
-        found.append(f"{tasks.get(one['session'], one['session'])} asks: {printable(one['title'])}")
-        found.append("  " + next_step(f"rekindle answer {one['id']} {options}"))
+        found.append(f"{tasks.get(one['session'], one['session'])} asks: {printable(one['title'])} ({options})")
+        found.append("  " + next_step(f"rekindle answer {one['id']}"))
     resting = [task for task in told["tasks"] if task["problem"] and task["state"] != "merged"]
     return [*found, *(f"{printable(one['id'])} {one['state']}: {printable(one['problem'])}" for one in resting)]
 

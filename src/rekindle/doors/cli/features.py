@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from dataclasses import dataclass, fields, replace
@@ -86,8 +87,7 @@ def run_plan(
         return _begin(asked, detach=detach, as_json=as_json)
     except KeyboardInterrupt:  # before watching began; the daemon may already have the request
         name = _name_in(asked)
-        begun = f"If it has begun: {still_running(name)}; end it: rekindle stop {quoted(name)}"
-        print(f"Interrupted while the run was being started. {begun}", file=sys.stderr)
+        print_lines(["Interrupted while the run was being started. If it has begun:", *still_running(name)], err=True)
         return INTERRUPTED
 
 
@@ -249,7 +249,8 @@ def watch(resuming: FeatureResuming, cwd: str, feature: str, *, as_json: bool) -
                 if not told["over"]:
                     time.sleep(_PAUSE)
     except KeyboardInterrupt:
-        print(f"\n{still_running(feature)}", file=sys.stderr)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C: the person is told what goes on first
+        print_lines(["", *still_running(feature)], err=True)
         return INTERRUPTED
     except NoDaemon:
         raise RekindleError(

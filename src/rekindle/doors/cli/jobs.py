@@ -8,8 +8,10 @@ from typing import Any
 
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.amounts import clock_time
+from rekindle.doors.cli.leaving import job_running
 from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.outcome import INTERRUPTED
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.receipts import receipt_lines
 from rekindle.doors.cli.use_cases import use_cases
 
@@ -95,7 +97,7 @@ def follow(name: str) -> int:
                 view.rest()
                 break
     except KeyboardInterrupt:
-        print(f"\nStill running. Look at it: rekindle job show {name}", file=sys.stderr)
+        print_lines(["", *job_running(name)], err=True)
         return INTERRUPTED
     for text in lines(job, time.time()):
         print(text, file=sys.stderr)

@@ -81,6 +81,13 @@ def wrapped(text: str, width: int | None, indent: str = "") -> Iterator[str]:
         yield indent + line
 
 
+def unbroken(line: str, width: int) -> list[str]:
+    """A line unchanged if it fits; else broken between words, each part with the indent of the line."""
+    if cells(line) <= width:
+        return [line]
+    return list(wrapped(line, width, line[: min(len(line) - len(line.lstrip()), width // 2)]))
+
+
 def hung(line: str, width: int | None, indent: int | None = None) -> Iterator[str]:
     """A line unchanged if it fits; else broken between words, indented from its second line on.
 

@@ -99,17 +99,17 @@ def report(
 
 
 def _told(message: str, hint: str) -> Iterator[str]:
-    """One line for a program or a file; on a terminal broken between words, with the next step on a line of its own."""
+    """One line for a program or a file; on a terminal broken between words, each piece of advice on its own line."""
     if not sys.stderr.isatty():
         yield f"rekindle: {message}" + (f" — {hint}" if hint else "")
         return
     from rekindle.doors.cli.measure import columns, hung
-    from rekindle.doors.cli.next_step import next_step
+    from rekindle.doors.cli.next_step import advice
 
     width = columns(True, os.environ, of=2)
     yield from hung(f"rekindle: {message}", width, 2)
-    if hint:
-        yield from hung(f"  {next_step(hint)}", width)
+    for line in advice(hint):
+        yield from hung(f"  {line}", width)
 
 
 def _keep_traceback() -> str | None:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.live import PREFIX, shown_lines, working_line
+from rekindle.doors.cli.measure import unbroken
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from rich.spinner import Spinner
 
 _TAIL_LINES = 5
+#: Where a very long line may be cut: more than the tail can show on any terminal.
+_CUT = 4096
 
 
 class RenderedView:
@@ -90,8 +93,9 @@ class RenderedView:
 
     def tail(self, width: int) -> str:
         """The end of a block that is not complete yet, as it arrives."""
-        ends = [printable(line) for line in self._words.split("\n")[-_TAIL_LINES:]]
-        return "\n".join(ends)[-width * _TAIL_LINES :].strip("\n")
+        ends = [printable(_end(line)) for line in self._words.split("\n")[-_TAIL_LINES:]]
+        lines = [part for line in ends for part in unbroken(line, width)]
+        return "\n".join(lines[-_TAIL_LINES:]).strip("\n")
 
     def _tail(self) -> Group:
         from rich.console import Group
@@ -117,6 +121,11 @@ class RenderedAbove(RenderedView):
 
     def status(self, told: dict[str, Any], seconds: float, now: float) -> None:
         """The status is shown elsewhere."""
+
+
+def _end(line: str) -> str:
+    """The end of a very long line. It is cut at few places, so that lines do not move with every word that comes."""
+    return line[max(len(line) // _CUT - 1, 0) * _CUT :]
 
 
 def blocks(text: str) -> tuple[list[str], str]:

@@ -10,6 +10,7 @@ import io
 import os
 import queue
 import secrets
+import signal
 import sys
 import threading
 import time
@@ -19,7 +20,7 @@ from typing import Any
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
-from rekindle.doors.cli.leaving import ASKS, LEAVES, SHORT
+from rekindle.doors.cli.leaving import LEAVES, SHORT
 from rekindle.doors.cli.live import coloured, state_line
 from rekindle.doors.cli.measure import cells, fitted, wrapped
 from rekindle.doors.cli.options import daemon, who
@@ -93,6 +94,8 @@ class Conversing:
         """Show and listen until it is over, or the person leaves."""
         try:
             how = self._line.run()
+            if how != "over":
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C: the person is told what goes on first
         finally:
             self._stop.set()
         self._worker.join(1.0)  # it may be asking a daemon that does not answer
@@ -134,7 +137,7 @@ class Conversing:
         else:
             said = state_line(told, time.time()) if told is not None else "…"
         room = columns - cells(mark) - 1
-        for hint in (ASKS if self._until_rest else LEAVES, SHORT):
+        for hint in (LEAVES, SHORT):
             if cells(said) + len(hint) + 3 <= room:
                 return mark + said + " " * (room - cells(said) - len(hint)) + hint
         return mark + fitted(said, room)

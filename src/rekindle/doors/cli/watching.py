@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from typing import Any
@@ -40,7 +41,7 @@ def watch(
     known: dict[str, Any] | None = None,
     conversation: FollowedConversation | None = None,
 ) -> int:
-    """Show a session until it is at rest; Ctrl-C leaves it running or stops it.
+    """Show a session until it is at rest; Ctrl-C leaves it running, as everywhere.
 
     An agent that comes back meanwhile shows its receipt; `known` is the session as already shown.
     `conversation` is what the watcher has read of it; by default nothing.
@@ -50,9 +51,7 @@ def watch(
         conversation = use_cases().conversations().follow(session)
     if can_talk():
         end = Conversing(session, conversation, until_rest=True, serve=True, known=known).hold()
-        if end.how == "interrupted":
-            return _interrupted(session, end.told)
-        if end.how == "left" or end.told is None:
+        if end.how != "over" or end.told is None:
             return _left(session, end.told)
         return _ended(client, end.told, time.monotonic() - began, put_to_sleep=put_to_sleep)
     receipts, view = Receipts(known), _view_of(session)
@@ -78,9 +77,10 @@ def watch(
         print(file=sys.stderr)
         return _left(session, seen[0])
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C: the person is told what goes on first
         view.rest()
-        client.close()
-        return _interrupted(session, seen[0] if seen else None)
+        print(file=sys.stderr)
+        return _left(session, seen[0] if seen else None)
     finally:
         view.rest()  # whatever happens, the terminal is restored
     return _ended(client, told, time.monotonic() - began, put_to_sleep=put_to_sleep)
@@ -96,7 +96,7 @@ def attach(session: str) -> int:
     known = daemon().ask("show", session=session)
     conversation = use_cases().conversations().follow(session)
     end = Conversing(session, conversation, until_rest=False, serve=False, known=known).hold()
-    print_lines([left_behind(session, end.told, time.time())])
+    print_lines(left_behind(session, end.told, time.time()))
     return 0
 
 
@@ -108,7 +108,7 @@ def _ended(client: Daemon, told: dict[str, Any], seconds: float, *, put_to_sleep
         amounts = [duration(seconds), *used(usage["tokens"], usage["cost"])]
         print(f"  {' · '.join(amounts)}", file=sys.stderr)
     if told["status"] in ("interrupted", "failed"):
-        asked = f", or answer: rekindle answer {told['question']['id']}" if told["question"] is not None else ""
+        asked = f"; or answer: rekindle answer {told['question']['id']}" if told["question"] is not None else ""
         why = f"{session} is {told['status']}: {told['why']}"
         return report(1, "", why, f"{told['next']}{asked}", as_json=False)
     if told["message"]:
@@ -142,25 +142,6 @@ def _put_question(question: dict[str, Any]) -> None:
         print(f"rekindle: {printable(too_late)}", file=sys.stderr)
 
 
-def _interrupted(session: str, told: dict[str, Any] | None) -> int:
-    if sys.stdin.isatty() and (told is None or told["is_running"] or not told["rested"]):
-        click.echo("\n  l. leave it running   s. stop it")
-        if _choice() == "s":
-            daemon().ask("stop", session=session, to="cancelled", by=who())
-            print(f"{session}: stopped.", file=sys.stderr)
-            return INTERRUPTED
-    return _left(session, told)
-
-
 def _left(session: str, told: dict[str, Any] | None) -> int:
-    print_lines([left_behind(session, told, time.time())], err=True)
+    print_lines(left_behind(session, told, time.time()), err=True)
     return INTERRUPTED
-
-
-def _choice() -> str:
-    """Ask what should happen to the agent. A second Ctrl-C leaves it working, as Enter does."""
-    try:
-        return str(click.prompt("Your choice", type=click.Choice(["l", "s"]), default="l"))
-    except click.Abort:
-        click.echo()
-        return "l"

@@ -9,6 +9,7 @@ import click
 from rekindle.core.journal.analysis import Analysis, tasks_phrase
 from rekindle.core.journal.document import document
 from rekindle.core.journal.lineage import status_of
+from rekindle.core.journal.next_planned import in_words
 from rekindle.core.journal.run import Issue
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli.next_step import next_step
@@ -142,7 +143,7 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
         return
     yield ""
     if decision.case == "A":
-        step = printable(str(decision.next_step or "the next step"))
+        step = printable(str(decision.next_step or in_words(analysis.state) or "the next step"))
         if analysis.state.plan is None:
             yield f"The next step is {step}. The journal has no plan: continue by hand, with rekindle track."
         else:
@@ -152,6 +153,8 @@ def _decision(analysis: Analysis, what: str) -> Iterator[str]:
         if "/" not in what and analysis.state.plan is not None:
             yield f"To check git as well: rekindle resume {quoted(what)} --explain"
     else:
+        if decision.case == "C" and (step := in_words(analysis.state)):
+            yield f"The next planned step is {printable(step)}."
         yield "A resume has to ask you:"
         for option in decision.options:
             yield f"  {option.key}. {option.title}: {printable(option.effect)}"

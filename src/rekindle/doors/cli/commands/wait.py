@@ -13,11 +13,12 @@ import click
 from rekindle.app.waiting import WaitOutcome
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import jobs, questions
-from rekindle.doors.cli.leaving import LEAVES, still_running
+from rekindle.doors.cli.leaving import LEAVES, job_running, still_running
 from rekindle.doors.cli.limits import Duration
 from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import complete_resumable, json_option, print_json
 from rekindle.doors.cli.outcome import INTERRUPTED
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.receipts import receipt_lines
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import RekindleError
@@ -55,7 +56,7 @@ def wait(what: str, timeout: float | None, as_json: bool) -> int:
             print(f"Waiting for {printable(name)}; {LEAVES}.", file=sys.stderr)
         found = _wait(name, look, timeout)
     except KeyboardInterrupt:
-        print(f"\n{still_running(name)}", file=sys.stderr)
+        print_lines(["", *still_running(name)], err=True)
         return INTERRUPTED
     if found.question is not None:
         raise questions.unasked(found.question)
@@ -84,7 +85,7 @@ def _wait_for_job(what: str, timeout: float | None, *, as_json: bool) -> int:
                     code="timeout",
                 )
     except KeyboardInterrupt:
-        print(f"\nStill running. Look at it: rekindle job show {name}", file=sys.stderr)
+        print_lines(["", *job_running(name)], err=True)
         return INTERRUPTED
     if as_json:
         print_json({"job": job})
