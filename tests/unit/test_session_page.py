@@ -63,6 +63,13 @@ def test_nobody_gets_colours_who_does_not_want_them(
     assert capsys.readouterr().out == "  error: no\nhm"
 
 
+@pytest.mark.parametrize("said", ["done", "done\n", "do|ne\n", "done|\n"])
+def test_words_that_end_their_line_are_followed_by_no_empty_one(said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = [ConversationEntry("said", part, 1) for part in said.split("|")]
+    LiveView().show([*parts, ConversationEntry("end", "end_turn", 1)])
+    assert capsys.readouterr().out == "done\n  turn finished\n"
+
+
 def test_completion_says_what_a_session_is_at_and_about() -> None:
     assert described({"status": "asking", "title": "Add a\x1b login"}) == "asking: Add a\ufffd login"
     assert described({"status": "asleep"}) == "asleep", "an agent is told no titles"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rekindle.app.session_names import NoSuchSession
 from rekindle.core.session.asking import MARK
 from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import NoSuchQuestion, RekindleError, UsageError
@@ -35,7 +36,14 @@ class Answering:
                 problem = f"can mean {len(found)} open questions" if found else "is not an open question"
                 raise NoSuchQuestion(f"{given!r} {problem}", "`rekindle inbox` lists them")
             return found[0]
-        question = self._daemon.ask("show", session=given)["question"]
+        try:
+            question = self._daemon.ask("show", session=given)["question"]
+        except RekindleError as error:
+            if error.code != NoSuchSession.code:
+                raise
+            raise NoSuchQuestion(
+                f"there is no question and no session {given!r}", "`rekindle inbox` lists the open questions"
+            ) from error
         if question is None:
             raise UsageError(f"session {given} has no open question", "`rekindle inbox` lists the open questions")
         return dict(question)

@@ -159,10 +159,10 @@ class UserSettings:
         found = self.keys.get(name) or self.keys.get(name.replace("-", "_"))
         if found is None:
             near = difflib.get_close_matches(name, self.keys, n=1)
-            meant = f"did you mean {near[0]}? " if near else ""
+            known = f"did you mean {near[0]}?" if near else f"the settings are: {', '.join(self.keys)}"
             raise UsageError(
                 f"there is no setting {name!r}",
-                f"{meant}The settings are: {', '.join(self.keys)}",
+                f"{known}; `rekindle config list` shows them all" if near else known,
                 details={"key": name, "allowed": list(self.keys)},
             )
         return found

@@ -47,6 +47,7 @@ class LiveView:
     def __init__(self, session: str | None = None) -> None:
         self._session = session
         self._streaming: str | None = None
+        self._is_at_start = True
         self._waits_until: float | None = None
 
     def show(self, entries: list[ConversationEntry]) -> None:
@@ -71,13 +72,15 @@ class LiveView:
     def rest(self) -> None:
         """End a line that is being streamed."""
         if self._streaming is not None:
-            click.echo()
+            if not self._is_at_start:
+                click.echo()
             self._streaming = None
 
     def _stream(self, entry: ConversationEntry) -> None:
         if self._streaming not in (None, entry.kind):
             self.rest()
         self._streaming = entry.kind
+        self._is_at_start = entry.text.endswith("\n") if entry.text else self._is_at_start
         text = "\n".join(printable(line) for line in entry.text.split("\n"))
         click.echo(coloured(text, PREFIX[entry.kind][1]), nl=False)
         sys.stdout.flush()

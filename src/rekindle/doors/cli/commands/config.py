@@ -14,6 +14,9 @@ from rekindle.doors.cli.options import json_option, print_json
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import RekindleError
 
+#: How wide the column of values is at most.
+_WIDEST = 40
+
 
 def _complete_keys(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     keys = use_cases().user_settings().keys
@@ -46,9 +49,10 @@ def list_(as_json: bool) -> None:
     if as_json:
         print_json({"file": settings.path, "settings": msgspec.to_builtins(rows)})
         return
-    for row in rows:
-        value = "-" if row.value is None else str(row.value)
-        print(f"{row.key:18} {printable(value):18} {_source(row)}")
+    shown = [(row.key, "-" if row.value is None else printable(str(row.value)), _source(row)) for row in rows]
+    keys, values = (max(len(one[column]) for one in shown) for column in (0, 1))
+    for key, value, source in shown:
+        print(f"{key:{keys}}  {value:{min(values, _WIDEST)}}  {source}")
     print(f"\nYour file: {printable(settings.path)}" + ("" if settings.exists else " (does not exist yet)"))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from rekindle.core.terminal_text import printable
+from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import session_page
-from rekindle.doors.cli.next_step import next_step
+from rekindle.doors.cli.next_step import advice, next_step
 from rekindle.doors.cli.options import (
     complete_resumable,
     complete_sessions,
@@ -86,7 +86,7 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int
     if feature is not None:
         told = use_cases().feature_resuming().stop(feature)
         print_json(told) if as_json else print_lines(
-            [f"{feature}: {told['reason']}.", f"  {next_step(f'rekindle resume {feature}')}"]
+            [f"{printable(feature)}: {told['reason']}.", f"  {next_step(f'rekindle resume {quoted(feature)}')}"]
         )
         return None
     if every == (session is not None):
@@ -99,8 +99,16 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int
     told = client.ask("stop", session=session, to=to or "cancelled", by=who())
     if told["is_running"]:  # somebody has brought it back already
         raise RekindleError(f"{told['id']}: its agent runs", "see `rekindle ps`, and try again")
-    print_json(told) if as_json else print(f"{told['id']}: {told['status']}.")
+    print_json(told) if as_json else print_lines(_stopped(told))
     return None
+
+
+def _stopped(told: dict[str, Any]) -> list[str]:
+    """What was stopped, and how it comes back."""
+    name, status = told["id"], told["status"]
+    if status == "completed":
+        return [f"{name}: completed."]
+    return [f"{name}: {status}. Its conversation is kept.", f"  {next_step(f'rekindle resume {name}')}"]
 
 
 def _print_stopped(told: dict[str, Any]) -> None:
@@ -109,7 +117,7 @@ def _print_stopped(told: dict[str, Any]) -> None:
         print(f"Stopped: {', '.join(told['stopped']) or 'nothing was running'}.")
     for one in failed:
         print(f"Not stopped: {printable(one['reason'])}")
-        print(f"  {printable(one['next'])}")
+        print_lines(f"  {line}" for line in advice(printable(one["next"])))
 
 
 @click.command()
