@@ -399,6 +399,7 @@ def test_a_commit_that_only_a_snapshot_still_has_is_not_called_lost(shop: Shop) 
     failed(shop, task("b", "write b.txt b", "run git add -A", commit, **check))
     branch = f"work/{FEATURE}/b"
     tip = shop.git("rev-parse", branch)
+    until(lambda: shop.git("for-each-ref", "--contains", tip, "refs/rekindle"), "the snapshot of the turn")
     shop.git("worktree", "remove", "--force", str(shop.root / ".worktrees" / FEATURE / "b"))
     shop.git("branch", "-D", branch)
     shop.git("reflog", "expire", "--expire=now", "--all")
