@@ -37,6 +37,7 @@ def governors_life() -> list[g.GovernorFact]:
         g.GovernorAnswered(at=6.0, question=question_id(first), option="go-on", by="me"),
         g.RestartsAllowed(at=6.0, by="me"),
         g.ProgressHeard(at=7.0, session="s1", seq=9),
+        g.GovernorClockSet(at=7.5, by=-2.0, number=1),
         second,
         g.CapRaised(at=8.5, about="day:0", to=4.0, by="me"),
         g.GovernorClosed(at=9.0, question=question_id(second)),

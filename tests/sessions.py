@@ -63,6 +63,7 @@ def a_life(session: str = "s1") -> list[AnyFact]:
         f.Exited(at=10.0, attempt=1, how_ended="signal SIGKILL", by_us=False, cut=cut, truncated=3),
         f.HoldAsked(at=10.5, by="user"),
         f.HoldLifted(at=10.6, by="user"),
+        f.ClockSet(at=10.6, by=-2.0, number=1),
         f.Hurried(at=10.7, by="user"),
         f.ResumeAsked(at=11.0, by="user"),
         f.LoadPutOff(at=11.1, until=12.0, why="in a moment"),

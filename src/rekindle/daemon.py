@@ -25,7 +25,7 @@ from rekindle.adapters.git import identity, linked_worktrees, repository
 from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
-from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, team
+from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, steady_clock, team
 from rekindle.adapters.machine.cron_calendar import CronCalendar
 from rekindle.adapters.machine.daemon_presence import say_ready, take_lock
 from rekindle.adapters.machine.governor_settings import GovernorSettings
@@ -230,7 +230,7 @@ def _put_together(
     parts.callback(records.close)
     rules = replace(BUILT_IN, idle_seconds=_idle_seconds(environment))
     governor = GovernorSettings(user_file(environment))
-    engine = Engine(access, time.time, rules)
+    engine = Engine(access, time.time, rules, steady_clock.now)
     supervisor = Supervisor(engine, keepers, workplace, AGENTS, records, governor_rules=governor.rules)
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
     parts.push_async_callback(time_machine.close)

@@ -162,6 +162,8 @@ class Attendant:
         anew = self._anew
         while anew == self._anew:  # what could not be recorded waits for its time
             self._end_gates()
+            if self._engine.is_clock_set(self._session):
+                await self._engine.record(self._session)  # what is due depends on it
             await self._attach()
             performed = self._performed
             due = [effect for effect in self._engine.due(self._session) if effect.id not in performed]
@@ -170,6 +172,9 @@ class Attendant:
             for effect in due:
                 performed.add(effect.id)
                 if not await self._is_admitted(effect):
+                    continue
+                if effect not in self._engine.due(self._session):  # somebody has decided otherwise in the meantime
+                    performed.discard(effect.id)
                     continue
                 try:
                     await self._perform(effect)
@@ -294,7 +299,8 @@ class Attendant:
         await self.advance()
 
     async def _wake(self, effect: Wait) -> None:
-        while (left := effect.until - self._engine.clock()) > 0:
-            await asyncio.sleep(min(left, 30.0))  # the wall clock may jump, and the machine may sleep
+        while effect in self._engine.due(self._session):
+            left = effect.until - self._engine.clock()
+            await asyncio.sleep(min(max(left, 0.0), 30.0))  # the wall clock may be set, and the machine may sleep
         self._performed.discard(effect.id)
         await self.advance()

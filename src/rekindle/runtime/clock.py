@@ -23,29 +23,38 @@ _LATE_SECONDS = 10.0
 
 async def keep_time(supervisor: Supervisor, seconds: float = 1.0) -> None:
     """Check forever. Time that the machine slept, or a clock change, does not count as silence."""
-    looked = supervisor.engine.clock()
+    engine = supervisor.engine
+    steady = engine.steady or engine.clock
+    looked, counted = engine.clock(), steady()
     while True:
         await asyncio.sleep(seconds)
-        before, looked = looked, supervisor.engine.clock()
-        late = looked - before - seconds
-        jumped = abs(late) > _LATE_SECONDS
-        if jumped:
+        before, looked = looked, engine.clock()
+        counted_before, counted = counted, steady()
+        late, slept = looked - before - seconds, counted - counted_before - seconds
+        if abs(late) > _LATE_SECONDS:
             supervisor.forgive_silence(late)
-        for session in supervisor.engine.at_hand():
-            if not supervisor.is_followed(session.id):
-                continue  # its output has not been read yet
-            found = _put_off(session, looked, late) if jumped else _due(session, looked, supervisor)
-            if found is None:
-                continue
+        for name in [session.id for session in engine.at_hand()]:
             try:
-                await supervisor.record(session.id, found)
+                if engine.is_clock_set(name):
+                    await supervisor.record(name)  # its deadlines move, and may be due
+                await _look_at(supervisor, name, looked, slept)
             except RekindleError as error:
-                log.warning("%s could not be told that its time has come: %s", session.id, error.message)
+                log.warning("%s could not be told that its time has come: %s", name, error.message)
         try:
             await supervisor.settle_doubts()
         except RekindleError as error:
             log.warning("what was recorded last could not be read: %s", error.message)
         supervisor.release()
+
+
+async def _look_at(supervisor: Supervisor, name: str, now: float, slept: float) -> None:
+    session = supervisor.engine.in_memory(name)
+    if session is None or not supervisor.is_followed(name):
+        return  # its output has not been read yet
+    was_away = abs(slept) > _LATE_SECONDS
+    found = _put_off(session, now, slept) if was_away else _due(session, now, supervisor)
+    if found is not None:
+        await supervisor.record(name, found)
 
 
 def _due(session: Session, now: float, supervisor: Supervisor) -> f.Due | f.Stalled | None:

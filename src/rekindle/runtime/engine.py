@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 
 from rekindle.core.effects import Effect
 from rekindle.core.session.activity import needs_daemon
-from rekindle.core.session.facts import AnyFact, Created
+from rekindle.core.session.facts import AnyFact, ClockSet, Created
 from rekindle.core.session.plan import plan
 from rekindle.core.session.react import take, taken
 from rekindle.core.session.rules import BUILT_IN, Rules
 from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION
 from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange, StoreError, of_session
+from rekindle.runtime.clock_watch import ClockWatch
 from rekindle.runtime.outbox import journal_entries
 from rekindle.runtime.turns import Turns
 
@@ -34,10 +35,18 @@ Made = TypeVar("Made")
 class Engine:
     """Sessions as the store has them. Every change goes through `record`."""
 
-    def __init__(self, store: StoreAccess, clock: Callable[[], float], rules: Rules = BUILT_IN) -> None:
-        """`rules` are for new sessions. Existing ones have their own."""
+    def __init__(
+        self,
+        store: StoreAccess,
+        clock: Callable[[], float],
+        rules: Rules = BUILT_IN,
+        steady: Callable[[], float] | None = None,
+    ) -> None:
+        """`rules` are for new sessions. Existing ones have their own. `steady`: see `ClockWatch`."""
         self.store = store
         self.clock = clock
+        self.steady = steady
+        self._watch = ClockWatch(clock, steady)
         self._rules = rules
         self._memory: dict[str, Session] = {}
         self._turns = Turns()
@@ -51,7 +60,7 @@ class Engine:
     async def open(self) -> None:
         """Load the sessions that need the daemon."""
         for session in await self.store.ask(lambda store: store.sessions(attended=True)):
-            self._memory.setdefault(session.id, session)
+            self._take_in(session)
 
     async def close(self) -> None:
         """Wait until everything started is on disk."""
@@ -84,7 +93,7 @@ class Engine:
             found = await self.store.ask(lambda store: store.session(session))
             if found is None:
                 raise KeyError(session)
-            self._memory.setdefault(session, found)
+            self._take_in(found)
         return self._memory[session]
 
     async def knows(self, session: str) -> bool:
@@ -103,7 +112,12 @@ class Engine:
             return [one for one in store.sessions(feature=feature) if one.repository == repository]
 
         for session in await self.store.ask(of_feature):
-            self._memory.setdefault(session.id, session)
+            self._take_in(session)
+
+    def _take_in(self, session: Session) -> None:
+        if session.id not in self._memory:
+            self._memory[session.id] = session
+            self._watch.read(session.id, session.changed_at)
 
     def forget(self, session: str) -> None:
         """Drop a session that has no attendant from memory. It is read again on demand."""
@@ -111,6 +125,7 @@ class Engine:
         if found is None or self._turns.is_wanted(session) or needs_daemon(found) or self.run_of(found) is not None:
             return
         del self._memory[session]
+        self._watch.forget(session)
 
     async def create(self, fact: Created) -> Session:
         """Begin a session."""
@@ -143,9 +158,15 @@ class Engine:
         """What has to be done now about a session in memory."""
         return plan(self._memory[session], self.clock())
 
+    def is_clock_set(self, session: str) -> bool:
+        """Whether the clock was set since the deadlines of a session in memory were right."""
+        found = self._memory.get(session)
+        return found is not None and self._watch.set_by(session, found.changed_at) != 0.0
+
     async def _create(self, fact: Created) -> Session:
         async with self._turns.of(fact.session):
             now, facts = take(None, fact, self._rules)
+            self._watch.is_right(fact.session)
             return await self._commit(self._change(now, facts, 0))
 
     async def _adopt(self, change: StoreChange) -> Session:
@@ -160,9 +181,13 @@ class Engine:
             facts = decision(before)
             if facts is None:
                 return None
+            if by := self._watch.set_by(session, before.changed_at):
+                facts = [ClockSet(at=self.clock(), by=by, number=before.clock_sets + 1), *facts]
             now, kept = taken(before, facts, self._rules)
             # The generation that we knew, not the one that we make: a writer that was overtaken is refused.
-            return await self._commit(self._change(now, kept, before.generation)) if kept else before
+            made = await self._commit(self._change(now, kept, before.generation)) if kept else before
+            self._watch.is_right(session)
+            return made
 
     def _change(self, now: Session, facts: Sequence[AnyFact], generation: int) -> StoreChange:
         return of_session(now, facts, generation=generation, outbox=journal_entries(now, facts, self.run_of(now)))
@@ -198,6 +223,7 @@ class Engine:
         self._settled[session] = None  # whoever reads it now may have nothing to add, and leave what is due undone
         if found == made:
             self._memory[session] = made
+            self._watch.is_right(session)
 
     async def _unbroken(self, work: Coroutine[Any, Any, Made]) -> Made:
         """Finish it even if the caller goes away: memory and store must stay in step."""

@@ -17,13 +17,14 @@ from rekindle.core.governor import facts as g
 from rekindle.core.governor.admission import Admission, AutomaticStep, admission, next_step, waiting_for, wanted
 from rekindle.core.governor.asking import due, taken
 from rekindle.core.governor.hearing import KINDS, heard
-from rekindle.core.governor.machine import evolve
+from rekindle.core.governor.machine import evolve, newest
 from rekindle.core.governor.rules import UNLIMITED, GovernorRules
 from rekindle.core.governor.state import SUBJECT, Governor
 from rekindle.core.session.state import Session
 from rekindle.core.streams import GOVERNOR, SESSION, kind_of
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange, StoreError
+from rekindle.runtime.clock_watch import ClockWatch
 
 log = logging.getLogger(__name__)
 
@@ -49,13 +50,15 @@ class Governing:
         sessions: Callable[[], Sequence[Session]],
         rules: Callable[[], GovernorRules] = lambda: UNLIMITED,
         zone: tzinfo | None = None,
+        steady: Callable[[], float] | None = None,
     ) -> None:
-        """`sessions` gives those in memory. `zone` None: this machine's."""
+        """`sessions` gives those in memory. `zone` None: this machine's. `steady`: see `ClockWatch`."""
         self._store = store
         self._clock = clock
         self._sessions = sessions
         self._rules = rules
         self._zone = zone
+        self._watch = ClockWatch(clock, steady)
         self._state = Governor()
         self._is_loaded = False
         self._since_kept = 0
@@ -168,11 +171,24 @@ class Governing:
         if not self._is_loaded:
             self._state, self._since_kept = await self._store.ask(_folded)
             self._is_loaded, self._read_to = True, self._state.heard
+            self._watch.forget(SUBJECT)
+            self._watch.read(SUBJECT, newest(self._state))
+            await self._mind_clock()
             await self._hear()
             for listener in self.listeners:
                 listener(self._state)
-        elif self._newest > self._read_to:
+            return
+        await self._mind_clock()
+        if self._newest > self._read_to:
             await self._hear()
+
+    async def _mind_clock(self) -> None:
+        """If the clock was set, what was heard before stays as long ago as it was, and limits as far away."""
+        if by := self._watch.set_by(SUBJECT, newest(self._state)):
+            await self._record([g.GovernorClockSet(at=self._clock(), by=by, number=self._state.clock_sets + 1)])
+            self._watch.is_right(SUBJECT)
+            now = self._clock()
+            self._asking = {name: min(at + by, now) for name, at in self._asking.items()}
 
     async def _hear(self) -> None:
         """Hear what has happened to sessions since the last time."""

@@ -28,6 +28,7 @@ from rekindle.core.streams import JOB
 from rekindle.ports.calendar import Calendar
 from rekindle.ports.errors import RekindleError, UsageError
 from rekindle.ports.store import DamagedStore, Recorded, StoreAccess, StoreChange, StoreError
+from rekindle.runtime.clock_watch import ClockWatch
 from rekindle.runtime.supervisor import Supervisor
 from rekindle.runtime.turns import Turns
 
@@ -67,6 +68,7 @@ class Jobs:
         self._at_once = at_once
         self._jobs: dict[str, Job] = {}
         self._turns = Turns()
+        self._watch = ClockWatch(self._engine.clock, self._engine.steady)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
         self._wakes: dict[str, float] = {}
@@ -108,7 +110,7 @@ class Jobs:
         """Stir every job whose time has come."""
         now = self._engine.clock()
         for job, at in list(self._wakes.items()):
-            if at <= now:
+            if at <= now or self._set_by(self._jobs[job]):
                 self.stir(job)
 
     @property
@@ -223,9 +225,11 @@ class Jobs:
             async with self._turns.of(name):
                 job = self._jobs[name]
                 session = await self.session_of(job)
-                facts = self._due(job, session)
+                facts = self._moved(job) or self._due(job, session)
                 if facts:
                     await self._commit(name, facts)
+                self._watch.is_right(name)
+                if facts:
                     continue
             effects = plan(job, session, self._engine.clock())
             if not effects:
@@ -235,6 +239,17 @@ class Jobs:
             if self._jobs[name] == job and await self.session_of(job) == session:
                 break  # it changed nothing: somebody else was faster, and the change will stir us
         await self._rest(name)
+
+    def _set_by(self, job: Job) -> float:
+        """By how much the clock was set since a job was last looked at; 0: it was not."""
+        return self._watch.set_by(job.id, job.retry.at if job.retry is not None else 0.0)
+
+    def _moved(self, job: Job) -> list[jf.JobFact]:
+        """The retry that is as far away as it was, if the clock was set."""
+        by, retry = self._set_by(job), job.retry
+        if not by or retry is None:
+            return []
+        return [jf.RetryMoved(at=self._engine.clock(), number=retry.number, until=retry.until + by)]
 
     def _due(self, job: Job, session: Session | None) -> list[jf.JobFact]:
         now = self._engine.clock()

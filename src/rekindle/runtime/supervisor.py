@@ -54,7 +54,7 @@ class Supervisor:
         self._keepers = keepers
         comeback = Comeback(records, workplace, kinds)
         launcher = Launcher(engine, keepers, workplace, kinds, comeback)
-        self.governing = Governing(engine.store, engine.clock, engine.at_hand, governor_rules)
+        self.governing = Governing(engine.store, engine.clock, engine.at_hand, governor_rules, steady=engine.steady)
         engine.listeners.append(self.governing.listen)
         self._house = Attendance(
             engine, keepers, workplace, records, comeback, launcher, settle_seconds, pause_seconds, self.governing

@@ -224,7 +224,8 @@ class Teller:
     async def _pause(self, failed: Sequence[float]) -> None:
         if failed:
             pause = self._ports.pauses[min(len(failed), len(self._ports.pauses)) - 1]
-            await asyncio.sleep(max(0.0, failed[-1] + pause - self._ports.clock()))
+            left = failed[-1] + pause - self._ports.clock()
+            await asyncio.sleep(min(max(0.0, left), pause))  # the clock may have been set back
 
     async def _try(self, name: str, receiver: str) -> None:
         found = self._ports.terms().receivers.get(receiver)

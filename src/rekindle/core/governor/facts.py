@@ -112,6 +112,16 @@ class CapRaised(Fact, frozen=True, kw_only=True, tag="cap_raised"):
     by: str
 
 
+class GovernorClockSet(Fact, frozen=True, kw_only=True, tag="governor_clock_set"):
+    """Somebody has set the machine's clock, by so many seconds: what is counted from then on moves with it.
+
+    `number` counts these facts, so that none counts twice.
+    """
+
+    by: float
+    number: int
+
+
 class GovernorKept(Fact, frozen=True, kw_only=True, tag="governor_kept"):
     """All that earlier facts have led to, so that the next daemon does not have to read them."""
 
@@ -130,5 +140,6 @@ GovernorFact = (
     | RestartsAllowed
     | RestartsStopped
     | CapRaised
+    | GovernorClockSet
     | GovernorKept
 )

@@ -66,6 +66,8 @@ def _booked(state: Governor, fact: g.GovernorFact) -> Governor:
             return replace(state, stopped=Stopped(since, fact.by))
         case g.CapRaised():
             return replace(state, raised={**state.raised, fact.about: fact.to})
+        case g.GovernorClockSet():
+            return _moved(state, fact.by, fact.number) if fact.number > state.clock_sets else state
         case g.GovernorKept():
             return fact.state
         case _:
@@ -76,6 +78,29 @@ def question_id(fact: g.GovernorAsked) -> str:
     """The id of a question: it follows from what a person is shown."""
     shown = [fact.trigger, fact.about, fact.title, fact.detail, fact.options, fact.at]
     return _MARK + hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:10]
+
+
+def newest(state: Governor) -> float:
+    """The latest time that counts for something; 0: none does."""
+    restarts = (one.at for one in state.restarts)
+    limits = (one.at for one in state.limits.values())
+    stopped = state.stopped.since if state.stopped is not None else 0.0
+    return max([*restarts, *limits, *state.returns.values(), stopped])
+
+
+def _moved(state: Governor, by: float, number: int) -> Governor:
+    """Every time that is compared with now moves with the clock. The end of a limit, which is a time of the day, gets
+    nearer when the clock is set forward.
+    """
+    stopped = state.stopped
+    return replace(
+        state,
+        clock_sets=number,
+        restarts=[replace(one, at=one.at + by) for one in state.restarts],
+        limits={name: LimitNews(one.at + by, one.until + min(by, 0.0)) for name, one in state.limits.items()},
+        returns={name: at + by for name, at in state.returns.items()},
+        stopped=replace(stopped, since=stopped.since + by) if stopped is not None else None,
+    )
 
 
 def _restarted(state: Governor, fact: g.RestartCounted) -> Governor:

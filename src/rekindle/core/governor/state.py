@@ -66,7 +66,7 @@ class Governor(msgspec.Struct, frozen=True):
     `heard` is the place of the last session's fact that was heard. `paid` has what was spent, in dollars, by the five
     minutes in which it was; `turns` what the last turns have cost so far. `returned` names the prompt with which a
     session may come back from its limit, `returns` when sessions last came back from each limit. `asked` names what was
-    asked about, `raised` the windows whose cap was raised.
+    asked about, `raised` the windows whose cap was raised. `clock_sets`: how often the clock was set.
     """
 
     heard: int = 0
@@ -81,3 +81,4 @@ class Governor(msgspec.Struct, frozen=True):
     settled: list[GovernorSettled] = []
     asked: list[str] = []
     raised: dict[str, float] = {}
+    clock_sets: int = 0

@@ -42,8 +42,8 @@ def due(news: Iterable[News], told: Tellings, rules: TellRules, now: float, minu
     fresh = sorted(_fresh(news, told, rules), key=lambda one: (one.since, one.key))
     if not fresh:
         return DueTellings()
-    ripe = [one for one in fresh if _ripe_at(one, rules) <= now]
-    next_ripe = min((_ripe_at(one, rules) for one in fresh if _ripe_at(one, rules) > now), default=None)
+    ripe = [one for one in fresh if _ripe_at(one, rules, now) <= now]
+    next_ripe = min((_ripe_at(one, rules, now) for one in fresh if _ripe_at(one, rules, now) > now), default=None)
     if (left := quiet_left(rules.quiet, minute)) > 0:
         return DueTellings(at=now + left + 1.0)
     if not ripe:
@@ -52,7 +52,7 @@ def due(news: Iterable[News], told: Tellings, rules: TellRules, now: float, minu
     free = rules.hourly - len(recent)
     if free <= 0:
         return DueTellings(at=min(recent, default=now) + HOUR)
-    late = [one for one in ripe if _ripe_at(one, rules) + LATE < now]
+    late = [one for one in ripe if _ripe_at(one, rules, now) + LATE < now]
     if len(late) > 1:
         others = [one for one in ripe if one not in late]
         together = (tuple(late), *((one,) for one in others)) if len(others) < free else (tuple(ripe),)
@@ -61,7 +61,7 @@ def due(news: Iterable[News], told: Tellings, rules: TellRules, now: float, minu
         return DueTellings(tuple((one,) for one in ripe), next_ripe)
     alone, rest = ripe[: free - 1], tuple(ripe[free - 1 :])
     groups = tuple((one,) for one in alone)
-    full = _ripe_at(rest[0], rules) + LATE  # the last message of the hour waits for the others
+    full = _ripe_at(rest[0], rules, now) + LATE  # the last message of the hour waits for the others
     if full <= now:
         return DueTellings((*groups, rest), next_ripe)
     return DueTellings(groups, full if next_ripe is None else min(full, next_ripe))
@@ -81,8 +81,11 @@ def retry_at(tries: int, failed_at: float) -> float | None:
     return failed_at + PAUSES[tries - 1] if 0 < tries <= len(PAUSES) else None
 
 
-def _ripe_at(one: News, rules: TellRules) -> float:
-    return one.since + rules.dwell
+def _ripe_at(one: News, rules: TellRules, now: float) -> float:
+    """When something has waited long enough. What lies ahead of now is from before the clock was set back: nobody knows
+    how long ago that was, so it does not wait.
+    """
+    return one.since + rules.dwell if one.since <= now else now - LATE
 
 
 def _fresh(news: Iterable[News], told: Tellings, rules: TellRules) -> Iterable[News]:

@@ -106,6 +106,16 @@ class NextTimeSet(Fact, frozen=True, kw_only=True, tag="next_time_set"):
     why: str = ""
 
 
+class RetryMoved(Fact, frozen=True, kw_only=True, tag="retry_moved"):
+    """Somebody has set the machine's clock: the retry of this number is as far away as it was, at `until`.
+
+    The time at which a person wants a job to begin, and those of a schedule, are times of the day: they do not move.
+    """
+
+    number: int
+    until: float
+
+
 JobFact = (
     JobSubmitted
     | StepBegun
@@ -117,4 +127,5 @@ JobFact = (
     | JobTakenUp
     | JobCancelAsked
     | NextTimeSet
+    | RetryMoved
 )

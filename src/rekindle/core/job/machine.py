@@ -52,6 +52,10 @@ def evolve(job: Job | None, fact: f.JobFact) -> Job:
             runs = job.runs if not fact.job or fact.job in job.runs else (*job.runs, fact.job)[-_RUNS:]
             due = job.last_due if fact.due is None else fact.due
             return replace(job, next_at=fact.next_at, next_set_at=fact.at, last_due=due, runs=runs)
+        case f.RetryMoved():
+            if job.retry is None or job.retry.number != fact.number:
+                return job
+            return replace(job, retry=replace(job.retry, until=fact.until, at=fact.at))
         case _:
             assert_never(fact)
 
@@ -75,7 +79,7 @@ def _with(job: Job, step: str, **changes: object) -> Job:
 
 
 def _retried(job: Job, fact: f.RetryWanted) -> Job:
-    retry = Retry(fact.step, fact.how, fact.why, fact.until, fact.attempt, fact.number, fact.by)
+    retry = Retry(fact.step, fact.how, fact.why, fact.until, fact.attempt, fact.number, fact.by, fact.at)
     counted = replace(job, retry=retry, retries=fact.number, wish=None)
     if fact.by:
         return counted

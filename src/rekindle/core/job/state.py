@@ -35,6 +35,7 @@ class Retry(msgspec.Struct, frozen=True):
     attempt: int
     number: int
     by: str = ""
+    at: float = 0.0
 
 
 class RetryWish(msgspec.Struct, frozen=True):

@@ -174,7 +174,7 @@ def _is_held(session: Session) -> bool:
 def _on_hold(session: Session) -> _Need:
     told = _last_failure(session) or session.message
     why = "on hold: it does not go on by itself"
-    return _Need(False, f"{why} ({told})" if told else why, f"rekindle resume {session.id}")
+    return _Need(False, f"{why} ({told})" if told else why, f"rekindle resume {session.id}{_raised(session)}")
 
 
 def _is_of_a_run(session: Session) -> bool:
@@ -186,11 +186,11 @@ def _resume(session: Session) -> str:
     """What brings it back: its id, or its feature's name, because the run knows what its task still needs."""
     if session.feature is not None and _is_of_a_run(session):
         return f"rekindle resume {quoted(session.feature)}"
-    return f"rekindle resume {session.id}"
+    return f"rekindle resume {session.id}{_raised(session)}"
 
 
 def _raised(session: Session) -> str:
-    """The limits that a session has used up, doubled, as they are typed."""
+    """The limits that a session has used up, doubled, as they are typed: without them a resume is refused."""
     limits = session.limits
     higher = raised(limits, session.usage)
     words = "" if higher.tokens == limits.tokens else f" --max-tokens {higher.tokens}"

@@ -252,6 +252,8 @@ class Session(msgspec.Struct, frozen=True):
     #: what its archive asked for, and whether nobody here has asked for it to continue yet
     imported: list[str] = []
     is_foreign: bool = False
+    #: how often the machine's clock was set under it
+    clock_sets: int = 0
 
     @property
     def policy(self) -> str:

@@ -40,10 +40,32 @@ def booked(session: Session, fact: f.SessionFact) -> Session:
             # the full time for that.
             timers = {name: at for name, at in session.timers.items() if name not in ("start", "proof")}
             return replace(session, generation=max(session.generation, fact.generation), timers=timers)
+        case f.ClockSet():
+            return _moved(session, fact.by, fact.number) if fact.number > session.clock_sets else session
         case f.Noticed():
             return noted(session, fact.message)
         case _:
             assert_never(fact)
+
+
+def _moved(session: Session, by: float, number: int) -> Session:
+    """Every deadline moves with the clock. Only the end of a service's limit, which is a time of the day, gets nearer
+    when the clock is set forward.
+    """
+    prompts = [
+        replace(one, after=one.after + by)
+        if one.state == "queued" and one.after is not None and (by < 0 or not one.limit)
+        else one
+        for one in session.prompts
+    ]
+    return replace(
+        session,
+        clock_sets=number,
+        prompts=prompts,
+        timers={name: at + by for name, at in session.timers.items()},
+        retry_at=None if session.retry_at is None else session.retry_at + by,
+        load_at=None if session.load_at is None else session.load_at + by,
+    )
 
 
 def stopped(session: Session) -> Session:

@@ -44,6 +44,7 @@ from rekindle.core.session.facts.decided import (
 )
 from rekindle.core.session.facts.life import (
     Adopted,
+    ClockSet,
     Created,
     HoldAsked,
     HoldLifted,
@@ -86,6 +87,7 @@ __all__ = [
     "AttemptFact",
     "BudgetSpent",
     "CancelAsked",
+    "ClockSet",
     "Compacted",
     "Compared",
     "ConversationLeft",

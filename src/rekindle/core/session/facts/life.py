@@ -99,6 +99,17 @@ class Adopted(Fact, frozen=True, kw_only=True, tag="adopted"):
     generation: int
 
 
+class ClockSet(Fact, frozen=True, kw_only=True, tag="clock_set"):
+    """Somebody has set the machine's clock, by so many seconds: what the session waits for stays as far away as it was.
+
+    After a restart nobody knows how far a clock was set back, only that it was: `by` is the least that it can be.
+    `number` counts these facts of a session, so that none counts twice.
+    """
+
+    by: float
+    number: int
+
+
 class Relocated(Fact, frozen=True, kw_only=True, tag="relocated"):
     """The session's repository was moved, and its folders with it."""
 
@@ -121,5 +132,15 @@ class Noticed(Fact, frozen=True, kw_only=True, tag="noticed"):
 
 #: Every fact of this module.
 SessionFact = (
-    Created | ResumeAsked | StopAsked | HoldAsked | HoldLifted | Hurried | Adopted | Relocated | Imported | Noticed
+    Created
+    | ResumeAsked
+    | StopAsked
+    | HoldAsked
+    | HoldLifted
+    | Hurried
+    | Adopted
+    | ClockSet
+    | Relocated
+    | Imported
+    | Noticed
 )
