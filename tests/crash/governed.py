@@ -17,8 +17,9 @@ from tests.fakes.records import FakeRecords
 from tests.fakes.store import Disk, PacedAccess
 from tests.simulate.edges import SimulatedPlace, SimulatedStore
 from tests.simulate.house import AGENT, KINDS
+from tests.simulate.simulated_keepers import SimulatedKeepers
 from tests.simulate.virtual import VirtualLoop, VirtualTime
-from tests.simulate.world import SimulatedKeepers, SimulatedWorld
+from tests.simulate.world import SimulatedWorld
 
 
 class Daemon:

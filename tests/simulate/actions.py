@@ -44,6 +44,10 @@ KINDS = {
     "forget": 1,
     "damage": 1,
     "model": 5,
+    "sick": 2,
+    "hold": 3,
+    "hurry": 3,
+    "answer_killed": 4,
     "wait": 8,
 }
 #: The same for stories with a plan; those have fewer of the others.
@@ -56,8 +60,55 @@ PLAN_KINDS = {
     "kill_task": 10,
     "post": 3,
 }
-#: So many stories of a hundred have a plan.
+#: The same for stories of many sessions that wait for one limit.
+CROWD_KINDS = {
+    "crowd": 1,
+    "hold": 6,
+    "hurry": 6,
+    "kill_daemon": 6,
+    "restart_daemon": 3,
+    "freeze_daemon": 2,
+    "thaw_daemon": 2,
+    "reboot": 2,
+    "kill_agent": 6,
+    "resume": 4,
+    "send": 4,
+    "set_clock": 3,
+    "sick": 3,
+    "sync": 2,
+    "look": 4,
+    "answer": 4,
+    "wait": 12,
+}
+#: The same for a night of jobs.
+NIGHT_KINDS = {
+    "jobs": 1,
+    "limit": 5,
+    "power_cut": 4,
+    "crash_daemon": 5,
+    "restart_daemon": 2,
+    "kill_task": 8,
+    "set_clock": 3,
+    "model": 3,
+    "sick": 3,
+    "sync": 2,
+    "fill_disk": 1,
+    "free_disk": 2,
+    "spoil_start": 2,
+    "job_cancel": 1,
+    "job_retry": 2,
+    "look": 2,
+    "answer": 3,
+    "wait": 6,
+}
+_JOBS = 20
+#: How much time passes behind an action in a night.
+_NIGHT_PAUSES = (1.0, 8.0, 60.0, 600.0, 600.0, 1800.0, 3600.0)
+#: So many stories of a hundred have a plan, and so many of the others a crowd, or a night.
 _WITH_PLAN = 0.12
+_WITH_CROWD = 0.03
+_NIGHTS = 0.01
+_CROWD = 20
 _MEDDLING = (
     "removes a worktree",
     "removes a worktree",
@@ -115,6 +166,17 @@ WORDS = {
     "meddle": "the user {arg}",
     "kill_task": "kill -9 of an agent of the feature",
     "post": "the outbox is {arg}",
+    "sick": "agents {arg}",
+    "jobs": "client {client} submits jobs, and goes to bed: {arg}",
+    "limit": "the service has a limit for {arg} s",
+    "power_cut": "the power fails; the machine comes back",
+    "crash_daemon": "kill -9 of the daemon; systemd starts another",
+    "job_cancel": "client {client} cancels a job",
+    "job_retry": "client {client} tries a job again {arg}",
+    "hold": "client {client} puts session {who} on hold",
+    "hurry": "client {client} hurries session {who}",
+    "answer_killed": "client {client} answers the question on its screen with {arg}; the daemon is killed meanwhile",
+    "crowd": "many sessions begin and meet a limit: {arg}",
 }
 
 
@@ -154,6 +216,10 @@ def actions_of(seed: int) -> list[Action]:
     random = Random(f"actions of {seed}")
     if random.random() < _WITH_PLAN:
         return _with_plan(random)
+    if random.random() < _WITH_CROWD:
+        return _with_crowd(random)
+    if random.random() < _NIGHTS:
+        return night_of(seed)
     kinds = [name for name in KINDS if name in _ALWAYS or random.random() < 0.6]
     weights = [KINDS[name] for name in kinds]
     brisk = random.random() < 0.5
@@ -173,9 +239,34 @@ def _with_plan(random: Random) -> list[Action]:
     return [first, *(_action(random, random.choices(kinds, weights)[0], number, brisk) for number in numbers)]
 
 
-def _action(random: Random, kind: str, number: int, brisk: bool) -> Action:
+def night_of(seed: int, jobs: int = _JOBS) -> list[Action]:
+    """A night of jobs."""
+    random = Random(f"night {seed}")
+    kinds = [name for name in NIGHT_KINDS if name == "wait" or (name != "jobs" and random.random() < 0.6)]
+    weights = [NIGHT_KINDS[name] for name in kinds]
+    found = [Action("jobs", 0, f"{jobs} {seed}", random.choice(_NIGHT_PAUSES[:3]))]
+    for number in range(1, random.randint(8, 20)):
+        action = _action(random, random.choices(kinds, weights)[0], number, brisk=False, many=jobs)
+        arg = random.choice(("-3600", "3600")) if action.kind == "set_clock" else action.arg
+        found.append(Action(action.kind, action.who, arg, random.choice(_NIGHT_PAUSES)))
+    return found
+
+
+def _with_crowd(random: Random) -> list[Action]:
+    """A story of many sessions that wait for one limit."""
+    kinds = [name for name in CROWD_KINDS if name == "wait" or (name != "crowd" and random.random() < 0.5)]
+    weights = [CROWD_KINDS[name] for name in kinds]
+    first = _action(random, "crowd", 0, brisk=True, many=_CROWD)
+    numbers = range(1, random.randint(3, 9))
+    return [
+        first,
+        *(_action(random, random.choices(kinds, weights)[0], number, brisk=False, many=_CROWD) for number in numbers),
+    ]
+
+
+def _action(random: Random, kind: str, number: int, brisk: bool, many: int = 6) -> Action:
     pause = random.choice(_PAUSES[:10] if brisk and random.random() < 0.7 else _PAUSES)
-    who = random.randrange(6) if random.random() < 0.5 else 0
+    who = random.randrange(many) if random.random() < 0.5 else 0
     return Action(kind, who, _argument(random, kind, number), pause)
 
 
@@ -206,6 +297,16 @@ def _argument(random: Random, kind: str, number: int) -> str:
             return random.choice(("", "", "A", "A", "B", "C"))
         case "meddle":
             return random.choice(_MEDDLING)
+        case "limit":
+            return str(random.choice((300, 1800, 5400)))
+        case "job_retry":
+            return random.choice(("", "resume", "fresh"))
+        case "sick":
+            return random.choice(("die", "live"))
+        case "answer_killed":
+            return f"{random.choice(('yes', 'no'))} {random.choice((0.0, 0.0005, 0.001, 0.002, 0.004, 0.01))}"
+        case "crowd":
+            return f"{random.choice((4, 8, _CROWD))} {random.choice((20, 60, 300, 900))}"
         case "post":
             return random.choice(("late", "prompt"))
         case _:

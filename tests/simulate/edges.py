@@ -36,6 +36,7 @@ class SimulatedStore(FakeStore):
     def __init__(self, world: SimulatedWorld, disk: Disk) -> None:
         super().__init__(disk)
         self._world = world
+        self._facts = disk.content.facts
 
     def seconds(self) -> float:
         """How long the disk takes just now."""
@@ -47,9 +48,15 @@ class SimulatedStore(FakeStore):
         if self._world.syncs == "failing":
             self._world.failed_syncs += 1
             if self._world.failed_syncs % 2:  # nobody knows whether it was made
-                super().commit(changes)
+                self._commit(changes)
             raise StoreError("the disk does not answer", "look at the disk")
-        return super().commit(changes)
+        return self._commit(changes)
+
+    def _commit(self, changes: Sequence[StoreChange]) -> list[list[Recorded] | StaleGeneration]:
+        made = super().commit(changes)
+        recorded = self._world.recorded
+        recorded += [self._world.time.now] * (len(self._facts) - len(recorded))
+        return made
 
 
 class SimulatedPlace(FakeWorkplace):

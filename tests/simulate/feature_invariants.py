@@ -15,7 +15,8 @@ from rekindle.core.journal.event import Event
 from rekindle.core.journal.run import COMPLETE, SKIPPED
 from rekindle.ports.errors import NoOpenRun, OwnedError, RekindleError
 from tests.fakes.git_repository import Commit
-from tests.simulate.house import OUTLOOK
+from tests.simulate.foretelling import Foretelling
+from tests.simulate.house import OUTLOOK, Request
 from tests.simulate.plans import FEATURE, PlannedTask, StoryPlan
 from tests.simulate.simulation import Simulation
 from tests.simulate.violation import demand
@@ -41,9 +42,13 @@ class FeatureOracle:
         self._failed: set[str] = set()
         self._mode = ""
         self._seen: set[str] = set()
+        self._foretelling = Foretelling(self.worktrees)
+        simulation.before_resume = self._resumed
+        simulation.on_meddling = self._foretelling.forget
 
     def after_step(self) -> None:
         """Everything that must hold at any moment."""
+        self._foretelling.after_step()
         log = self.worktrees.shelf.logs.get(FEATURE)
         if log is None or len(log.lines) == self._read:
             self._merges()
@@ -150,6 +155,10 @@ class FeatureOracle:
             return None
         except RekindleError as error:
             return error
+
+    def _resumed(self, choice: str, request: Request) -> None:
+        told = self.explained()
+        self._foretelling.resume(told if isinstance(told, ExplainedFeature) else None, choice, request)
 
     def finish(self) -> bool:
         """One look of the person who does what is said: whether there is more to do."""

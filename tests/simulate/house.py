@@ -15,6 +15,8 @@ from rekindle.agents.base.kind import AgentKind
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.feature_resume import FeatureOutlook
 from rekindle.app.features import FeaturePorts, Features
+from rekindle.app.holding import Holding
+from rekindle.app.jobs import JobBeginnings, JobService
 from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.service import Service
@@ -23,14 +25,17 @@ from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import OutboxEntry
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
+from rekindle.runtime.jobs import Jobs
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.supervisor import Supervisor
+from tests.fakes.calendar import HourlyCalendar
 from tests.fakes.records import FakeRecords
 from tests.fakes.store import Disk, PacedAccess
 from tests.simulate.edges import NoTeams, OneFolder, OneRepository, SimulatedPlace, SimulatedStore
+from tests.simulate.simulated_keepers import SimulatedKeepers
 from tests.simulate.virtual import VirtualLoop
 from tests.simulate.worktrees import SimulatedWorkspace
-from tests.simulate.world import SimulatedKeepers, SimulatedWorld
+from tests.simulate.world import SimulatedWorld
 
 AGENT = "scripted"
 KINDS = {AGENT: AgentKind(AGENT, "Agent", lambda _start: ("agent",), AcpDialect, compact="/compact")}
@@ -69,13 +74,24 @@ class House:
         for session in self.store.named(""):
             self.place.spools[session] = {}
         access = PacedAccess(self.store, self.store.seconds)
-        self.engine = Engine(access, self.world.clock)
-        self.supervisor = Supervisor(self.engine, self.keepers, self.place, KINDS, FakeRecords(), pause_seconds=3.0)
+        world = self.world
+        self.engine = Engine(access, world.clock, steady=lambda: world.time.now)
+        self.supervisor = Supervisor(
+            self.engine,
+            self.keepers,
+            self.place,
+            KINDS,
+            FakeRecords(),
+            pause_seconds=3.0,
+            governor_rules=lambda: world.governor_rules,
+        )
         self.service = Service(self.supervisor, access, KINDS, places=self.place)
         self.questions = Questions(self.supervisor)
         folder = OneFolder()
         self.beginnings = Beginnings(self.service, self.supervisor, self.place, folder, folder, KINDS, _no_id)
         self.features = self._features(access)
+        self.holding = Holding(self.service, self.supervisor)
+        self._jobs(access)
         self._ready = asyncio.Event()
         self.loop.create_task(self._live())
 
@@ -102,6 +118,12 @@ class House:
             )
         )
 
+    def _jobs(self, access: PacedAccess) -> None:
+        places, calendar = self.world.job_places, HourlyCalendar()
+        starts = JobBeginnings(self.beginnings, places)
+        self.jobs = Jobs(self.supervisor, access, starts.begin, calendar, equip=starts.equip)
+        self.job_service = JobService(self.jobs, places, calendar, KINDS)
+
     def here(self) -> SimulatedWorkspace:
         """The repository, as this daemon opens it."""
         return SimulatedWorkspace(self.world.worktrees, self.number)
@@ -110,6 +132,7 @@ class House:
         try:
             await self.engine.open()
             await self.supervisor.start()
+            await self.jobs.open()
         except RekindleError as error:
             self.world.tell(f"daemon {self.number} cannot start: {error.message}")
             self.is_over = True
@@ -120,12 +143,19 @@ class House:
             return
         self.is_ready = True
         self._ready.set()
-        chore = asyncio.ensure_future(keep_time(self.supervisor, _LOOK_SECONDS))
-        post = asyncio.ensure_future(self.outbox.deliver(_LOOK_SECONDS) if self.world.has_plans else _never())
+        chores = [
+            asyncio.ensure_future(chore)
+            for chore in (
+                keep_time(self.supervisor, _LOOK_SECONDS),
+                self.supervisor.governing.keep_watch(_LOOK_SECONDS),
+                self.outbox.deliver(_LOOK_SECONDS) if self.world.has_plans else _never(),
+                self.jobs.keep_time(_LOOK_SECONDS) if self.world.has_jobs else _never(),
+            )
+        ]
         events = [self.supervisor.superseded, self.supervisor.broken]
         waits = [asyncio.ensure_future(event.wait()) for event in events]
-        await asyncio.wait([chore, post, *waits], return_when=asyncio.FIRST_COMPLETED)
-        for one in (chore, post):
+        await asyncio.wait([*chores, *waits], return_when=asyncio.FIRST_COMPLETED)
+        for one in chores:
             if one.done() and (failure := one.exception()) is not None:
                 self.faults.append(failure)
         if self.supervisor.fault is not None:
@@ -154,6 +184,7 @@ class House:
 
     async def _leave(self) -> None:
         await self.features.close()
+        await self.jobs.close()
         await self.supervisor.close()
         self.is_over = True
 

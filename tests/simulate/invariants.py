@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from rekindle.adapters.sql_store.codec import decode_fact, decode_session, encode
+from rekindle.adapters.sql_store.codec import decode_fact, decode_session, decode_told, encode
 from rekindle.app.session_view import SessionView
 from rekindle.app.session_view import shown as shown_offline
+from rekindle.core.governor.facts import GovernorFact
+from rekindle.core.job.facts import JobFact
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import open_questions
 from rekindle.core.session.machine import evolve
@@ -20,11 +22,14 @@ from rekindle.core.session.recovery import is_compaction
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.words import OVER
 from tests.simulate.feature_invariants import FeatureOracle
+from tests.simulate.governor_invariants import GovernorOracle
+from tests.simulate.job_invariants import JobOracle
 from tests.simulate.rule_invariants import RuleOracle
 from tests.simulate.rulebooks import ENDING
 from tests.simulate.simulation import Simulation
+from tests.simulate.truth import said_by
 from tests.simulate.violation import Violation, demand
-from tests.simulate.world import said_by
+from tests.simulate.waiting_invariants import WaitingOracle
 
 #: So long a list may take to notice what has changed in the world.
 _LATE = 5.0
@@ -57,6 +62,9 @@ class Oracle:
         self.known: defaultdict[str, Known] = defaultdict(Known)
         self.features = FeatureOracle(simulation)
         self.rules = RuleOracle(simulation)
+        self.governor = GovernorOracle(simulation)
+        self.waiting = WaitingOracle(simulation)
+        self.jobs = JobOracle(simulation)
         self._seen = 0
         self._healthy_since: float | None = None
 
@@ -71,6 +79,8 @@ class Oracle:
         self._look_at_lists()
         self.features.after_step()
         self.rules.gates_ran()
+        self.waiting.after_step()
+        self.jobs.after_step()
 
     def sessions(self) -> list[Session]:
         """Every session as its facts have made it."""
@@ -90,20 +100,32 @@ class Oracle:
     def _take_in_facts(self) -> None:
         content = self.simulation.disk.content
         new, self._seen = content.facts[self._seen :], len(content.facts)
-        for _seq, stream, subject, text in new:
+        for seq, stream, subject, text in new:
+            when = self.world.recorded[seq - 1]
             if stream == "session":
-                self._fact(self.known[subject], decode_fact(text))
-        for name in {subject for _, _, subject, _ in new}:
+                self._fact(self.known[subject], decode_fact(text), when)
+            elif stream == "job":
+                done = decode_told("job", text)
+                assert isinstance(done, JobFact)
+                self.jobs.fact(subject, done, when)
+            elif stream == "governor":
+                told = decode_told("governor", text)
+                assert isinstance(told, GovernorFact)
+                self.governor.governor_fact(told, when)
+                self.waiting.governor_fact(told)
+        for name in sorted({subject for _, stream, subject, _ in new if stream == "session"}):
             if name in content.sessions:
                 known = self.known[name]
                 same = encode(known.session) == content.sessions[name][1]
                 demand(same, f"{name}: folding its facts does not give the session that is stored")
 
-    def _fact(self, known: Known, fact: f.AnyFact) -> None:
+    def _fact(self, known: Known, fact: f.AnyFact, when: float) -> None:
         before = known.session
         known.session = evolve(before, fact)
         if before is not None:
-            self.rules.fact(before, fact)
+            self.rules.fact(before, fact, when)
+            self.governor.fact(before, fact, when)
+            self.waiting.fact(before, fact, when)
         match fact:
             case f.PromptQueued(by="user") if fact.prompt not in known.order:
                 known.order.append(fact.prompt)
@@ -219,7 +241,8 @@ class Oracle:
             is_ended = told.state in _ENDED
             demand(told.status in OVER or not is_ended or not told.needs_you, f"{name} has ended and is {told.status}")
             unwanted = f"{name} is {told.status}, and nobody has asked for that"
-            may_end = told.feature is not None or self.simulation.books.get(name) in ENDING
+            of_job = bool(self._stored(name).job)  # what ends it is in `job_invariants`
+            may_end = told.feature is not None or of_job or self.simulation.books.get(name) in ENDING
             demand(name in self.simulation.ended or not is_ended or may_end, unwanted)
             is_failed = told.state is State.FAILED.value and not may_end
             demand(not is_failed, f"{name} has failed for good, and a start of it may still come")
@@ -234,6 +257,9 @@ class Oracle:
         self._healthy_since = now if self._healthy_since is None else self._healthy_since
         if now - max(self._healthy_since, self.world.died_at.get(name, 0.0)) < _LATE:
             return
+        if self.world.obstacle is None and not self.world.is_sick:
+            self.waiting.goes_on(self._stored(name), now)
+            self.rules.waits_no_longer(self._stored(name), now, self._healthy_since)
         is_there = self.world.is_taken(name)
         demand(is_there or not told.is_running, f"{name} is listed as {told.status}, and its agent is dead")
         shown = {one.title for one in open_questions(self._stored(name))}
@@ -249,22 +275,24 @@ def at_rest(oracle: Oracle) -> None:
     """After a long time in which nobody did anything: what cannot go on by itself says that it needs somebody."""
     if oracle.simulation.served is None:
         return
+    oracle.jobs.at_rest({one.id: one for one in oracle.sessions()})
     for session in oracle.sessions():
-        if session.feature is not None:
-            continue  # its run decides: see `feature_invariants`
+        if session.feature is not None or session.job:
+            continue  # its run decides: see `feature_invariants`, or its job: see `job_invariants`
         told = oracle.view(session.id)
         if session.state in _ENDED or told.waits_until is not None:
             continue
         open_states = ("queued", "sent", "began", *(() if session.stopped_by else ("cut",)))  # a stopped turn may stay
         pending = [one.id for one in session.prompts if one.state in open_states]
         left = f"{session.id} is {told.status}, has {', '.join(pending)} to do, and says that nobody is needed"
-        demand(not pending or told.needs_you or told.status == "working", left)
+        is_held = bool(session.on_hold) and "on hold" in told.why
+        demand(not pending or told.needs_you or is_held or told.status == "working", left)
 
 
 def at_end(oracle: Oracle) -> None:
     """When everything was mended and a person did what the lists said: all is done, once, or named."""
     for session in oracle.sessions():
-        if session.state in _ENDED or session.feature is not None:
+        if session.state in _ENDED or session.feature is not None or session.job:
             continue
         told = oracle.view(session.id)
         for prompt in session.prompts:

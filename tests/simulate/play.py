@@ -20,7 +20,9 @@ from tests.simulate.virtual import GoesRound
 #: So long nobody does anything before it is looked who needs somebody.
 _REST = 700.0
 #: So often the person looks at the lists, and so long it waits in between.
-_LOOKS = 75
+_LOOKS = 40
+#: A few jobs work at once, and each may be tried again several times.
+_LOOKS_AT_JOBS = 150
 _PATIENCE = 120.0
 
 
@@ -82,17 +84,20 @@ def _finish(simulation: Simulation, oracle: Oracle) -> None:
     _ = simulation.house
     _pass(simulation, oracle)
     wanted: list[str] = [""]
-    for _ in range(_LOOKS):
+    looks = _LOOKS_AT_JOBS if simulation.orders else _LOOKS
+    for _ in range(looks):
         before = wanted
         wanted = [name for name in list(simulation.disk.content.sessions) if _help(simulation, oracle, name)]
         wanted += ["the feature"] if oracle.features.finish() else []
+        wanted += [job for job in simulation.orders if _help_job(simulation, oracle, job)]
         if not wanted and not before:
             break
         _pass(simulation, oracle)
     else:
-        demand(False, f"after {_LOOKS} looks somebody is still needed: {', '.join(wanted)}")
+        demand(False, f"after {looks} looks somebody is still needed: {', '.join(wanted)}")
     at_end(oracle)
     oracle.features.at_end()
+    oracle.jobs.at_end()
 
 
 def _pass(simulation: Simulation, oracle: Oracle) -> None:
@@ -107,47 +112,85 @@ def _pass(simulation: Simulation, oracle: Oracle) -> None:
 def _help(simulation: Simulation, oracle: Oracle, name: str) -> bool:
     """Do what a list says; whether it said that there is something to do, or something is still going on."""
     told = oracle.view(name)
+    session = oracle.known[name].session
+    if session is not None and session.job:
+        return told.needs_you and told.next.startswith("rekindle answer") and _do_next(simulation, told)
     return _answer(simulation, told) if told.feature is not None else _do_next(simulation, told)
+
+
+def _help_job(simulation: Simulation, oracle: Oracle, job: str) -> bool:
+    """Do what the list of jobs says; whether a job has not ended yet."""
+    if job not in oracle.jobs.jobs:
+        return False
+    told = oracle.jobs.shown(job, {one.id: one for one in oracle.sessions()})
+    if told.status in ("done", "failed", "cancelled"):
+        return False
+    words = shlex.split(told.next)
+    if told.needs_you and words[1:2] == ["answer"] and words[2].startswith("q"):
+        _answer_named(simulation, words[2])
+    elif told.needs_you and told.next.startswith("rekindle job retry"):
+        simulation.tell(f"  {job} is {told.status} ({told.why}); the person types: {told.next}")
+        simulation.retry_job(simulation.clients[0], job)
+    return True
 
 
 def _answer(simulation: Simulation, told: SessionView) -> bool:
     """A session of a feature: its run goes on with it, and the person only answers its questions."""
     if told.asks is None:
         return False
-    _reply(simulation, told, told.asks)
+    _reply(simulation, told.id, told.asks)
     return True
 
 
-def _reply(simulation: Simulation, told: SessionView, asks: dict[str, Any]) -> None:
+def _answer_named(simulation: Simulation, question: str) -> None:
+    """Answer a question that a list names; it has to be on the screen first."""
+    person = simulation.clients[0]
+    asked = next((one for one in person.screen if one["id"] == question), None)
+    if asked is None:
+        simulation.look(person)
+    else:
+        _reply(simulation, asked.get("session"), asked)
+
+
+def _reply(simulation: Simulation, session: str | None, asks: dict[str, Any]) -> None:
     """Answer a question: an agent may do what it asks for, work goes on, and an idle agent is done."""
     options = [str(one["id"]) for one in asks["options"]]
-    wanted = ("yes", "done", "resume") if asks["kind"] == "idle" else ("yes", "resume")
+    wanted = ("yes", "done", "resume") if asks["kind"] == "idle" else ("yes", "resume", "raise", "go-on")
     answer = next((one for one in wanted if one in options), options[0])
-    if answer == "done":
-        simulation.ended.add(told.id)
-    simulation.tell(f"  {told.id} asks ({asks['title']}); the person answers {answer}")
+    if answer == "done" and session:
+        simulation.ended.add(session)
+    simulation.tell(f"  {session or 'rekindle'} asks ({asks['title']}); the person answers {answer}")
     simulation.answer(simulation.clients[0], asks, answer)
 
 
 def _do_next(simulation: Simulation, told: SessionView) -> bool:
     person = simulation.clients[0]
     if told.asks is not None:
-        _reply(simulation, told, told.asks)
+        _reply(simulation, told.id, told.asks)
+        return True
+    if not told.needs_you and "on hold" in told.why:  # whoever has put it on hold knows
+        simulation.tell(f"  {told.id} is {told.status} ({told.why}); the person types: {told.next}")
+        simulation.resume(person, told.id)
         return True
     if not told.needs_you:
         return told.waits_until is not None or told.status in ("working", "starting", "queued")
     words = shlex.split(told.next)
     demand(words[:1] == ["rekindle"], f"{told.id} needs somebody ({told.why}) and says {told.next!r} to type")
     simulation.tell(f"  {told.id} is {told.status} ({told.why}); the person types: {told.next}")
-    if words[1] == "answer":
-        asked = next((one for one in person.screen if one["id"] == words[2]), None)
-        if asked is None:
-            simulation.look(person)
-        else:
-            _reply(simulation, told, asked)
+    if words[1] == "answer" and words[2].startswith("q"):
+        _answer_named(simulation, words[2])
+    elif words[1] == "answer":
+        simulation.look(person)
     elif words[1] == "resume":
-        simulation.resume(person, told.id)
+        simulation.resume(person, told.id, limits=_limits(words))
     elif words[1] == "send":
         simulation.help_number += 1
         simulation.send(person, told.id, f"p{1000 + simulation.help_number}: say")
     return True
+
+
+def _limits(words: list[str]) -> dict[str, Any] | None:
+    """The higher limits that a list suggests."""
+    if "--max-tokens" not in words:
+        return None
+    return {"tokens": int(words[words.index("--max-tokens") + 1])}

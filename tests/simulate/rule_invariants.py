@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from typing import NamedTuple
 
 from rekindle.core.runbook.triggers import ERROR_CLASSES, TRIGGERS
 from rekindle.core.session import facts as f
@@ -14,6 +15,17 @@ from tests.simulate.violation import demand
 #: A new conversation that a person brings about is booked, whatever is left. Only those that begin by
 #: themselves have a limit.
 _BY_A_PERSON = "renewals"
+#: A clock that is corrected by less than this was not set.
+_CORRECTED = 1.1
+#: So much later than its time something may be done.
+_LATE = 60.0
+
+
+class Wait(NamedTuple):
+    """When something is truly due, and how long it had to wait when that was decided."""
+
+    at: float
+    seconds: float
 
 
 class RuleOracle:
@@ -25,9 +37,10 @@ class RuleOracle:
         self._gates: set[tuple[str, str]] = set()
         self._asked: defaultdict[str, Counter[tuple[object, ...]]] = defaultdict(Counter)
         self._rested: dict[str, float] = {}
+        self.due: dict[tuple[str, str], Wait] = {}
 
-    def fact(self, session: Session, fact: f.AnyFact) -> None:
-        """Something was recorded; `session` is as it was before."""
+    def fact(self, session: Session, fact: f.AnyFact, when: float) -> None:
+        """Something was truly recorded at `when`; `session` is as it was before."""
         match fact:
             case f.BudgetSpent():
                 self._spend(session, fact.budget)
@@ -50,11 +63,13 @@ class RuleOracle:
                 again = f"{session.id}: a person is asked twice about the same ({' '.join(map(str, about))})"
                 demand(self._asked[session.id][about] == 1, again)
             case f.TurnFinished() | f.TurnFailed() | f.Opened():
-                self._rested[session.id] = fact.at
+                self._rested[session.id] = when
+            case f.PromptQueued(by=by) if by == OURS and fact.after is not None:
+                self.due.setdefault((session.id, fact.prompt), Wait(when + fact.after - fact.at, fact.after - fact.at))
             case f.PromptQueued(by=by) if by == OURS and _is_nudge(fact.prompt):
-                self._nudged(session, fact)
+                self._nudged(session, when)
             case f.PromptSent():
-                self._said(session, fact)
+                self._said(session, fact, when)
             case _:
                 pass
 
@@ -67,19 +82,33 @@ class RuleOracle:
         if most is not None:
             demand(spent[budget] <= most, f"{session.id}: {budget} was spent {spent[budget]} times, and {most} is all")
 
-    def _nudged(self, session: Session, fact: f.PromptQueued) -> None:
+    def _nudged(self, session: Session, when: float) -> None:
         [rule, *_] = session.rules.of("idle")
-        since = fact.at - self._rested.get(session.id, fact.at)
-        is_sure = not self._simulation.world.jumped and rule.action == "nudge"
+        since = when - self._rested.get(session.id, when)
+        is_sure = rule.action == "nudge" and not self._simulation.world.is_ahead
         early = f"{session.id}: nudged after {since:.1f} s of rest, and {rule.pause(0):g} s is the rule's time"
         demand(not is_sure or since >= rule.pause(0) - 0.01, early)
 
-    def _said(self, session: Session, fact: f.PromptSent) -> None:
+    def _said(self, session: Session, fact: f.PromptSent, when: float) -> None:
+        due = self.due.get((session.id, fact.prompt))
         prompt = next((one for one in session.prompts if one.id == fact.prompt), None)
-        if prompt is None or prompt.after is None or self._simulation.world.jumped or session.resume_asked is not None:
+        if due is None or prompt is None or prompt.after is None or self._simulation.world.is_ahead:
             return
-        early = f"{session.id}: {fact.prompt} was sent {prompt.after - fact.at:.1f} s before its time"
-        demand(fact.at >= prompt.after - 0.01, early)
+        if prompt.limit and self._simulation.world.was_set_forward:
+            return  # the end of a limit is a time of the day
+        early = f"{session.id}: {fact.prompt} was sent {due.at - when:.1f} s before its time"
+        demand(when >= due.at - _CORRECTED, early)
+
+    def waits_no_longer(self, session: Session, now: float, healthy_since: float) -> None:
+        """What had to wait is done when its time has come. Called while nothing is in its way since `healthy_since`."""
+        attempt, queued = session.attempt, session.sendable
+        if not queued or attempt is None or attempt.status != "ready" or session.turn is not None or attempt.given_up:
+            return
+        due = self.due.get((session.id, queued[0].id))
+        if due is None or queued[0].limit or session.gate is not None or session.stop_asked is not None:
+            return
+        late = f"{session.id}: {queued[0].id} had to wait for {due.seconds:.0f} s, and still waits"
+        demand(now <= max(due.at, healthy_since + due.seconds) + _LATE, f"{late} {now - due.at:.0f} s after its time")
 
     def gates_ran(self) -> None:
         """A command runs again only if a daemon was killed while it ran."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from rekindle.core.runbook.limits import Limits
 from rekindle.core.runbook.runbook_file import parse
 from rekindle.core.session.rules import Rules
 
@@ -26,15 +27,27 @@ on_dead = { action = "resume", attempts = 1, cooldown = "20s", append = true, me
 on_error = [{ match = "overloaded", action = "wait", attempts = 3, cooldown = [5, 60] }, { action = "escalate" }]
 on_ask = [{ action = "deny" }]
 """,
+    "stall-nudged": """
+limits = { stall = "40s" }
+on_stall = { action = "nudge", attempts = 1, message = "go on" }""",
+    "stall-resumed": """
+limits = { stall = "40s" }
+on_stall = { action = "resume", attempts = 1 }""",
+    "stall-asked": 'limits = { stall = "40s" }\non_stall = "escalate"',
+    "stall-failed": 'limits = { stall = "40s" }\non_stall = "fail"',
+    "limit-stops": 'limits = { max_tokens = 150 }\non_limit = "stop"',
+    "limit-asks": 'limits = { max_tokens = 150 }\non_limit = "escalate"',
+    "limit-fails": 'limits = { max_tokens = 150 }\non_limit = "fail"',
 }
 #: Books that answer the agent's questions, and books that end a session.
 ANSWERING = ("allows", "all")
-ENDING = ("done", "gated", "refused", "dead-gated", "given-up")
+ENDING = ("done", "gated", "refused", "dead-gated", "given-up", "stall-failed", "limit-fails")
 
 
 def rules_of(book: str) -> dict[str, Any]:
     """The rules as a client sends them."""
     found = parse(f'[agent.worker]\nrun = "scripted"\n{BOOKS[book]}\n'.encode(), book, ("scripted",))
-    rules = Rules(reactions=found.agents["worker"].reactions)
+    worker = found.agents["worker"]
+    rules = Rules(reactions=worker.reactions, limits=Limits(**worker.limits))  # type: ignore[arg-type]
     sent: dict[str, Any] = msgspec.to_builtins(rules)
     return sent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,8 @@ from tests.simulate.play import Outcome, play
 
 #: So many stories are tried at most.
 _TRIES = 600
+#: So much of the processor's time is spent at most.
+_SECONDS = 20.0
 _NUMBERS = re.compile(r"\d+")
 _PROMPT = re.compile(r"(.*p\d+:) ([a-z ]+)\Z")
 
@@ -31,6 +34,7 @@ class _Shrinking:
         self._best = outcome
         self._play = play_it
         self._left = _TRIES
+        self._until = time.process_time() + _SECONDS
 
     def done(self) -> Outcome:
         before = None
@@ -41,7 +45,7 @@ class _Shrinking:
         return self._best
 
     def _try(self, actions: Sequence[Action]) -> bool:
-        if self._left <= 0 or tuple(actions) == self._best.actions:
+        if self._left <= 0 or time.process_time() > self._until or tuple(actions) == self._best.actions:
             return False
         self._left -= 1
         found = self._play(self._best.seed, actions)

@@ -8,9 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.simulate.__main__ import FIXED
-from tests.simulate.planted import PLANTED, Plant, search
+from tests.simulate.planted import PLANTED as ONCE_THERE
+from tests.simulate.planted import Plant, search
+from tests.simulate.planted_governed import PLANTED as PUT_IN
 from tests.simulate.shrink import shrunk
 
+PLANTED = {**ONCE_THERE, **PUT_IN}
 #: Two minutes on two cores; one of them is enough.
 BUDGET = 120.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,10 +12,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.simulate.__main__ import FIXED
-from tests.simulate.actions import KINDS, PLAN_KINDS, WORDS, Action, actions_of
+from tests.simulate.actions import CROWD_KINDS, KINDS, NIGHT_KINDS, PLAN_KINDS, WORDS, Action, actions_of, night_of
 from tests.simulate.play import Outcome, play
 from tests.simulate.shrink import shrunk
 from tests.simulate.simulation import Simulation
+from tests.simulate.stage import governor_rules
 from tests.simulate.story import as_text, from_text, kept, replay, story
 from tests.simulate.virtual import GoesRound, VirtualLoop, VirtualTime
 
@@ -45,12 +47,12 @@ def traced(seed: int, hashes: str) -> str:
     return subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-def with_a_plan() -> int:
-    """The first seed with a plan."""
-    return next(seed for seed in range(FIXED, FIXED + 1000) if actions_of(seed)[0].kind == "plan")
+def first_with(kind: str) -> int:
+    """The first seed whose story begins so."""
+    return next(seed for seed in range(FIXED, FIXED + 1000) if actions_of(seed)[0].kind == kind)
 
 
-@pytest.mark.parametrize("seed", [FIXED + 1, FIXED + 2, with_a_plan()])
+@pytest.mark.parametrize("seed", [FIXED + 1, first_with("plan"), first_with("crowd"), first_with("jobs")])
 def test_one_seed_is_one_story_whatever_the_order_of_sets(seed: int) -> None:
     assert traced(seed, "1") == traced(seed, "2") == f"{play(seed).trace}\n"
 
@@ -66,13 +68,34 @@ def test_a_plan_is_worked_on_to_its_end() -> None:
     assert "the person types" not in told, "nobody is needed where all can be mended"
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_of_twenty_sessions_that_wait_for_one_limit_no_more_come_back_in_a_minute_than_the_user_has_set(
+    killed: bool,
+) -> None:
+    seed = next(seed for seed in range(100) if governor_rules(seed).returns_per_minute == 6)
+    kill = [Action("kill_daemon", 0, "", 1.0), Action("look", 0, "", 305.0)] if killed else []
+    outcome = play(seed, (Action("crowd", 0, "20 300", 5.0), *kill, Action("wait", 0, "", 700.0)))
+    assert not outcome.has_failed, story(outcome)
+    told = [re.match(r" *([\d.]+) .* gets p\d+\+r0$", line) for line in outcome.lines]
+    times = [float(one[1]) for one in told if one is not None]
+    assert len(times) == 20
+    assert times[0] >= 300.0, "nobody goes on before the limit ends"
+    assert max(sum(since <= one < since + 60.0 for one in times) for since in times) == 6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_a_night_each_of_twenty_jobs_ends_once_and_no_prompt_is_told_twice(seed: int) -> None:
+    outcome = play(seed, night_of(seed))
+    assert not outcome.has_failed, story(outcome)
+
+
 def test_another_seed_is_another_story() -> None:
     assert len({play(seed).trace for seed in range(20)}) == 20
 
 
 def test_every_kind_of_action_can_be_told_and_done_and_comes_up() -> None:
-    assert {*KINDS, *PLAN_KINDS} == set(WORDS)
-    assert {action.kind for seed in range(400) for action in actions_of(seed)} == set(WORDS)
+    assert {*KINDS, *PLAN_KINDS, *CROWD_KINDS, *NIGHT_KINDS} == set(WORDS)
+    assert {action.kind for seed in range(2000) for action in actions_of(seed)} == set(WORDS)
     for kind in WORDS:
         assert callable(getattr(Simulation, f"do_{kind}"))
 

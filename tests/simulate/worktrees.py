@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rekindle.ports.errors import GitFailed
-from rekindle.ports.feature import CommandDone, ResumableGit
+from rekindle.ports.feature import CommandDone, Merged, ResumableGit
 from tests.fakes.feature_git import FakeFeatureGit
 from tests.fakes.git_repository import MARKER, FakeRepository
 from tests.fakes.workspace import FakeWorkspace, Shelf
@@ -42,6 +42,8 @@ class Worktrees:
         self.finished: list[Looked] = []
         self.checked: list[Looked] = []
         self.reviewed: list[Looked] = []
+        #: what is done about each task, in order: work, check, review, merge, resolve
+        self.trace: list[tuple[str, str]] = []
 
     @property
     def repo(self) -> FakeRepository:
@@ -53,6 +55,13 @@ class Worktrees:
         self.is_full = is_full
         for log in self.shelf.logs.values():
             log.is_full = is_full
+
+    def prompted(self, folder: str) -> None:
+        """An agent has got a prompt in its folder."""
+        name = folder.rpartition("/")[2]
+        if "/.worktrees/" not in folder or name == ".integration":
+            return
+        self.trace.append(("review", name.removeprefix(".review-")) if name.startswith(".") else ("work", name))
 
     def do(self, piece: str, folder: str, session: str) -> str:
         """An agent does one piece of a turn to the files of its folder; what it says about it."""
@@ -89,6 +98,7 @@ class Worktrees:
         if tree is None:
             return CommandDone(False, "the folder is gone")
         files = dict(tree.files)
+        self.trace.append(("check", words[2]))
         await asyncio.sleep(_SECONDS.get(words[1], 0.4))
         passed = check_passes(words, files)
         self.checked.append(Looked(" ".join(words), "", files, passed))
@@ -130,6 +140,11 @@ class SimulatedGit(FakeFeatureGit):
     def __init__(self, worktrees: Worktrees, feature: str, named: Sequence[str]) -> None:
         super().__init__(worktrees.repo, feature, named)
         self._worktrees = worktrees
+
+    def merge(self, task: str, branch: str, tip: str, epoch: str, message: str) -> Merged:
+        found = super().merge(task, branch, tip, epoch, message)
+        self._worktrees.trace.append(("resolve" if found.commit is None else "merge", task))
+        return found
 
     def __getattribute__(self, name: str) -> Any:
         if name in _WRITING and object.__getattribute__(self, "_worktrees").is_full:
