@@ -39,7 +39,7 @@ class JobOracle:
                 demand(self._ends[job] == 1, f"{job} ended twice: it is {fact.how} ({fact.why})")
                 self._over_at[job] = when
                 self._is_true(after, fact)
-            case jf.JobRetryAsked():
+            case jf.JobRetryAsked() | jf.JobTakenUp():
                 self._ends[job] = 0
                 self._over_at.pop(job, None)
             case jf.RetryWanted() if before != after:

@@ -64,12 +64,12 @@ class MachineActions(Stage):
     def _is_overtaken(self, house: House) -> bool:
         """Whether its successor speaks for every agent that it spoke for. Else the daemon's lock has to end it.
 
-        No fence stops one that is just about to start an agent or to begin a session, nor one that has a request to
-        answer: it reads what its successor wrote. One that drives a feature has that feature's lock.
+        No fence stops one that is just about to start an agent, to begin a session or to run a gate, nor one that has a
+        request to answer: it reads what its successor wrote. One that drives a feature has that feature's lock.
         """
         stored, live = self.disk.content.sessions, [one for one in house.engine.at_hand() if one.is_up]
         asked = any(one.state == "waiting" for one in house.requests) or house.features.is_busy
-        starts = any(wants_agent(one) for one in house.engine.at_hand() if not one.is_up)
+        starts = any(wants_agent(one) or one.gate is not None for one in house.engine.at_hand() if not one.is_up)
         starts |= any(one.attempt is not None and one.attempt.status == "launching" for one in live)
         return not asked and not starts and all(stored[one.id][0] > one.generation for one in live)
 
