@@ -30,9 +30,6 @@ from rekindle.adapters.machine.cron_calendar import CronCalendar
 from rekindle.adapters.machine.daemon_presence import say_ready, take_lock
 from rekindle.adapters.machine.governor_settings import GovernorSettings
 from rekindle.adapters.machine.job_folders import JobFolders
-from rekindle.adapters.machine.settings_file import UserFile
-from rekindle.adapters.notify import here
-from rekindle.adapters.notify.receivers import receivers_of
 from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
@@ -52,31 +49,30 @@ from rekindle.app.features import FeaturePorts, Features
 from rekindle.app.holding import Holding
 from rekindle.app.jobs import JobBeginnings, JobService
 from rekindle.app.journals import JournalWriters
-from rekindle.app.notifying import CurrentTerms
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
 from rekindle.app.service import Service
-from rekindle.app.user_settings import UserSettings
 from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft, StoreRebuilt
 from rekindle.core.governor.asking import news_of
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.rules import BUILT_IN
-from rekindle.core.setting_keys import notify_keys
 from rekindle.core.streams import MACHINE
 from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
 from rekindle.places import Places
 from rekindle.ports.store import StoreAccess, StoreChange, StoreError, commit_one
 from rekindle.runtime.clock import keep_time
+from rekindle.runtime.daily_report import DailyReport
 from rekindle.runtime.engine import Engine
 from rekindle.runtime.jobs import Jobs
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.store_thread import StoreThread
 from rekindle.runtime.supervisor import Supervisor
-from rekindle.runtime.telling import Teller, TellingPorts
+from rekindle.runtime.telling import Teller
 from rekindle.runtime.terminals import listen
 from rekindle.runtime.time_machine import TimeMachine
 from rekindle.settings import load, user_file
+from rekindle.telling import daily_report, teller_of, telling_terms
 
 log = logging.getLogger("rekindle.daemon")
 #: How long a daemon that was started on demand stays when nobody needs it.
@@ -201,6 +197,7 @@ class _House:
     jobs: Jobs
     inbox: FeatureInbox
     places: Places
+    daily: DailyReport
 
     def chores(self) -> list[Coroutine[Any, Any, None]]:
         """The background work while the daemon serves."""
@@ -213,6 +210,7 @@ class _House:
             self.supervisor.governing.keep_watch(),
             listen(self.supervisor),
             self.teller.run(),
+            self.daily.run(),
             self.jobs.keep_time(),
             self.inbox.attend(),
             _sweep(self.places.sessions),
@@ -247,7 +245,8 @@ def _put_together(
     beginnings = Beginnings(service, supervisor, workplace, linked_worktrees, terminals, AGENTS, relocations.known_as)
     outbox = Outbox(access, journals, supervisor.engine.where)
     supervisor.engine.listeners.append(outbox.heard)
-    teller = _teller(access, supervisor.engine, environment, places)
+    terms = telling_terms(environment)
+    teller = teller_of(access, engine, terms, environment, places)
     parts.push_async_callback(teller.close)
     supervisor.engine.listeners.append(teller.heard)
     supervisor.governing.listeners.append(lambda state: teller.put("governor", news_of(state)))
@@ -267,16 +266,10 @@ def _put_together(
     offered = operations(service, beginnings, questions, journals, features, relocations, holding, job_service)
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
-    return _House(access, records, supervisor, time_machine, outbox, features, server, teller, jobs, inbox, places)
-
-
-def _teller(access: StoreAccess, engine: Engine, environment: Mapping[str, str], places: Places) -> Teller:
-    """Tells people as the user's own settings say. Their file is read again when it has changed."""
-    file = UserFile(user_file(environment))
-    own = UserSettings(file, {key.name: key for key in notify_keys()}, (), environment)
-    terms = CurrentTerms(file.stamp, own.notify, lambda ways: receivers_of(ways, environment))
-    masked = here.masker(environment, places.sessions)
-    return Teller(TellingPorts(access, engine.clock, terms, here.minute_of_day, masked, engine.all_sessions))
+    daily = daily_report(teller, engine, terms, environment, places)
+    return _House(
+        access, records, supervisor, time_machine, outbox, features, server, teller, jobs, inbox, places, daily
+    )
 
 
 def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
@@ -376,12 +369,13 @@ async def _sweep(sessions: str) -> None:
 async def _leave_when_idle(house: _House) -> None:
     """A session that waits for a timer or a restart needs the daemon just as a live agent does.
 
-    So does somebody who is still to be told something, for example after quiet hours.
+    So does somebody who is still to be told something, after quiet hours or every day.
     """
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < IDLE_EXIT_SECONDS:
         await asyncio.sleep(5.0)
         waited_for = any(needs_daemon(session) for session in house.supervisor.engine.at_hand())
-        if house.server.clients or house.features.is_busy or house.teller.is_busy or house.jobs.is_busy or waited_for:
+        others = (house.features.is_busy, house.teller.is_busy, house.jobs.is_busy, house.daily.is_wanted)
+        if house.server.clients or any(others) or waited_for:
             quiet_since = time.monotonic()
     house.server.stopping.set()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
     from rekindle.app.notifying import Notifying
+    from rekindle.app.reporting import Reporting
     from rekindle.app.runbooks import GivenRules, Runbooks
     from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
@@ -298,6 +299,24 @@ class Wired(UseCases):
         chosen |= {"agent": tuple(AGENTS), "policy": POLICIES, "permission": PERMISSIONS, "stable_prompt": SWITCH}
         keys = setting_keys(chosen, DEFAULT)
         return UserSettings(UserFile(user_file(self._environment)), keys, RUN_KEYS, self._environment)
+
+    def reporting(self) -> Reporting:
+        from rekindle.adapters.git.merged import is_merged
+        from rekindle.adapters.snapshots.of_folder import FolderSnapshots
+        from rekindle.adapters.workspace.git_workspace import open_workspace
+        from rekindle.app.report_sources import ReportPorts
+        from rekindle.app.reporting import Reporting
+        from rekindle.app.searching import masker_of
+
+        kept = self._kept()
+        ports = ReportPorts(
+            kept,
+            self.conversations(),
+            FolderSnapshots(),
+            lambda folder: open_workspace(self._environment, folder),
+            is_merged,
+        )
+        return Reporting(ports, masker_of(self._environment, kept), time.time)
 
     def runbooks(self) -> Runbooks:
         from rekindle import files

@@ -287,6 +287,22 @@ def test_only_our_own_word_counts_in_a_run_that_we_drive(world: World, journal: 
     assert journal.proven().sids["aaaa0001"].work.tasks["1"].status == "COMPLETE"
 
 
+def test_what_we_wrote_ourselves_is_told_apart_from_what_agents_and_others_say(world: World, journal: Journal) -> None:
+    assert journal.own() == []
+    journal.append(NewEvent("session.start", {"driver": "rekindle"}), sid="aaaa0001")
+    journal.append(NewEvent("check.ran", {"command": "make test", "result": "fail"}), sid="aaaa0001")
+    passed = {"command": "make test", "result": "pass"}
+    journal.append(NewEvent("check.ran", passed, by_agent=True), sid="aaaa0001")
+    world.slip_in(line("check.ran", "aaaa0001", 3, **passed))
+    world.slip_in(line("session.start", "bbbb0001", 0, driver="rekindle"))
+    world.slip_in(line("check.ran", "bbbb0001", 1, **passed))
+    for one in (journal, world.another()):
+        assert [(found.type, found.data.get("result")) for found in one.own()] == [
+            ("session.start", None),
+            ("check.ran", "fail"),
+        ]
+
+
 def test_in_other_runs_everybodys_word_counts(world: World, journal: Journal) -> None:
     journal.append(NewEvent("session.start", {"command": "implement"}), sid="aaaa0001")
     world.slip_in(line("task.completed", "aaaa0001", 1, taskId="1"))

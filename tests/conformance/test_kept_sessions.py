@@ -65,6 +65,17 @@ def test_sessions_and_facts_are_read_in_their_order(kept: KeptSessions, places: 
     assert kept.facts("nobody") == []
 
 
+def test_facts_have_their_places_subjects_and_kinds(kept: KeptSessions, places: Places) -> None:
+    assert kept.placed("session") == []
+    fill(places)
+    found = kept.placed("session", "old")
+    assert [(type(fact), about) for _, about, fact in found] == [(f.Created, "old"), (f.PromptQueued, "old")]
+    assert [seq for seq, _, _ in found] == sorted({seq for seq, _, _ in found})
+    begun = kept.placed("session", kinds=["created"])
+    assert [about for _, about, _ in begun] == ["young", "old"]
+    assert kept.placed("job") == []
+
+
 def test_daemons_that_came_and_went_are_remembered(kept: KeptSessions, places: Places) -> None:
     fill(places)
     assert kept.daemon_lives() is None

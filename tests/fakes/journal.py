@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rekindle.adapters.journal_file.append import encode, timestamp
 from rekindle.adapters.journal_file.lock import AppendError
-from rekindle.adapters.journal_file.proven import told_apart
+from rekindle.adapters.journal_file.proven import own_events, told_apart
 from rekindle.core.journal.decode import Decoded, decode_line
 from rekindle.core.journal.event import Event
 from rekindle.core.journal.fold import JournalState, fold
@@ -139,6 +139,9 @@ class FakeJournal:
         state = fold(decoded)
         state.disowned = found
         return state
+
+    def own(self) -> list[Event]:
+        return own_events((one.removesuffix(b"\n") for one in self.log.lines), self.log)  # type: ignore[arg-type]
 
     def close(self) -> None:
         if self._waiting:

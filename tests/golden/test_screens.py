@@ -1,4 +1,4 @@
-"""The first screens, as they are: `rekindle`, `ps` and `features` at 80 and 160 columns, with and without colours.
+"""The first screens, as they are: `rekindle`, `ps`, `features`, `report`, at 80 and 160 columns, with colours or not.
 
 To write them anew after a change that is meant: `REKINDLE_WRITE_SCREENS=1 pytest tests/golden/test_screens.py`.
 """
@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
 from rekindle.app.status import StatusReport
-from rekindle.doors.cli import feature_list, status
+from rekindle.doors.cli import feature_list, report_screen, status
 from rekindle.doors.cli.colours import Ink
 from rekindle.doors.cli.measure import cells
 from rekindle.doors.cli.session_screen import Surface, grouped, table
+from tests.golden.report_samples import sample
 from tests.golden.screen_samples import FEATURES, HOME, NOW, SESSIONS
 
 FOLDER = Path(__file__).parent / "screens"
@@ -34,6 +36,7 @@ SCREENS: dict[str, Callable[[Surface], Iterable[str]]] = {
     "rekindle": bare,
     "ps": lambda surface: table(grouped(SESSIONS), surface),
     "features": lambda surface: feature_list.rows(FEATURES, surface),
+    "report": lambda surface: report_screen.lines(sample(), surface, UTC),
 }
 
 

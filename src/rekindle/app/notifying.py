@@ -93,4 +93,4 @@ class CurrentTerms:
             return TellingTerms()
         for problem in found.problems:
             log.warning("%s", problem)
-        return TellingTerms(found.rules, self._receivers(found.ways), found.with_text)
+        return TellingTerms(found.rules, self._receivers(found.ways), found.with_text, found.report_at)

@@ -69,10 +69,10 @@ class Searching:
 
 
 def masker_of(environment: Mapping[str, str], kept: KeptSessions) -> Callable[[str], Masker]:
-    """Masks the secrets in this user's environment now, and in a session's environment when it was started."""
+    """Masks the secrets in this user's environment now, and in a session's when it was started; empty: no session."""
     here = dict(environment)
 
     def make(session: str) -> Masker:
-        return Masker({**here, **(kept.environment(session) or {})})
+        return Masker({**here, **((kept.environment(session) if session else None) or {})})
 
     return make

@@ -12,13 +12,15 @@ from typing import Final, Literal
 
 from rekindle.core.governor.rules import BUILT_IN, GovernorRules
 from rekindle.core.inbox.news import ABOUT
-from rekindle.core.inbox.settings import about_in, hours_in, is_safe_url, is_topic, masked_url, words_in
+from rekindle.core.inbox.settings import about_in, hours_in, is_safe_url, is_topic, masked_url, minute_in, words_in
 from rekindle.core.inbox.telling import TellRules
 from rekindle.core.quantities import dollars_in, seconds_in
 
 #: A value as a settings file holds it.
 SettingValue = str | int | float
-ValueKind = Literal["choice", "text", "duration", "dollars", "count", "words", "url", "topic", "events", "hours"]
+ValueKind = Literal[
+    "choice", "text", "duration", "dollars", "count", "words", "url", "topic", "events", "hours", "clock"
+]
 _EXAMPLES: Final[dict[ValueKind, str]] = {
     "duration": "90s, 15m, 2h or 1d",
     "dollars": "an amount in dollars such as 0.5 or 20",
@@ -28,6 +30,7 @@ _EXAMPLES: Final[dict[ValueKind, str]] = {
     "topic": "the address of a topic, such as https://ntfy.sh/my-topic",
     "events": f"one or more, with commas, of: {', '.join(ABOUT)}",
     "hours": "a span such as 22:00-07:00",
+    "clock": "a time of day such as 07:30",
 }
 
 #: What the values of the kinds that are read from a text must satisfy.
@@ -37,6 +40,7 @@ _READERS: Final[dict[ValueKind, Callable[[str], bool]]] = {
     "topic": is_topic,
     "events": lambda text: about_in(text) is not None,
     "hours": lambda text: hours_in(text) is not None,
+    "clock": lambda text: minute_in(text) is not None,
 }
 
 #: The keys that are limits of a session, with the name of each limit there.
@@ -213,3 +217,4 @@ def notify_keys() -> Iterator[SettingKey]:
     yield SettingKey("notify_dwell", "How long something must last before you are told.", "duration", built_in="30s")
     yield SettingKey("notify_hourly", "The most messages in an hour.", "count", built_in=usual.hourly)
     yield SettingKey("notify_quiet", "Hours without messages; what comes then is told together.", "hours")
+    yield SettingKey("notify_report_at", "When you are told of the daily report.", "clock")

@@ -13,6 +13,7 @@ from rekindle.core.setting_keys import SettingKey, SettingValue, ValueKind
 
 _EXAMPLES: Final[dict[ValueKind, str]] = {
     "hours": "22:00-07:00",
+    "clock": "07:30",
     "words": "/path/to/program",
     "url": "https://example.com/hook",
     "topic": "https://ntfy.sh/my-topic",

@@ -53,10 +53,11 @@ class StartedOver:
 
 @dataclass(frozen=True)
 class CommandDone:
-    """How a check command ended, and the end of its output."""
+    """How a check command ended, and the end of its output. `commit` was checked out all the time, if that is known."""
 
     passed: bool
     output: str
+    commit: str = ""
 
 
 class CheckCommands(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
-from rekindle.core.journal.event import is_synced_at_once
+from rekindle.core.journal.event import Event, is_synced_at_once
 from rekindle.core.journal.fold import JournalState
 
 
@@ -79,6 +79,10 @@ class Journal(Protocol):
 
     def proven(self) -> JournalState:
         """The same, but in runs that rekindle drives only rekindle's word counts; `disowned` are the other lines."""
+        ...
+
+    def own(self) -> list[Event]:
+        """What rekindle wrote itself in the runs that it drives, and what decides something there, in order."""
         ...
 
     def close(self) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from rekindle.core.daemon_lives import DaemonLives
+from rekindle.core.fact import Fact
 from rekindle.core.inbox.told import Tellings
 from rekindle.core.session.state import Session
+from rekindle.core.streams import StreamKind
 
 
 class KeptSessions(Protocol):
@@ -35,6 +37,15 @@ class KeptSessions(Protocol):
 
     def facts(self, session: str) -> list[str]:
         """The facts of a session as JSON texts, oldest first."""
+        ...
+
+    def placed(
+        self, stream: StreamKind, subject: str | None = None, kinds: Collection[str] = ()
+    ) -> list[tuple[int, str, Fact]]:
+        """The facts of a stream, with their places and subjects, in order: of one subject, or of these kinds only.
+
+        Facts that cannot be read (a newer version wrote them) are left out.
+        """
         ...
 
     def daemon_lives(self) -> DaemonLives | None:

@@ -291,7 +291,9 @@ class Attendant:
 
     async def _run_gate(self, effect: RunGate) -> None:
         done = await self._house.workplace.run_gate(self._engine.session(self._session), effect.run)
-        await self.record(f.GateRan(at=self._engine.clock(), gate=effect.gate, passed=done.passed, output=done.output))
+        at = self._engine.clock()
+        ran = f.GateRan(at=at, gate=effect.gate, passed=done.passed, output=done.output, commit=done.commit)
+        await self.record(ran)
 
     async def _try_again(self, effect: Effect, pause: float | None = None) -> None:
         await asyncio.sleep(self._house.pause_seconds if pause is None else pause)

@@ -38,11 +38,12 @@ _PAUSE_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class TellingTerms:
-    """Who is told, by which rules. Without receivers, nobody is told."""
+    """Who is told, by which rules. Without receivers, nobody is told. `report_at`: see `runtime.daily_report`."""
 
     rules: TellRules = field(default_factory=TellRules)
     receivers: Mapping[str, Receiver] = field(default_factory=dict)
     with_text: bool = False
+    report_at: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,11 @@ class Teller:
         """All the current news of something that is not a session."""
         self._news[f"put {source}"] = tuple(news)
         self._changed.set()
+
+    def wants(self, key: str, since: float) -> bool:
+        """Whether an item would be news to people, as far as is known yet."""
+        is_news = self._told.since is not None and since >= self._told.since
+        return self._is_on and is_news and key not in self._told.keys
 
     async def close(self) -> None:
         """Stop sending. What was meant and not sent is in doubt, and is sent by the next daemon."""

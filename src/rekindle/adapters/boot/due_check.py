@@ -14,7 +14,10 @@ from collections.abc import Mapping
 from rekindle import files
 from rekindle.adapters.sql_store import quick
 from rekindle.places import Places
-from rekindle.settings import load
+from rekindle.settings import load, user_file
+
+#: The settings that name a receiver of messages.
+_RECEIVERS = ("notify_command", "notify_webhook", "notify_ntfy", "notify_desktop", "notify_apprise")
 
 
 def main(environment: Mapping[str, str]) -> int:
@@ -25,7 +28,9 @@ def main(environment: Mapping[str, str]) -> int:
         print(f"rekindle: {runtime} is not there yet; run: loginctl enable-linger", file=sys.stderr)
         return 1
     places = Places(load(environment, None))
-    if files.is_locked(places.daemon_lock) or not is_due(places.store):
+    if files.is_locked(places.daemon_lock):
+        return 0
+    if not (is_due(places.store) or wants_report(user_file(environment))):
         return 0
     from rekindle.adapters.daemon_socket.client import start_daemon
     from rekindle.ports.errors import RekindleError
@@ -44,6 +49,17 @@ def is_due(store: str) -> bool:
         return quick.needs_daemon(store)
     except sqlite3.Error:
         return True
+
+
+def wants_report(settings: str) -> bool:
+    """Whether somebody is to be told of the report every day. What cannot be read asks for nothing."""
+    import tomllib
+
+    try:
+        values = tomllib.loads(files.read(settings).decode())
+    except (OSError, ValueError):
+        return False
+    return "notify_report_at" in values and any(values.get(name) not in (None, "off") for name in _RECEIVERS)
 
 
 if __name__ == "__main__":

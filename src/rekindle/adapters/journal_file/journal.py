@@ -5,16 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TypeVar
 
 from rekindle.adapters.journal_file import append as low
 from rekindle.adapters.journal_file.ledger import Ledger, lines_of
 from rekindle.adapters.journal_file.lock import AppendError
-from rekindle.adapters.journal_file.proven import ProvenReader
+from rekindle.adapters.journal_file.proven import ProvenReader, own_events
 from rekindle.adapters.journal_file.read import read_state
 from rekindle.adapters.journal_file.snapshot import SnapshotCache
+from rekindle.core.journal.event import Event
 from rekindle.core.journal.fold import JournalState
 from rekindle.ports.errors import BadEvent, JournalError, RekindleError
 from rekindle.ports.journal import Appended, NewEvent, Sync, default_sync
+
+Found = TypeVar("Found")
 
 
 class FileJournal:
@@ -96,17 +100,24 @@ class FileJournal:
 
     def state(self) -> JournalState:
         """Everything that the journal says now."""
-        return self._read(lambda: read_state(self.path, self._snapshots))
+        return self._read(lambda: read_state(self.path, self._snapshots), JournalState)
 
     def proven(self) -> JournalState:
         """The same, but in the runs that rekindle drives only their own word counts; `disowned` are the other lines."""
-        return self._read(self._proven.state)
+        return self._read(self._proven.state, JournalState)
 
-    def _read(self, read: Callable[[], JournalState]) -> JournalState:
+    def own(self) -> list[Event]:
+        """What rekindle wrote itself in the runs that it drives, in the order of the file."""
+        ledger = self._ledger
+        if ledger is None:
+            return []  # nothing is on record
+        return self._read(lambda: own_events(lines_of(str(self.path)), ledger), list)
+
+    def _read(self, read: Callable[[], Found], nothing: Callable[[], Found]) -> Found:
         try:
             return read()
         except FileNotFoundError:
-            return JournalState()
+            return nothing()
         except OSError as error:
             raise JournalError(
                 f"{self.path}: cannot be read ({error.strerror})",

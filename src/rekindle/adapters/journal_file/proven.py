@@ -20,7 +20,7 @@ from rekindle.core.journal.claims import as_claim, disowned, intruders, of_intru
 from rekindle.core.journal.decode import Decoded, decode_line
 from rekindle.core.journal.event import Event
 from rekindle.core.journal.fold import JournalState, fold
-from rekindle.core.journal.orders import decides
+from rekindle.core.journal.orders import DRIVER, decides
 from rekindle.core.journal.run import Disowned
 from rekindle.core.journal.stream import Irregular, StreamFold
 
@@ -189,6 +189,15 @@ def told_apart(lines: Iterable[bytes], ledger: Ledger) -> tuple[list[Decoded], l
     intruding = intruders(events, ours, approved) if approved else frozenset(yes)
     disown(of_intruders(events, ours, intruding), yes)
     return decoded, sorted(found, key=lambda one: one.line)
+
+
+def own_events(lines: Iterable[bytes], ledger: Ledger) -> list[Event]:
+    """What we wrote ourselves in runs that we drive, in the order of the file."""
+    known = ledger.written()
+    ours = (decode_line(line) for line in lines if may_decide(line) and known(line))
+    found = [one for one in ours if isinstance(one, Event) and decides(one.type)]
+    driven = {one.sid for one in found if one.type == ev.SESSION_START and one.data.get("driver") == DRIVER}
+    return [one for one in found if one.sid in driven]
 
 
 def _events(decoded: list[Decoded]) -> list[tuple[int, Event]]:

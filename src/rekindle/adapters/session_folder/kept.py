@@ -11,12 +11,14 @@ from rekindle.ports.errors import RekindleError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any, TypeVar
 
     from rekindle.core.daemon_lives import DaemonLives
+    from rekindle.core.fact import Fact
     from rekindle.core.inbox.told import Tellings
     from rekindle.core.session.state import Session
+    from rekindle.core.streams import StreamKind
     from rekindle.places import Places
 
     Found = TypeVar("Found")
@@ -65,6 +67,21 @@ class SessionsOnDisk:
         from rekindle.adapters.sql_store import quick
 
         return self._read(lambda: quick.facts(self._places.store, "session", session)) if self.is_there() else []
+
+    def placed(
+        self, stream: StreamKind, subject: str | None = None, kinds: Collection[str] = ()
+    ) -> list[tuple[int, str, Fact]]:
+        """The facts of a stream, with their places and subjects, in order."""
+        from rekindle.adapters.sql_store import quick
+        from rekindle.adapters.sql_store.codec import Unreadable, decode_told
+
+        found: list[tuple[int, str, Fact]] = []
+        for seq, about, body in self._read(lambda: quick.placed(self._places.store, stream, subject, tuple(kinds))):
+            try:
+                found.append((seq, about, decode_told(stream, body)))
+            except Unreadable:
+                continue
+        return found
 
     def daemon_lives(self) -> DaemonLives | None:
         """How the daemons of this store have come and gone; None if there was none."""

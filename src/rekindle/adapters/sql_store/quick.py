@@ -61,6 +61,20 @@ def facts(path: str | os.PathLike[str], stream: str, subject: str) -> list[str]:
     return [str(body) for (body,) in found]
 
 
+def placed(
+    path: str | os.PathLike[str], stream: str, subject: str | None, kinds: tuple[str, ...]
+) -> list[tuple[int, str, str]]:
+    """The place, the subject and the JSON text of the facts of a stream, in order. Raises sqlite3.Error."""
+    if not is_made(path):
+        return []
+    query, values = "SELECT seq, subject, body FROM facts WHERE stream = ?", [stream]
+    if subject is not None:
+        query, values = f"{query} AND subject = ?", [*values, subject]
+    if kinds:
+        query, values = f"{query} AND kind IN ({', '.join('?' * len(kinds))})", [*values, *kinds]
+    return [(int(seq), str(about), str(body)) for seq, about, body in _query(path, f"{query} ORDER BY seq", *values)]
+
+
 def _query(path: str | os.PathLike[str], query: str, *values: str) -> list[tuple[Any, ...]]:
     """Even a reader needs room, for the index of the log. On a full disk a store without a log is read as it lies."""
     try:

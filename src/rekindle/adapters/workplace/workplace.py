@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from rekindle import files
 from rekindle.adapters.callbacks.serving import CHANGING, Callbacks
+from rekindle.adapters.git import process as git
 from rekindle.adapters.keepers.keeper_process import stamp
 from rekindle.adapters.machine import commands
 from rekindle.adapters.session_folder import environment as kept_environment
@@ -159,7 +161,10 @@ class LocalWorkplace:
 
     async def run_gate(self, session: Session, words: Sequence[str]) -> CommandDone:
         """Run a command where the session's agent works."""
-        return await commands.run(words, session.cwd, self.environment(session), GATE_SECONDS)
+        before = await asyncio.to_thread(_checked_out, session.cwd)
+        done = await commands.run(words, session.cwd, self.environment(session), GATE_SECONDS)
+        after = await asyncio.to_thread(_checked_out, session.cwd)
+        return dataclasses.replace(done, commit=before) if before == after else done
 
     async def serve(self, session: Session, attempt: int, asked: CallbackAsked) -> CallbackResult:
         """Do what the agent asks and return the result."""
@@ -184,3 +189,8 @@ class LocalWorkplace:
                 self.environment(session),
             )
         return self._callbacks[key]
+
+
+def _checked_out(folder: str) -> str:
+    """The commit that is checked out in a folder; empty if there is none."""
+    return git.line(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") or ""

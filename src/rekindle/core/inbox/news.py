@@ -10,8 +10,10 @@ from typing import Final, Literal
 
 import msgspec
 
-#: What can be told: a question, a session that failed or needs a person without a question, a feature that ended.
-About = Literal["question", "failed", "needs_you", "feature"]
+#: What can be told: a question, a session that failed or needs a person without a question, a feature that ended, and
+#: the daily report.
+About = Literal["question", "failed", "needs_you", "feature", "report"]
+#: What a person can choose among; the report has a setting of its own.
 ABOUT: Final[tuple[About, ...]] = ("question", "failed", "needs_you", "feature")
 #: The most items that a digest names one by one.
 NAMED: Final = 50
@@ -48,7 +50,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     id: str
-    about: Literal["question", "failed", "needs_you", "feature", "digest", "test"]
+    about: Literal["question", "failed", "needs_you", "feature", "report", "digest", "test"]
     title: str
     link: str
     at: float

@@ -15,6 +15,7 @@ from rekindle.core.inbox.news import ABOUT, About
 from rekindle.core.inbox.telling import TellRules
 from rekindle.core.quantities import seconds_in
 
+_CLOCK: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _HOURS: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\s*-\s*([01]?\d|2[0-3]):([0-5]\d)")
 #: The keys that are about notifications, in the order in which a person thinks of them.
 KEYS: Final = (
@@ -30,6 +31,7 @@ KEYS: Final = (
     "notify_dwell",
     "notify_hourly",
     "notify_quiet",
+    "notify_report_at",
 )
 
 
@@ -58,12 +60,13 @@ class Ways(msgspec.Struct, frozen=True):
 
 
 class NotifySettings(msgspec.Struct, frozen=True):
-    """`problems` says what is set and cannot be used, with the remedy."""
+    """`problems` says what is set and cannot be used, with the remedy. `report_at` is a minute of the day."""
 
     ways: Ways = Ways()
     rules: TellRules = TellRules()
     with_text: bool = False
     problems: tuple[str, ...] = ()
+    report_at: int | None = None
 
 
 def notify_settings(values: Mapping[str, object]) -> NotifySettings:
@@ -82,8 +85,10 @@ def notify_settings(values: Mapping[str, object]) -> NotifySettings:
         apprise=text("notify_apprise"),
     )
     usual = TellRules()
+    report_at = minute_in(text("notify_report_at"))
+    about = about_in(text("notify_about")) or usual.about
     rules = TellRules(
-        about_in(text("notify_about")) or usual.about,
+        about if report_at is None else (*about, "report"),
         seconds_in(text("notify_dwell")) or usual.dwell,
         int(text("notify_hourly") or usual.hourly),
         hours_in(text("notify_quiet")),
@@ -94,7 +99,7 @@ def notify_settings(values: Mapping[str, object]) -> NotifySettings:
             "notify_webhook is set and is not used: it has no secret to sign with — set one: "
             "rekindle config set notify_webhook_secret -"
         )
-    return NotifySettings(ways, rules, text("notify_text") == "on", tuple(problems))
+    return NotifySettings(ways, rules, text("notify_text") == "on", tuple(problems), report_at)
 
 
 def about_in(text: str) -> tuple[About, ...] | None:
@@ -107,6 +112,12 @@ def hours_in(text: str) -> tuple[int, int] | None:
     """From when to when, in minutes of the day: `22:00-07:00`. None for what is not a valid span."""
     found = _HOURS.fullmatch(text.strip())
     return (int(found[1]) * 60 + int(found[2]), int(found[3]) * 60 + int(found[4])) if found else None
+
+
+def minute_in(text: str) -> int | None:
+    """The minute of the day that `07:30` is. None for what is not a valid time."""
+    found = _CLOCK.fullmatch(text.strip())
+    return int(found[1]) * 60 + int(found[2]) if found else None
 
 
 def words_in(text: str) -> list[str] | None:

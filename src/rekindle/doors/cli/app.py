@@ -34,6 +34,7 @@ _COMMANDS = {
     "answer": ("questions", "answer", "Answer a question."),
     "decide": ("questions", "answer", "Same as answer."),
     "job": ("job", "job", "Jobs that run unattended, with retries: submit, list, show, retry, cancel, logs."),
+    "report": ("report", "report", "Report what was asked, done, cut off, resumed and spent, and what proves it."),
     "runbook": ("runbook", "runbook", "Say what happens by itself when an agent is idle, dies or fails."),
     "snapshots": ("snapshots", "snapshots", "List the snapshots of a session's work tree."),
     "restore": ("snapshots", "restore", "Restore a snapshot, in place or into a new folder."),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rekindle.app.journal_care import JournalCare
     from rekindle.app.moved import MovedRepositories
     from rekindle.app.notifying import Notifying
+    from rekindle.app.reporting import Reporting
     from rekindle.app.runbooks import Runbooks
     from rekindle.app.running import SessionStarts
     from rekindle.app.searching import Searching
@@ -141,6 +142,10 @@ class UseCases(ABC):
     @abstractmethod
     def notifying(self) -> Notifying:
         """Telling people outside the terminal."""
+
+    @abstractmethod
+    def reporting(self) -> Reporting:
+        """Reports of what happened."""
 
     @abstractmethod
     def runbooks(self) -> Runbooks:

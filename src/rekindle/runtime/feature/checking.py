@@ -56,7 +56,7 @@ class Checking:
         git = self._run.ports.git
         tree = await asyncio.to_thread(git.integration)
         key = f"wave-{effect.wave}-{effect.tip[:12]}"
-        found = await self._commands(effect.commands, tree, key, {"wave": effect.wave})
+        found = await self._commands(effect.commands, tree, key, {"wave": effect.wave, "commit": effect.tip})
         await asyncio.to_thread(git.keep_left, effect.wave)
         for issue in found:
             met: Data = {"file": None, "line": None, "error": f"wave {effect.wave}: {issue}", "attempts": 1}

@@ -38,11 +38,15 @@ class EscalationAnswered(Fact, frozen=True, kw_only=True, tag="escalation_answer
 
 
 class GateRan(Fact, frozen=True, kw_only=True, tag="gate_ran"):
-    """The command of a gate has ended. If it passed, the task is finished."""
+    """The command of a gate has ended. If it passed, the task is finished.
+
+    `commit` was checked out before and after it; empty: not known.
+    """
 
     gate: str
     passed: bool
     output: str = ""
+    commit: str = ""
 
 
 #: Every fact of this module.
