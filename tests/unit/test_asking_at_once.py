@@ -9,6 +9,7 @@ import pytest
 
 from rekindle.app.requests import ResumeRequest
 from rekindle.app.service import Service
+from rekindle.app.session_view import BroughtBack
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import State
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
@@ -92,6 +93,27 @@ def test_a_resume_behind_a_prompt_is_answered_at_once_and_starts_nothing(later: 
         assert isinstance(told, OwnedError), told
         assert house.engine.session("s").resume_asked is None
         assert len(house.engine.session("s").attempts) == 2
+
+    play(story)
+
+
+@pytest.mark.parametrize("later", range(40))
+def test_a_resume_of_one_that_comes_back_by_itself_at_that_moment_is_no_failure(later: int) -> None:
+    async def story(house: House) -> None:
+        await house.engine.create(f.Created(at=0, session="b", agent="fake", cwd="/", policy="continue"))
+        await house.supervisor.record("b", f.PromptQueued(at=1, prompt="p", text="hello"))
+        await settle(house.world, 300)
+        house.world.attempts["b", 1].frozen = True
+        await house.supervisor.record("b", f.PromptQueued(at=2, prompt="q", text="go on"))
+        await settle(house.world, 300)
+        house.world.attempts["b", 1].die("killed by SIGKILL")
+        asked = ResumeRequest(session="b", by="user")
+        _, told = await house.at_once(later, settle(house.world, 5), house.service.resume(asked))
+        assert isinstance(told, BroughtBack), told
+        assert told.is_back
+        found = house.engine.session("b")
+        assert (len(found.attempts), found.resume_asked) == (2, None), "whoever was first, it was started once"
+        assert told.by_itself == (not found.attempts[-1].asked_by)
 
     play(story)
 

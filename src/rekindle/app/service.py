@@ -146,8 +146,8 @@ class Service:
             raise UsageError(f"session {found.id} has reached its limit: {over}", "give a higher one: see --help")
         if found.state is State.COMPLETED:
             raise UsageError(f"session {found.id} is completed", "start a new one with `rekindle run`")
-        if found.is_up and not self._supervisor.is_alive(found.id):
-            await self.until(found.id, lambda now: not now.is_up, SETTLE_SECONDS)  # it has just died
+        if self._supervisor.has_just_died(found):
+            await self.until(found.id, lambda now: not self._supervisor.has_just_died(now), SETTLE_SECONDS)
         elif found.is_up and asked.kill:
             await self._end(found, "asleep", asked.by)
         found = await self._engine.load(found.id)
@@ -155,7 +155,8 @@ class Service:
             await self._supervisor.record(found.id, f.HoldLifted(at=self._engine.clock(), by=asked.by))
             return more(BroughtBack, self.shown(await self._engine.load(found.id)), by_itself=False)
         asks_for_more = handover is not None or native is not None or asked.limits or asked.rules is not None
-        if has_come_by_itself(found) and not asks_for_more:
+        by_itself = has_come_by_itself(found) and not asks_for_more
+        if by_itself:
             return await self._brought_back(found.id, by_itself=True)
         if found.id in self._resuming:
             raise _owned(found)
@@ -170,14 +171,18 @@ class Service:
         wish = f.ResumeAsked(at=self._engine.clock(), by=asked.by, limits=wanted, native=native, handover=handover)
 
         def wished(now: Session) -> list[f.AnyFact]:
-            _refuse_owned(now)  # a prompt may have been faster
+            nonlocal by_itself  # its policy may have been faster, or a prompt
+            by_itself = has_come_by_itself(now) and not asks_for_more
+            if by_itself:
+                return []
+            _refuse_owned(now)
             return [*changed, wish]
 
         self._resuming.add(found.id)
         work = asyncio.ensure_future(self._supervisor.decide(found.id, wished))
         work.add_done_callback(lambda _: self._resuming.discard(found.id))
         await asyncio.shield(work)
-        return await self._brought_back(found.id, by_itself=False)
+        return await self._brought_back(found.id, by_itself=by_itself)
 
     async def _brought_back(self, session: str, *, by_itself: bool) -> BroughtBack:
         """The result of a start, once there is one."""

@@ -164,6 +164,10 @@ class Supervisor:
         is_new = attempt is not None and attempt.status == "launching"
         return is_new and attendant is not None and attendant.is_acting
 
+    def has_just_died(self, session: Session) -> bool:
+        """Whether its agent is gone, and that is not recorded yet. One that is being started is not gone."""
+        return session.is_up and not self.is_alive(session.id) and not self.is_launching(session.id)
+
     def seen_seconds_ago(self, session: str) -> float | None:
         """How long ago the keeper of an unfollowed session answered or wrote; None if it has no keeper.
 
