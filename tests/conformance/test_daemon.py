@@ -9,12 +9,14 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from rekindle.adapters.daemon_socket.client import DaemonClient
+from rekindle.adapters.machine.daemon_presence import take_lock
 from rekindle.places import Places
 from rekindle.ports.daemon import Daemon, DaemonSilent, NoDaemon
 from rekindle.ports.errors import RekindleError, UsageError
@@ -64,6 +66,10 @@ class Line:
             daemon.ask("shutdown", start=False)
             until(lambda: not is_running(pid), "the end of the daemon")
         daemon.close()
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text() if os.path.exists(path) else ""
 
 
 @pytest.fixture
@@ -130,6 +136,21 @@ def test_a_daemon_that_died_is_started_again_only_for_what_may_be_asked_twice(li
     assert second != first
     line.kill()
     assert daemon.ask("ping")["pid"] not in (first, second)
+
+
+def test_a_daemon_that_leaves_is_followed_by_another_one_for_whoever_asks_meanwhile(line: Line) -> None:
+    """Its socket is gone before it lets go of the store: one that starts then is refused, and must be tried again."""
+    line.places.make()
+    leaving = take_lock(line.places)
+
+    def let_go() -> None:
+        until(lambda: "already serves" in _read(line.places.daemon_log), "a daemon that is refused")
+        os.close(leaving)
+
+    with ThreadPoolExecutor(1) as somebody:
+        gone = somebody.submit(let_go)
+        assert line.another().ask("ping")["pid"] == line.another().holder()
+        gone.result()
 
 
 def test_a_daemon_that_is_stopped_is_not_waited_for_and_is_named_with_what_it_may_have_heard(line: Line) -> None:

@@ -15,6 +15,7 @@ from rekindle.ports.errors import OwnedError, QuestionError, RekindleError, Usag
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    import subprocess
     from typing import Any
 
 _START_SECONDS = 30.0
@@ -156,53 +157,73 @@ def is_served(places: Places) -> bool:
 
 
 def start_daemon(places: Places) -> None:
-    """Start the daemon and wait until it listens."""
-    import select
-    import subprocess
+    """Start the daemon and wait until one listens: ours, or that of somebody who was faster.
+
+    One that is just leaving holds the store a moment longer than its socket. Then ours is refused, and started again.
+    """
     import time
 
     from rekindle.adapters.machine import ancestry
 
     ancestry.refuse_inside("start the daemon, which would end with it", "rekindle serve")
     places.make()
-    listens, says = os.pipe()
     log = os.open(places.daemon_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    before = os.fstat(log).st_size
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "rekindle.entry", "serve", "--on-demand"],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd="/",
-            env={**os.environ, "REKINDLE_READY_FD": str(says)},
-            pass_fds=(says,),
-            start_new_session=True,
-        )
+        before = os.fstat(log).st_size
+        process, is_ready = _started(log)
+        deadline = time.monotonic() + _START_SECONDS
+        while not is_ready and not _answers(places.socket):
+            if (status := process.poll()) not in (None, OwnedError.exit_status):
+                raise _not_started(places, process, before)
+            if status is not None and not is_served(places):
+                process, is_ready = _started(log)
+            elif time.monotonic() > deadline:
+                raise _not_started(places, process, before)
+            else:
+                time.sleep(0.02)
+    finally:
+        os.close(log)
+
+
+def _started(log: int) -> tuple[subprocess.Popen[bytes], bool]:
+    """A new process of the daemon, and whether it listens. False: it does not yet, or has ended."""
+    import select
+
+    listens, says = os.pipe()
+    try:
+        process = launched(log, says)
         os.close(says)
         says = -1
         ready, _, _ = select.select([listens], [], [], _START_SECONDS)
-        word = os.read(listens, 200) if ready else b""
+        return process, bool(os.read(listens, 200)) if ready else False
     finally:
         os.close(listens)
-        os.close(log)
         if says >= 0:
             os.close(says)
-    if word:
-        return
-    deadline = time.monotonic() + _START_SECONDS
-    while time.monotonic() < deadline:  # somebody else may have been faster: wait for theirs
-        if _answers(places.socket):
-            return
-        if process.poll() not in (None, OwnedError.exit_status):
-            break
-        time.sleep(0.05)
+
+
+def _not_started(places: Places, process: subprocess.Popen[bytes], before: int) -> NoDaemon:
     if process.poll() is None:
-        raise NoDaemon(
+        return NoDaemon(
             f"the daemon (pid {process.pid}) is still starting", f"ask again; its log is {places.daemon_log}"
         )
-    reason = _last_word(places.daemon_log, before)
-    raise NoDaemon(f"the daemon did not start{reason}", f"see {places.daemon_log}")
+    return NoDaemon(f"the daemon did not start{_last_word(places.daemon_log, before)}", f"see {places.daemon_log}")
+
+
+def launched(log: int, says: int) -> subprocess.Popen[bytes]:
+    """A new process of the daemon, in a session of its own. It logs to `log`, and tells `says` that it listens."""
+    import subprocess
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "rekindle.entry", "serve", "--on-demand"],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        cwd="/",
+        env={**os.environ, "REKINDLE_READY_FD": str(says)},
+        pass_fds=(says,),
+        start_new_session=True,
+    )
 
 
 def _last_word(log: str, before: int) -> str:
