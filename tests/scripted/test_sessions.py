@@ -35,7 +35,7 @@ def test_initialize_says_what_the_agent_can(place: Place) -> None:
     assert answer["agentCapabilities"]["sessionCapabilities"] == {"list": {}, "resume": {}}
 
 
-def test_a_greeting_that_the_sdk_looks_at_gets_the_same_answer(place: Place) -> None:
+def test_a_second_greeting_gets_the_same_answer(place: Place) -> None:
     wire = place.agent()
     first = wire.seen[0]["result"]
     assert wire.initialize(terminal=True) == first
@@ -284,6 +284,29 @@ def test_a_folder_that_is_none_is_refused(place: Place) -> None:
     wire = place.agent()
     for folder in ("relative", str(place.cwd / "missing")):
         assert wire.error("session/new", {"cwd": folder, "mcpServers": []})["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("initialize", {}),
+        ("session/new", {}),
+        ("session/new", {"cwd": 3}),
+        ("session/load", {"sessionId": "a"}),
+        ("session/list", {"cwd": 3}),
+        ("session/prompt", {"sessionId": 3, "prompt": []}),
+        ("session/prompt", {"sessionId": "a", "prompt": "say a"}),
+        ("session/prompt", {"sessionId": "a", "prompt": [{"type": "text"}]}),
+        ("session/prompt", {"sessionId": "a", "prompt": ["say a"]}),
+    ],
+)
+def test_params_that_make_no_sense_are_refused_and_the_agent_goes_on(
+    place: Place, method: str, params: dict[str, object]
+) -> None:
+    wire = place.agent()
+    error = wire.error(method, params)
+    assert (error["code"], list(error["data"])) == (-32602, ["details"])
+    assert wire.prompt(wire.new(place.cwd), "say fine").said == "fine\n"
 
 
 def test_list_shows_the_sessions_of_a_folder(place: Place) -> None:

@@ -12,12 +12,9 @@ import os
 import sys
 from pathlib import Path
 
-from rekindle.scripted import greeting
-from rekindle.scripted.wire import read_message, write_message
-
 
 def main() -> None:
-    """Greet the client, load the SDK, and serve until standard input ends."""
+    """Serve until standard input ends, or until the person at the terminal leaves."""
     parser = argparse.ArgumentParser(prog="python -m rekindle.scripted", description="A scripted ACP agent on stdio.")
     parser.add_argument("--no-load", action="store_true", help="be an agent that cannot load, resume or list sessions")
     parser.add_argument("--home", type=Path, help="folder of the transcripts")
@@ -26,26 +23,15 @@ def main() -> None:
     talk.add_argument("--resume", metavar="ID", help="go on with this conversation in the terminal")
     arguments = parser.parse_args()
     home = arguments.home or _home(os.environ)
-    load = not arguments.no_load
     if arguments.session_id or arguments.resume:
         from rekindle.scripted.screen import use_screen
 
         name = arguments.resume or arguments.session_id
         sys.exit(use_screen(home.absolute(), name, resume=bool(arguments.resume)))
     try:
-        first = read_message(sys.stdin.buffer)
-        if first is None:
-            return
-        offers = greeting.offers(first.get("params")) if first.get("method") == "initialize" and "id" in first else None
-        if offers is not None:
-            write_message(1, {"jsonrpc": "2.0", "id": first["id"], "result": greeting.answer(load=load)})
-            first = None
-        from rekindle.scripted import sdk
+        from rekindle.scripted.serving import serve
 
-        sdk.load()
-        from rekindle.scripted.agent import serve
-
-        serve(home.absolute(), load=load, offers=offers or greeting.Offers(), first=first)
+        serve(home.absolute(), load=not arguments.no_load)
     except KeyboardInterrupt:
         pass
     except OSError as error:

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
 
-import acp
-from acp.interfaces import Client
-from acp.schema import AllowedOutcome, PermissionOption
-from pydantic import ValidationError
-
 from rekindle.scripted import commands, failures, report
+from rekindle.scripted.client import AcpClient, NonsenseAnswer, given
 from rekindle.scripted.conversation import Status
 from rekindle.scripted.greeting import Offers
+from rekindle.scripted.rpc import Message, RequestError
 from rekindle.scripted.script import (
     AskAction,
     BigAction,
@@ -38,9 +35,9 @@ from rekindle.scripted.script import (
 )
 
 _OPTIONS = [
-    PermissionOption(option_id="allow_once", name="Allow once", kind="allow_once"),
-    PermissionOption(option_id="allow_always", name="Allow always", kind="allow_always"),
-    PermissionOption(option_id="reject_once", name="Reject", kind="reject_once"),
+    {"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"},
+    {"optionId": "allow_always", "name": "Allow always", "kind": "allow_always"},
+    {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
 ]
 REJECTED = "reject_once"
 #: A client's answer to a permission request when it cancels the whole turn.
@@ -70,7 +67,7 @@ class TurnError(Exception):
 class ActionContext:
     """What the actions of one session work with."""
 
-    client: Client
+    client: AcpClient
     session_id: str
     cwd: str
     offers: Offers
@@ -85,9 +82,9 @@ class ActionContext:
             if isinstance(error, ConnectionError):
                 raise
             return ActionOutcome("failed", str(error))
-        except acp.RequestError as error:
+        except RequestError as error:
             return ActionOutcome("failed", f"the client answered with an error: {error}")
-        except ValidationError as error:
+        except NonsenseAnswer as error:
             return ActionOutcome("failed", f"the client's answer makes no sense: {error}")
 
     async def say(self, text: str) -> None:
@@ -134,7 +131,7 @@ class ActionContext:
                 assert_never(never)
 
     async def _chunk(self, text: str) -> None:
-        await self.client.session_update(self.session_id, acp.update_agent_message_text(text))
+        await self.client.update(self.session_id, report.said(text))
 
     async def _stream(self, count: int, seconds: float, word: str) -> ActionOutcome:
         words: list[str] = []
@@ -163,42 +160,46 @@ class ActionContext:
     async def _terminal(self, words: tuple[str, ...], call_id: str) -> ActionOutcome:
         if not self.offers.terminal:
             return ActionOutcome("failed", "the client offers no terminal")
-        made = await self.client.create_terminal(self.session_id, words[0], args=list(words[1:]), cwd=self.cwd)
-        terminal_id = made.terminal_id
-        shown = acp.update_tool_call(call_id, status="in_progress", content=[acp.tool_terminal_ref(terminal_id)])
-        await self.client.session_update(self.session_id, shown)
+        made = await self._request("terminal/create", command=words[0], args=list(words[1:]), cwd=self.cwd)
+        terminal_id: str = given(made, "terminalId", str)
+        await self.client.update(self.session_id, report.in_terminal(call_id, terminal_id))
         try:
             try:
-                ended = await self.client.wait_for_terminal_exit(self.session_id, terminal_id)
+                ended = await self._request("terminal/wait_for_exit", terminalId=terminal_id)
             except asyncio.CancelledError:
-                await self.client.kill_terminal(self.session_id, terminal_id)
+                await self._request("terminal/kill", terminalId=terminal_id)
                 raise
-            output = await self.client.terminal_output(self.session_id, terminal_id)
+            output: str = given(await self._request("terminal/output", terminalId=terminal_id), "output", str)
         finally:
-            await self.client.release_terminal(self.session_id, terminal_id)
-        if ended.signal:
-            return ActionOutcome("failed", f"{output.output}\n[ended by {ended.signal}]")
-        return _ended(ended.exit_code or 0, output.output)
+            await self._request("terminal/release", terminalId=terminal_id)
+        if ended.get("signal"):
+            return ActionOutcome("failed", f"{output}\n[ended by {ended['signal']}]")
+        return _ended(ended.get("exitCode") or 0, output)
 
     async def _read(self, path: str) -> ActionOutcome:
         if not self.offers.read:
             return ActionOutcome("failed", "the client offers no reading of files")
-        return _done((await self.client.read_text_file(self.session_id, os.path.join(self.cwd, path))).content)
+        answer = await self._request("fs/read_text_file", path=os.path.join(self.cwd, path))
+        return _done(given(answer, "content", str))
 
     async def _put(self, path: str, text: str) -> ActionOutcome:
         if not self.offers.write:
             return ActionOutcome("failed", "the client offers no writing of files")
-        await self.client.write_text_file(self.session_id, os.path.join(self.cwd, path), text)
+        await self._request("fs/write_text_file", path=os.path.join(self.cwd, path), content=text)
         return _done(f"put {len(text.encode())} bytes")
 
     async def _ask(self, step: ScriptStep, call_id: str) -> ActionOutcome:
-        answer = await self.client.request_permission(self.session_id, report.asked(step, call_id), _OPTIONS)
-        if not isinstance(answer.outcome, AllowedOutcome):
+        asked = report.asked(step, call_id)
+        answer = await self._request("session/request_permission", toolCall=asked, options=_OPTIONS)
+        outcome = given(answer, "outcome", dict)
+        if outcome.get("outcome") != "selected":
             return ActionOutcome("cancelled", WITHDRAWN)
-        chosen = answer.outcome.option_id
-        if chosen in ("allow_once", "allow_always"):
+        if (chosen := outcome.get("optionId")) in ("allow_once", "allow_always"):
             return _done(chosen)
         return ActionOutcome("failed", REJECTED)
+
+    async def _request(self, method: str, **params: Any) -> Message:
+        return await self.client.request(method, {"sessionId": self.session_id, **params})
 
 
 def _done(result: str = "done") -> ActionOutcome:

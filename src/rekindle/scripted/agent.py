@@ -1,62 +1,28 @@
-"""The ACP agent: sessions by name, and what each method of the protocol means for them.
-
-It follows the SDK's `Agent` protocol but is not a subclass: the methods that it would inherit answer
-`null`, and a method that we do not have must be answered with "method not found".
-"""
+"""The ACP agent: sessions by name, and what each method of the protocol means for them."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
-
-import acp
-from acp.agent.connection import AgentSideConnection
-from acp.interfaces import Agent, Client
-from acp.schema import (
-    ClientCapabilities,
-    InitializeResponse,
-    ListSessionsResponse,
-    LoadSessionResponse,
-    NewSessionResponse,
-    PromptResponse,
-    ResumeSessionResponse,
-    SessionInfo,
-    Usage,
-)
+from typing import Any
 
 from rekindle.scripted import greeting, report, transcript
 from rekindle.scripted.acting import ActionContext, TurnError
+from rekindle.scripted.client import AcpClient
 from rekindle.scripted.conversation import ASSISTANT, SESSION, TURN_ENDED, USER, Conversation, Record, Stop
 from rekindle.scripted.failures import SESSION_NOT_FOUND
 from rekindle.scripted.greeting import Offers
+from rekindle.scripted.rpc import Message, RequestError
 from rekindle.scripted.session import ScriptedSession
 from rekindle.scripted.transcript import Transcript
 from rekindle.scripted.turn import ScriptedTurn
-from rekindle.scripted.wire import Message, StdioTransport
 
-_INVALID_REQUEST = -32600
 _TITLE_LENGTH = 60
 _CHARACTERS_PER_TOKEN = 4
-
-
-def serve(home: Path, *, load: bool, offers: Offers, first: Message | None) -> None:
-    """Speak ACP on standard input and output until the client closes its end."""
-    asyncio.run(_serve(ScriptedAgent(home, load=load, offers=offers), first))
-
-
-async def _serve(agent: ScriptedAgent, first: Message | None) -> None:
-    transport = StdioTransport(sys.stdin.buffer, sys.stdout.fileno(), first)
-    connection = AgentSideConnection(cast(Agent, agent), transport, listening=False, use_unstable_protocol=True)
-    try:
-        await connection.listen()
-    finally:
-        await connection.close()
 
 
 class ScriptedAgent:
@@ -67,36 +33,27 @@ class ScriptedAgent:
         home: Path,
         *,
         load: bool = True,
-        offers: Offers | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         self._home = home
         self._load = load
-        self._offers = offers or Offers()
+        self._offers = Offers()
         self._now = now
         self._new_id = new_id
         self._sessions: dict[str, ScriptedSession] = {}
-        self._client: Client | None = None
+        self._client: AcpClient | None = None
 
-    def on_connect(self, conn: Client) -> None:
+    def on_connect(self, conn: AcpClient) -> None:
         """Set the client that gets updates."""
         self._client = conn
 
-    async def initialize(
-        self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_more: Any
-    ) -> InitializeResponse:
+    async def initialize(self, offers: Offers) -> Message:
         """Say what this agent can do; remember what the client can do."""
-        if client_capabilities is not None:
-            files = client_capabilities.fs
-            self._offers = Offers(
-                read=bool(files and files.read_text_file),
-                write=bool(files and files.write_text_file),
-                terminal=bool(client_capabilities.terminal),
-            )
-        return InitializeResponse.model_validate(greeting.answer(load=self._load))
+        self._offers = offers
+        return greeting.answer(load=self._load)
 
-    async def new_session(self, cwd: str, **_more: Any) -> NewSessionResponse:
+    async def new_session(self, cwd: str) -> Message:
         """Start a conversation."""
         _check_cwd(cwd)
         session_id = self._new_id()
@@ -105,26 +62,26 @@ class ScriptedAgent:
         session = ScriptedSession(Transcript(path), Conversation(), cwd)
         session.record(SESSION, id=session_id, cwd=cwd, created=self._now().isoformat())
         self._sessions[session_id] = session
-        return NewSessionResponse(session_id=session_id)
+        return {"sessionId": session_id}
 
-    async def load_session(self, cwd: str, session_id: str, **_more: Any) -> LoadSessionResponse:
+    async def load_session(self, session_id: str, cwd: str) -> Message:
         """Open a conversation again and show the client what was said and done in it."""
         records = self._open("session/load", session_id, cwd)
         assert self._client is not None
         for record in records:
             for update in report.replay(record, cwd):
-                await self._client.session_update(session_id, update)
-        return LoadSessionResponse()
+                await self._client.update(session_id, update)
+        return {}
 
-    async def resume_session(self, session_id: str, cwd: str, **_more: Any) -> ResumeSessionResponse:
+    async def resume_session(self, session_id: str, cwd: str) -> Message:
         """Open a conversation again and show nothing."""
         self._open("session/resume", session_id, cwd)
-        return ResumeSessionResponse()
+        return {}
 
-    async def list_sessions(self, cwd: str | None = None, **_more: Any) -> ListSessionsResponse:
+    async def list_sessions(self, cwd: str | None = None) -> Message:
         """All conversations of this home, or those of one folder, the newest first."""
         self._check_load("session/list")
-        found: list[SessionInfo] = []
+        found: list[Message] = []
         for session_id in transcript.session_ids(self._home):
             path = transcript.path_of(self._home, session_id)
             if path is None:
@@ -132,25 +89,25 @@ class ScriptedAgent:
             _, conversation = _remember(path)
             if conversation.cwd and cwd in (None, conversation.cwd):
                 updated = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
-                title = conversation.users[0][:_TITLE_LENGTH] if conversation.users else None
-                found.append(SessionInfo(session_id=session_id, cwd=conversation.cwd, title=title, updated_at=updated))
-        return ListSessionsResponse(sessions=found)
+                title = {"title": conversation.users[0][:_TITLE_LENGTH]} if conversation.users else {}
+                found.append({"sessionId": session_id, "cwd": conversation.cwd, **title, "updatedAt": updated})
+        return {"sessions": found}
 
-    async def prompt(self, session_id: str, prompt: list[Any], **_more: Any) -> PromptResponse:
+    async def prompt(self, session_id: str, prompt: list[Any]) -> Message:
         """One turn."""
         session = self._sessions.get(session_id)
         if session is None:
             raise _not_found(session_id)
         if session.turn is not None:
-            raise acp.RequestError(_INVALID_REQUEST, f"A turn is in progress in session {session_id}")
-        text = "\n".join(block.text for block in prompt if block.type == "text")
+            raise RequestError.invalid_request(f"A turn is in progress in session {session_id}")
+        text = "\n".join(block["text"] for block in prompt if block["type"] == "text")
         session.record(USER, text=text)
         session.turn = turn = ScriptedTurn(session, self._hands(session_id, session))
         try:
             stop = await turn.play(text)
         except TurnError as failed:
             session.record(TURN_ENDED, stop="failed")
-            raise acp.RequestError(failed.code, failed.message, failed.data) from failed
+            raise RequestError(failed.code, failed.message, failed.data) from failed
         except asyncio.CancelledError:
             if not turn.cancelled:
                 raise
@@ -160,7 +117,7 @@ class ScriptedAgent:
         session.record(TURN_ENDED, stop=stop)
         return _response(stop, session.conversation)
 
-    async def cancel(self, session_id: str, **_more: Any) -> None:
+    async def cancel(self, session_id: str) -> None:
         """End the turn in progress, if there is one."""
         session = self._sessions.get(session_id)
         if session is not None and session.turn is not None:
@@ -182,7 +139,7 @@ class ScriptedAgent:
         _check_cwd(cwd)
         live = self._sessions.get(session_id)
         if live is not None and live.turn is not None:
-            raise acp.RequestError(_INVALID_REQUEST, f"A turn is in progress in session {session_id}")
+            raise RequestError.invalid_request(f"A turn is in progress in session {session_id}")
         records, conversation = _remember(path)
         if not conversation.cwd:
             raise _not_found(session_id)  # emptied: a conversation whose beginning is gone is not this conversation
@@ -193,7 +150,7 @@ class ScriptedAgent:
 
     def _check_load(self, method: str) -> None:
         if not self._load:
-            raise acp.RequestError.method_not_found(method)
+            raise RequestError.method_not_found(method)
 
 
 def _remember(path: Path) -> tuple[list[Record], Conversation]:
@@ -206,17 +163,17 @@ def _remember(path: Path) -> tuple[list[Record], Conversation]:
 
 def _check_cwd(cwd: str) -> None:
     if not os.path.isabs(cwd) or not os.path.isdir(cwd):
-        raise acp.RequestError.invalid_params({"details": f"cwd must be an absolute path of a folder: {cwd}"})
+        raise RequestError.invalid_params(f"cwd must be an absolute path of a folder: {cwd}")
 
 
-def _not_found(session_id: str) -> acp.RequestError:
-    return acp.RequestError(SESSION_NOT_FOUND, f"Session not found: {session_id}", {"sessionId": session_id})
+def _not_found(session_id: str) -> RequestError:
+    return RequestError(SESSION_NOT_FOUND, f"Session not found: {session_id}", {"sessionId": session_id})
 
 
-def _response(stop: Stop, conversation: Conversation) -> PromptResponse:
+def _response(stop: Stop, conversation: Conversation) -> Message:
     heard = sum(len(text) for text in conversation.users) // _CHARACTERS_PER_TOKEN + 1
     spoken = conversation.spoken // _CHARACTERS_PER_TOKEN
-    return PromptResponse(
-        stop_reason="cancelled" if stop == "cancelled" else "end_turn",
-        usage=Usage(input_tokens=heard, output_tokens=spoken, total_tokens=heard + spoken),
-    )
+    return {
+        "stopReason": "cancelled" if stop == "cancelled" else "end_turn",
+        "usage": {"inputTokens": heard, "outputTokens": spoken, "totalTokens": heard + spoken},
+    }

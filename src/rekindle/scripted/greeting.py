@@ -1,8 +1,4 @@
-"""The answer to `initialize`, as plain data, so that it can be given before the SDK is loaded.
-
-Loading the SDK takes most of the start; so a client learns within a tenth of a second that the agent lives and what it
-can do.
-"""
+"""How agent and client greet each other: what each of them can do."""
 
 from __future__ import annotations
 
@@ -38,7 +34,7 @@ def answer(*, load: bool) -> dict[str, Any]:
 
 
 def offers(params: Any) -> Offers | None:
-    """What the client of a plain `initialize` offers; None for one that the SDK should look at more closely."""
+    """What the client of an `initialize` offers; None if it says no version of the protocol."""
     match params:
         case {"protocolVersion": int(), "clientCapabilities": dict(offered)}:
             files = offered.get("fs")

@@ -6,18 +6,6 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import acp
-from acp.schema import (
-    AgentMessageChunk,
-    ToolCallLocation,
-    ToolCallProgress,
-    ToolCallStart,
-    ToolCallStatus,
-    ToolCallUpdate,
-    ToolKind,
-    UserMessageChunk,
-)
-
 from rekindle.scripted.conversation import ASSISTANT, STEP_FINISHED, USER, Record
 from rekindle.scripted.script import (
     BigAction,
@@ -34,9 +22,9 @@ from rekindle.scripted.script import (
     parse,
 )
 
-Update = UserMessageChunk | AgentMessageChunk | ToolCallStart | ToolCallProgress
+Update = dict[str, Any]
 
-_STATUS: dict[str, ToolCallStatus] = {"completed": "completed", "failed": "failed", "cancelled": "failed"}
+_STATUS = {"completed": "completed", "failed": "failed", "cancelled": "failed"}
 
 
 def is_tool(step: ScriptStep) -> bool:
@@ -52,30 +40,40 @@ def title(step: ScriptStep) -> str:
     return f"{first}: {rest.strip()}" if rest.strip() else first
 
 
-def started(step: ScriptStep, call_id: str, cwd: str) -> ToolCallStart:
+def said(text: str) -> Update:
+    """The update that has a piece of the agent's talk."""
+    return {"sessionUpdate": "agent_message_chunk", "content": text_block(text)}
+
+
+def started(step: ScriptStep, call_id: str, cwd: str) -> Update:
     """The update that opens a step's tool call."""
-    return acp.start_tool_call(
-        call_id, title(step), kind=_kind(step), status="in_progress", locations=_locations(step, cwd)
-    )
+    return {**_call(step, call_id, "in_progress"), **_locations(step, cwd)}
 
 
-def asked(step: ScriptStep, call_id: str) -> ToolCallUpdate:
+def in_terminal(call_id: str, terminal_id: str) -> Update:
+    """The update that shows where a step's command runs."""
+    shown = {"type": "terminal", "terminalId": terminal_id}
+    return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": "in_progress", "content": [shown]}
+
+
+def asked(step: ScriptStep, call_id: str) -> Update:
     """A tool call as a permission request shows it."""
-    return ToolCallUpdate(tool_call_id=call_id, title=title(step), kind=_kind(step), status="pending")
+    return {"toolCallId": call_id, "title": title(step), "kind": _kind(step), "status": "pending"}
 
 
-def finished(call_id: str, status: str, result: str) -> ToolCallProgress:
+def finished(call_id: str, status: str, result: str) -> Update:
     """The update that closes a step's tool call."""
-    return acp.update_tool_call(call_id, status=_STATUS.get(status, "failed"), content=_content(result))
+    ended = _STATUS.get(status, "failed")
+    return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": ended, "content": _content(result)}
 
 
 def replay(record: Record, cwd: str) -> Iterator[Update]:
     """What a load shows of a record: texts, and tool calls that came to an end."""
     match record:
         case {"kind": kind, "text": str(text)} if kind == USER:
-            yield acp.update_user_message_text(text)
+            yield {"sessionUpdate": "user_message_chunk", "content": text_block(text)}
         case {"kind": kind, "text": str(text)} if kind == ASSISTANT:
-            yield acp.update_agent_message_text(f"{text}\n")
+            yield said(f"{text}\n")
         case {
             "kind": kind,
             "call": str(call_id),
@@ -84,19 +82,26 @@ def replay(record: Record, cwd: str) -> Iterator[Update]:
             "result": str(result),
         } if kind == STEP_FINISHED and status in _STATUS:
             for step in parse(directive).steps:
-                yield acp.start_tool_call(
-                    call_id,
-                    title(step),
-                    kind=_kind(step),
-                    status=_STATUS[status],
-                    content=_content(result),
-                    locations=_locations(step, cwd),
-                )
+                yield {
+                    **_call(step, call_id, _STATUS[status]),
+                    "content": _content(result),
+                    **_locations(step, cwd),
+                }
         case _:
             pass
 
 
-def _kind(step: ScriptStep) -> ToolKind:
+def text_block(text: str) -> Update:
+    """A text as the protocol has it."""
+    return {"type": "text", "text": text}
+
+
+def _call(step: ScriptStep, call_id: str, status: str) -> Update:
+    shown = {"toolCallId": call_id, "title": title(step), "kind": _kind(step), "status": status}
+    return {"sessionUpdate": "tool_call", **shown}
+
+
+def _kind(step: ScriptStep) -> str:
     match step.action:
         case RunAction() | TerminalAction():
             return "execute"
@@ -108,13 +113,13 @@ def _kind(step: ScriptStep) -> ToolKind:
             return "other"
 
 
-def _locations(step: ScriptStep, cwd: str) -> list[ToolCallLocation] | None:
+def _locations(step: ScriptStep, cwd: str) -> Update:
     match step.action:
         case WriteAction(path=path) | PutAction(path=path) | ReadAction(path=path):
-            return [ToolCallLocation(path=os.path.join(cwd, path))]
+            return {"locations": [{"path": os.path.join(cwd, path)}]}
         case _:
-            return None
+            return {}
 
 
-def _content(result: str) -> list[Any]:
-    return [acp.tool_content(acp.text_block(result))]
+def _content(result: str) -> list[Update]:
+    return [{"type": "content", "content": text_block(result)}]

@@ -13,26 +13,12 @@ import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
-
-import acp
-from acp.interfaces import Client
-from acp.schema import (
-    AgentMessageChunk,
-    AllowedOutcome,
-    DeniedOutcome,
-    PermissionOption,
-    RequestPermissionResponse,
-    TextContentBlock,
-    ToolCallProgress,
-    ToolCallStart,
-    ToolCallUpdate,
-    UserMessageChunk,
-)
 
 from rekindle.scripted import transcript
 from rekindle.scripted.agent import ScriptedAgent
 from rekindle.scripted.keys import InputLine, Key, Submitted
+from rekindle.scripted.report import text_block
+from rekindle.scripted.rpc import Message, RequestError
 
 _MARK = "> "
 #: Says that lines are read from now on (bracketed paste), as nearly every interactive program does.
@@ -56,27 +42,27 @@ def use_screen(home: Path, session_id: str, *, resume: bool) -> int:
             _show(_READS_NO_MORE)
 
 
-def shown(update: Any) -> str:
+def shown(update: Message) -> str:
     """An update as it is shown on the screen."""
     match update:
-        case UserMessageChunk(content=TextContentBlock(text=text)):
+        case {"sessionUpdate": "user_message_chunk", "content": {"text": text}}:
             return f"{_MARK}{text}\n"
-        case AgentMessageChunk(content=TextContentBlock(text=text)):
+        case {"sessionUpdate": "agent_message_chunk", "content": {"text": str(text)}}:
             return text
-        case ToolCallStart(title=title, status=status):
+        case {"sessionUpdate": "tool_call", "title": title, "status": status}:
             done = "" if status == "in_progress" else f" ({status})"
             return f"* {title}{done}\n"
-        case ToolCallProgress(status=status, content=content):
-            said = "".join(getattr(getattr(one, "content", None), "text", "") for one in content or []).strip()
+        case {"sessionUpdate": "tool_call_update", "status": status, "content": content}:
+            said = "".join(one.get("content", {}).get("text", "") for one in content).strip()
             cut = said[:_MOST_SHOWN] + (" [...]" if len(said) > _MOST_SHOWN else "")
             return f"  {status}: {cut}\n" if cut else f"  {status}\n"
         case _:
             return ""
 
 
-def question(title: str, options: list[PermissionOption]) -> str:
+def question(title: str, options: list[Message]) -> str:
     """A request for permission as it is shown on the screen."""
-    lines = [f"  {number}  {one.name}" for number, one in enumerate(options, 1)]
+    lines = [f"  {number}  {one['name']}" for number, one in enumerate(options, 1)]
     return "\n".join([f"? {title}", *lines, f"Type a number from 1 to {len(options)}, then Enter.", _MARK])
 
 
@@ -90,7 +76,7 @@ class _Screen:
 
     def __init__(self, home: Path, session_id: str) -> None:
         self._agent = ScriptedAgent(home, new_id=lambda: session_id)
-        self._agent.on_connect(cast(Client, self))
+        self._agent.on_connect(self)
         self._id = session_id
         self._line = InputLine()
         self._keys: asyncio.Queue[Key] = asyncio.Queue()
@@ -101,7 +87,7 @@ class _Screen:
         """Open the conversation and play what is typed."""
         _show("The scripted agent: it comes with rekindle, follows a script and needs no account.\n")
         if is_there:
-            await self._agent.load_session(os.getcwd(), self._id)
+            await self._agent.load_session(self._id, os.getcwd())
         else:
             await self._agent.new_session(os.getcwd())
         _show(f"{'Resumed' if is_there else 'New'} conversation {self._id}.\n")
@@ -115,32 +101,32 @@ class _Screen:
             _show(_MARK + self._line.text)
         return 0
 
-    async def session_update(self, session_id: str, update: Any, **_more: Any) -> None:
+    async def update(self, session_id: str, update: Message) -> None:
         """Show what the agent does."""
         _show(shown(update))
 
-    async def request_permission(
-        self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **_more: Any
-    ) -> RequestPermissionResponse:
-        """Ask the person, as often as it takes."""
-        _show(question(tool_call.title or "", options))
-        numbers = {str(number): one.option_id for number, one in enumerate(options, 1)}
+    async def request(self, method: str, params: Message) -> Message:
+        """Ask the person for permission, as often as it takes. There is nothing else that an agent could ask for."""
+        if method != "session/request_permission":
+            raise RequestError.method_not_found(method)
+        options = params["options"]
+        _show(question(params["toolCall"]["title"], options))
+        numbers = {str(number): one["optionId"] for number, one in enumerate(options, 1)}
         while True:
             self._answer = asyncio.get_running_loop().create_future()
             typed = await self._answer
             if typed == "escape":
-                return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+                return {"outcome": {"outcome": "cancelled"}}
             if typed.strip() in numbers:
-                chosen = AllowedOutcome(outcome="selected", option_id=numbers[typed.strip()])
-                return RequestPermissionResponse(outcome=chosen)
+                return {"outcome": {"outcome": "selected", "optionId": numbers[typed.strip()]}}
             _show(f"Type a number from 1 to {len(options)}.\n{_MARK}")
 
     async def _play(self, text: str) -> None:
         self._is_playing = True
         try:
-            done = await self._agent.prompt(self._id, [acp.text_block(text)])
-            _show("[cancelled]\n" if done.stop_reason == "cancelled" else "")
-        except acp.RequestError as error:
+            done = await self._agent.prompt(self._id, [text_block(text)])
+            _show("[cancelled]\n" if done["stopReason"] == "cancelled" else "")
+        except RequestError as error:
             _show(f"[the turn failed: {error}]\n")
         finally:
             self._is_playing = False

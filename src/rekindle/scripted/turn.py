@@ -117,4 +117,4 @@ class ScriptedTurn:
         return outcome
 
     async def _update(self, update: report.Update) -> None:
-        await self._actions.client.session_update(self._actions.session_id, update)
+        await self._actions.client.update(self._actions.session_id, update)

@@ -1,8 +1,8 @@
-"""JSON lines on standard input and output, for the SDK's connection.
+"""JSON lines on standard input and output.
 
-The SDK's own streams accept only pipes, sockets and terminals; rekindle's keeper gives an agent a regular file as
-standard output. Here a thread reads and every line is written at once, whatever the descriptors are. The reader
-accepts everything that comes, so a client that writes before it reads cannot be held up by us.
+rekindle's keeper gives an agent a regular file as standard output, which an event loop does not accept. Here a thread
+reads and every line is written at once, whatever the descriptors are. The reader accepts everything that comes, so a
+client that writes before it reads cannot be held up by us.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import json
 import os
 import sys
 import threading
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-Message = dict[str, Any]
+from rekindle.scripted.rpc import Message
 
 
 def read_message(stream: BinaryIO) -> Message | None:
@@ -41,13 +41,11 @@ def write_message(fd: int, message: Message) -> None:
 
 
 class StdioTransport:
-    """The SDK's message transport over a byte stream and a descriptor; `first` is handed out before all else."""
+    """Messages over a byte stream and a descriptor."""
 
-    def __init__(self, stream: BinaryIO, fd: int, first: Message | None = None) -> None:
+    def __init__(self, stream: BinaryIO, fd: int) -> None:
         self._fd = fd
         self._inbox: asyncio.Queue[Message | None] = asyncio.Queue()
-        if first is not None:
-            self._inbox.put_nowait(first)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(stream, loop), daemon=True).start()
 
@@ -72,6 +70,3 @@ class StdioTransport:
             print(f"cannot write to standard output: {error}", file=sys.stderr, flush=True)
             self._inbox.put_nowait(None)
             raise ConnectionError(str(error)) from error
-
-    async def close(self) -> None:
-        """Nothing to close: the descriptors belong to the process."""
