@@ -42,6 +42,10 @@ class Scratch:
     def run(
         self, *words: str, cwd: Path | None = None, input_: str = "", env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
+        if not env:
+            return starter.starter().run(
+                "rekindle", words, cwd=cwd or self.root, env=self.environment(), stdin=input_, seconds=60
+            )
         return subprocess.run(
             [str(BIN / "rekindle"), *words],
             cwd=cwd or self.root,

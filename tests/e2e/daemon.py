@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,8 @@ from tests.patience import FACTOR
 BIN = Path(sys.executable).parent
 _OURS = (str(BIN / "rekindle"),)
 SECONDS = 60.0
+#: A prompt of the user in the conversation as it is shown.
+_TYPED = re.compile(r"^you .*\n(?: {6}.*\n)*", re.MULTILINE)
 
 
 def until(condition: Callable[[], Any], what: str = "the condition", seconds: float = SECONDS) -> Any:
@@ -48,8 +51,8 @@ class Machine:
     variables: Mapping[str, str] = field(default_factory=dict)
     #: What is typed for `rekindle`: another one is another installation.
     command: tuple[str, ...] = _OURS
-    #: Whether commands that are waited for are forked from one process that has imported everything.
-    is_quick: bool = False
+    #: Whether commands that are waited for, and daemons that they start, are forked (`tests.e2e.starter`).
+    is_quick: bool = True
 
     def environment(self, **more: str) -> dict[str, str]:
         path = os.pathsep.join([*filter(None, [self.variables.get("PATH")]), str(BIN), os.environ["PATH"]])
@@ -61,10 +64,9 @@ class Machine:
         return Places(load(self.environment(), None))
 
     def run(self, *words: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-        # It takes one order at a time. Seen from outside, what it forks has the environment of its parent.
-        if self.is_quick and not env and threading.current_thread() is threading.main_thread():
+        if not env and self._may_fork():
             return starter().run(
-                "rekindle", words, cwd=self.work, env=self.environment(**env), stdin=stdin, seconds=120 * FACTOR
+                "rekindle", words, cwd=self.work, env=self.environment(), stdin=stdin, seconds=120 * FACTOR
             )
         return subprocess.run(
             [*self.command, *words],
@@ -76,6 +78,14 @@ class Machine:
             timeout=120 * FACTOR,
             check=False,
         )
+
+    def _may_fork(self) -> bool:
+        """Whether the starter can do it: it is this installation, and takes one order at a time.
+
+        Seen from outside, what it forks has the environment of the starter.
+        """
+        is_ours = self.command == _OURS and not any(name.startswith("PYTHON") for name in self.variables)
+        return self.is_quick and is_ours and threading.current_thread() is threading.main_thread()
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         """A command that is not waited for; what it says for people comes with the rest."""
@@ -145,7 +155,8 @@ class Machine:
         return self.look("logs", session)
 
     def until_said(self, session: str, text: str) -> None:
-        until(lambda: text in self.said(session), f"{text!r} in {session}")
+        """Wait for it in what the agent, or rekindle, has said or done: what the user has typed has it before that."""
+        until(lambda: text in _TYPED.sub("you\n", self.said(session)), f"{text!r} in {session}")
 
     def folder(self, session: str, attempt: int = 1) -> str:
         return os.path.join(self.places.sessions, session, str(attempt))

@@ -173,6 +173,6 @@ def test_stopping_everything_starts_no_daemon(machine: Machine) -> None:
     assert machine.ok("stop", "--all") == "Stopped: nothing was running.\n"
     assert not is_served(machine.places)
     session = machine.begin("say begun", "sleep 600")
-    machine.until_said(session, "begun")
+    machine.until_said(session, "sleep: 600")
     machine.kill_daemon()
     assert session in machine.ok("stop", "--all"), "a live agent is found without one"

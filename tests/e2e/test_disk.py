@@ -24,7 +24,7 @@ def kill_all(machine: Machine, *names: str, session: str) -> None:
 @pytest.mark.parametrize("also", ["daemon", "nobody else"])
 def test_room_comes_back_when_guard_and_keeper_die_together(machine: Machine, also: str) -> None:
     session = machine.begin("say hello", "sleep 600")
-    machine.until_said(session, "hello")
+    machine.until_said(session, "sleep: 600")
     assert reserved(machine.folder(session)) > 10_000_000
     kill_all(machine, "guard", "keeper", *(["daemon"] if also == "daemon" else []), session=session)
     machine.ok("show", session)  # starts a daemon where none is left
@@ -34,7 +34,7 @@ def test_room_comes_back_when_guard_and_keeper_die_together(machine: Machine, al
 
 def test_gc_gives_back_the_room_of_an_attempt_that_died_with_everything_else(machine: Machine) -> None:
     session = machine.begin("say hello", "sleep 600")
-    machine.until_said(session, "hello")
+    machine.until_said(session, "sleep: 600")
     agent = machine.pids(session)["agent"]
     kill_all(machine, "guard", "keeper", "daemon", session=session)
     until(lambda: not is_running(agent) and not machine.stamped(), "the end of the agent")

@@ -75,7 +75,7 @@ def turn_is_over(machine: Machine, session: str) -> bool:
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_with_no_daemon_the_list_can_be_read_from_a_full_disk(machine: Machine, end: signal.Signals) -> None:
     session = machine.begin("say first", "sleep 600")
-    machine.until_said(session, "first")
+    machine.until_said(session, "sleep: 600")
     daemon = machine.daemon()
     os.kill(daemon, end)
     until(lambda: not is_running(daemon), "the end of the daemon")

@@ -39,7 +39,7 @@ def test_resuming_all_does_not_tell_of_what_is_finished(machine: Machine) -> Non
 def test_without_a_daemon_a_list_tells_what_the_daemon_tells(machine: Machine) -> None:
     """Where a session works, what it has used and what was proved: other programs rely on these."""
     session = machine.begin("say hello", "sleep 600")
-    machine.until_said(session, "hello")
+    machine.until_said(session, "sleep: 600")
     keys = ("repository", "branch", "task", "turn_since", "usage", "receipt", "cwd", "status", "why", "next")
     [online] = machine.json("ps", "--all")["sessions"]
     machine.kill_daemon()

@@ -159,7 +159,7 @@ def test_everything_is_killed_and_one_command_brings_all_back(machine: Machine) 
     sessions = [machine.begin(f"say begin {number}", "sleep 600", f"say end {number}") for number in range(3)]
     idle = machine.begin("say idle")
     for session in sessions:
-        machine.until_said(session, "begin")
+        machine.until_said(session, "sleep: 600")
     machine.until_status(idle, "waiting")
     everybody = [pid for session in [*sessions, idle] for pid in machine.pids(session).values()]
     for pid in [machine.daemon(), *everybody]:
@@ -182,7 +182,7 @@ def test_everything_is_killed_and_one_command_brings_all_back(machine: Machine) 
 )
 def test_whoever_is_killed_there_is_one_tree_at_most_and_the_right_state(machine: Machine, victims: list[str]) -> None:
     session = machine.begin("say begin", "sleep 600", "say end")
-    machine.until_said(session, "begin")
+    machine.until_said(session, "sleep: 600")
     pids = {**machine.pids(session), "daemon": machine.daemon()}
     for victim in victims:
         machine.kill(pids[victim])
@@ -206,7 +206,7 @@ def launch_trees(machine: Machine, session: str) -> list[int]:
 def test_a_daemon_killed_during_a_resume_does_not_start_a_second_agent(machine: Machine, rounds: int) -> None:
     for round_ in range(rounds):
         session = machine.begin("say begin", "sleep 600", "say end")
-        machine.until_said(session, "begin")
+        machine.until_said(session, "sleep: 600")
         machine.kill(machine.pids(session)["agent"])
         machine.until_status(session, "interrupted")
         resume = subprocess.Popen(
@@ -234,7 +234,7 @@ def test_a_second_daemon_is_refused_with_the_pid_of_the_first(machine: Machine) 
 
 def test_an_agent_that_cannot_load_starts_fresh_and_it_is_said(machine: Machine) -> None:
     session = machine.begin("say begin", "sleep 600", arguments=("--no-load",))
-    machine.until_said(session, "begin")
+    machine.until_said(session, "sleep: 600")
     machine.kill(machine.pids(session)["agent"])
     machine.until_status(session, "interrupted")
     told = json.loads(machine.ok("resume", session, "--json"))
@@ -246,7 +246,7 @@ def test_an_agent_that_cannot_load_starts_fresh_and_it_is_said(machine: Machine)
 
 def test_a_conversation_that_the_agent_has_lost_is_never_passed_off_as_the_same(machine: Machine) -> None:
     session = machine.begin("say begin", "sleep 600")
-    machine.until_said(session, "begin")
+    machine.until_said(session, "sleep: 600")
     machine.kill(machine.pids(session)["agent"])
     machine.until_status(session, "interrupted")
     machine.ok("serve", "--stop")
@@ -309,7 +309,7 @@ def test_an_agent_that_does_not_exist_is_exit_status_2(machine: Machine) -> None
 
 def test_a_policy_of_continue_brings_the_agent_back_by_itself_within_its_budget(machine: Machine) -> None:
     session = machine.begin("say begin", "sleep 600", "say end", options=("--policy", "continue"))
-    machine.until_said(session, "begin")
+    machine.until_said(session, "sleep: 600")
     machine.kill(machine.pids(session)["agent"])
     until(lambda: machine.show(session)["attempt"] == 2, "a second attempt")
 
@@ -409,7 +409,7 @@ def test_a_question_ends_with_its_turn(machine: Machine) -> None:
 
 def test_a_store_that_is_gone_is_rebuilt_from_the_sessions_folders(machine: Machine) -> None:
     session = machine.begin("say hello", "sleep 600")
-    machine.until_said(session, "hello")
+    machine.until_said(session, "sleep: 600")
     machine.ok("serve", "--stop")
     until(lambda: not os.path.exists(machine.places.socket))
     for file in Path(machine.places.state).glob("store.db*"):
@@ -422,7 +422,7 @@ def test_a_store_that_is_gone_is_rebuilt_from_the_sessions_folders(machine: Mach
 @pytest.mark.parametrize("lost", ["store.db*", "store.db", *only_in_soak("store.db-wal")])
 def test_prompts_acknowledged_after_the_store_was_deleted_survive_the_daemon(machine: Machine, lost: str) -> None:
     session = machine.begin("say first", "sleep 600")
-    machine.until_said(session, "first")
+    machine.until_said(session, "sleep: 600")
     machine.ok("send", session, "say earlier")
     for path in Path(machine.places.state).glob(lost):
         path.unlink()
@@ -476,7 +476,7 @@ def test_wrong_types_on_the_socket_are_refused_and_harm_nobody(machine: Machine)
 
 
 def test_a_sender_whose_daemon_dies_is_heard_once(machine: Machine) -> None:
-    session = machine.begin("stream 400 0.05 word")
+    session = machine.begin("stream 120 0.05 word")
     machine.until_said(session, "word2")
     sending = subprocess.Popen(
         [str(BIN / "rekindle"), "send", session, "say only once"],
@@ -488,7 +488,7 @@ def test_a_sender_whose_daemon_dies_is_heard_once(machine: Machine) -> None:
     machine.kill_daemon()
     assert sending.wait(60) == 0
     assert machine.show(session)["id"] == session, "any question brings a daemon back, and it goes on"
-    machine.until_said(session, "only once")
+    machine.until_said(session, "\nonly once\n")
     machine.until_status(session, "waiting")
     assert machine.said(session).count("\nonly once\n") == 1
 

@@ -46,7 +46,7 @@ def program_of(machine: Machine) -> Path:
 
 def killed_in_its_turn(machine: Machine, *options: str) -> str:
     session = machine.begin("say begin", "sleep 600", "say end", options=options)
-    machine.until_said(session, "\nbegin\n")
+    machine.until_said(session, "sleep: 600")
     machine.kill(machine.pids(session)["agent"])
     return session
 
@@ -79,7 +79,7 @@ def test_a_program_that_is_missing_for_a_moment_hides_no_session(machine: Machin
 
 def test_one_that_goes_on_by_itself_does_so_when_its_program_is_there_again(machine: Machine) -> None:
     session = machine.begin("say begin", "sleep 600", "say end", options=("--policy", "continue"))
-    machine.until_said(session, "\nbegin\n")
+    machine.until_said(session, "sleep: 600")
     program_of(machine).unlink()
     machine.kill(machine.pids(session)["agent"])
     until(lambda: listed(machine, session)["attempt"] == 2 and machine.status(session) == "interrupted", "the failure")
@@ -244,7 +244,7 @@ def test_without_a_daemon_it_is_said_that_one_goes_on_when_there_is_one_and_expl
     machine: Machine,
 ) -> None:
     session = machine.begin("say begin", "sleep 600", "say end", options=("--policy", "continue"))
-    machine.until_said(session, "\nbegin\n")
+    machine.until_said(session, "sleep: 600")
     machine.kill_daemon()
     for victim in ("guard", "keeper", "agent"):
         machine.kill(machine.pids(session)[victim])

@@ -49,7 +49,7 @@ def quickly(machine: Machine, *words: str) -> tuple[int, str]:
 
 def test_with_a_stopped_daemon_ps_reads_the_store_and_says_whom_it_could_not_ask(machine: Machine) -> None:
     session = machine.begin("say first", "sleep 600")
-    machine.until_said(session, "first")
+    machine.until_said(session, "sleep: 600")
     machine.until_status(session, "working")
     daemon = machine.daemon()
     with stopped(daemon):
@@ -96,7 +96,7 @@ def test_with_a_stopped_daemon_a_command_fails_at_once_and_nothing_is_asked(
 
 def test_a_daemon_that_is_stopped_while_it_is_asked_is_not_waited_for(machine: Machine) -> None:
     session = machine.begin("say first", "sleep 600")
-    machine.until_said(session, "first")
+    machine.until_said(session, "sleep: 600")
     daemon = machine.daemon()
     waiting = machine.start("attach", session)
     try:
@@ -133,7 +133,7 @@ def test_a_prompt_to_a_session_whose_keeper_is_stopped_is_queued_and_delivered_o
 
 def test_a_stop_of_a_session_whose_keeper_is_stopped_says_so_and_happens_later(machine: Machine) -> None:
     session = machine.begin("say first", "sleep 600")
-    machine.until_said(session, "first")
+    machine.until_said(session, "sleep: 600")
     pids = machine.pids(session)
     with stopped(pids["keeper"]):
         status, told = quickly(machine, "stop", session)

@@ -36,7 +36,7 @@ def interrupted(machine: Machine) -> str:
 def killed(machine: Machine) -> str:
     """It works, and a prompt is queued behind its turn. Nobody is left to write down how that ends."""
     session = machine.begin("say the beginning", "sleep 600", "say the end")
-    machine.until_said(session, "the beginning")
+    machine.until_said(session, "sleep: 600")
     machine.ok("send", session, "say what was queued")
     return session
 
@@ -52,7 +52,7 @@ def completed(machine: Machine) -> str:
 def cancelled(machine: Machine) -> str:
     """Stopped by the user in the middle of its turn."""
     session = machine.begin("say the beginning", "sleep 600", "say the end")
-    machine.until_said(session, "the beginning")
+    machine.until_said(session, "sleep: 600")
     machine.ok("stop", session)
     return session
 
