@@ -21,8 +21,10 @@ setup: $(STAMP)  ## create .venv with the locked dependencies
 demo: $(STAMP)   ## the main job, shown in a scratch repository
 	@$(BIN)/python -m demo
 
+# Three workers for two cores: they wait for processes and timers about as often as they compute.
+WORKERS ?= $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 )))
 test: $(STAMP)   ## all tests but those with real agents
-	@$(BIN)/python -m pytest --ignore tests/real
+	@$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/real
 
 simulate: $(STAMP) ## two minutes of stories in virtual time: kept ones first, then the same seeds every time
 	@$(BIN)/python -m tests.simulate --seeds 100000 --seconds 90 --processes 2
