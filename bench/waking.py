@@ -104,7 +104,7 @@ def _pair(*options: str) -> Iterator[_Pair]:
             _repository(folder / side / "work")
         (folder / "ours" / "bin" / "claude").symlink_to(binary)
         ours = {**variables, "PATH": str(folder / "ours" / "bin")}
-        machine = Machine(folder / "ours" / "home", folder / "ours" / "work", "claude", ours)
+        machine = Machine(folder / "ours" / "home", folder / "ours" / "work", "claude", ours, is_quick=False)
         theirs = {**variables, "PATH": os.environ["PATH"], "HOME": str(folder / "bare" / "home"), "LANG": "C.UTF-8"}
         try:
             session = machine.begin("begin here", options=("--permission", "ask", *options))

@@ -92,7 +92,7 @@ def claude(folder: Path, claude_environment: dict[str, str], model: ModelServer)
     found = program("claude")
     (folder / "bin" / "claude").symlink_to(found)
     variables = {**claude_environment, "PATH": str(folder / "bin")}
-    machine = Machine(folder / "home", folder / "work", "claude", variables)
+    machine = Machine(folder / "home", folder / "work", "claude", variables, is_quick=False)
     yield ClaudeStage(machine, model)
     machine.clean_up()
 
@@ -100,7 +100,7 @@ def claude(folder: Path, claude_environment: dict[str, str], model: ModelServer)
 @pytest.fixture
 def scripted(folder: Path, scrubbed: dict[str, str]) -> Iterator[ScriptedStage]:
     """A machine on which rekindle drives its scripted agent."""
-    machine = Machine(folder / "home", folder / "work", "scripted", scrubbed)
+    machine = Machine(folder / "home", folder / "work", "scripted", scrubbed, is_quick=False)
     yield ScriptedStage(machine)
     machine.clean_up()
 
@@ -116,7 +116,7 @@ def stand_up(folder: Path, scrubbed: dict[str, str]) -> Iterator[Callable[[str],
             for name, path in {setup.program: found, **companions(agent)}.items():
                 (folder / "bin" / name).symlink_to(path)
             variables = {**scrubbed, **prepare(agent, folder / "home", model.url), "PATH": str(folder / "bin")}
-            machine = Machine(folder / "home", folder / "work", agent, variables)
+            machine = Machine(folder / "home", folder / "work", agent, variables, is_quick=False)
             stack.callback(machine.clean_up)
             return AcpStage(machine, model)
 

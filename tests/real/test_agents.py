@@ -115,7 +115,8 @@ def without_accounts(folder: Path, scrubbed: dict[str, str]) -> Iterator[Machine
     """A machine with the two agents that do nothing without an account."""
     for agent in ("amp", "auggie"):
         (folder / "bin" / AGENTS[agent].program).symlink_to(program(agent))
-    machine = Machine(folder / "home", folder / "work", "amp", {**scrubbed, "PATH": str(folder / "bin")})
+    variables = {**scrubbed, "PATH": str(folder / "bin")}
+    machine = Machine(folder / "home", folder / "work", "amp", variables, is_quick=False)
     yield machine
     machine.clean_up()
 

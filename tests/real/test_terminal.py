@@ -43,7 +43,7 @@ def stage(folder: Path, claude_environment: dict[str, str], model: ModelServer) 
         "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",  # it would ask the model for one
     }
     answer_first_questions(folder / "home", folder / "work", claude_environment["ANTHROPIC_API_KEY"])
-    machine = Machine(folder / "home", folder / "work", "claude", variables)
+    machine = Machine(folder / "home", folder / "work", "claude", variables, is_quick=False)
     yield ClaudeStage(machine, model)
     machine.clean_up()
     until(lambda: tmux(machine, "list-sessions").returncode != 0, "the end of tmux")
