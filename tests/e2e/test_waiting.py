@@ -36,6 +36,7 @@ def test_wait_says_why_an_agent_is_gone_and_that_the_time_is_over(machine: Machi
     session = machine.begin("sleep 60")
     late = machine.run("wait", session, "--timeout", "0.3s", "--json")
     assert late.returncode == 1 and json.loads(late.stdout)["error"]["code"] == "timeout"
+    machine.until_said(session, "sleep: 60")
     machine.kill(machine.pids(session)["agent"])
     done = machine.run("wait", session)
     assert done.returncode == 1

@@ -51,7 +51,7 @@ def killed(machine: Machine, name: str) -> tuple[str, Path]:
     (top / "noise.log").write_text("ignored")
     machine.kill(machine.pids(session)["agent"])
     machine.until_status(session, "interrupted")
-    until(lambda: snapshots(machine, session), "a snapshot")
+    until(lambda: any("has ended" in one["reason"] for one in snapshots(machine, session)), "the last snapshot")
     return session, top
 
 

@@ -97,19 +97,6 @@ PLANTED: dict[Plant, str] = {
 
 #: Short stories that show a fault which takes a long search. If one does not show it any more, all is searched.
 KNOWN: Stories = {
-    answer_goes_to_the_session: (
-        1_002_069,
-        (
-            Action("begin", 0, "continue ask p0: say", 0.0),
-            Action("send", 0, "p1: tool", 0.1),
-            Action("send", 0, "p2: ask ask", 0.0),
-            Action("answer", 0, "no", 0.1),
-            Action("send", 0, "p11: tool", 0.04),
-            Action("look", 0, "", 0.1),
-            Action("answer", 0, "yes", 0.1),
-            Action("answer", 0, "no", 0.0),
-        ),
-    ),
     no_lock_of_a_feature: (
         1_001_670,
         (
