@@ -97,6 +97,19 @@ PLANTED: dict[Plant, str] = {
 
 #: Short stories that show a fault which takes a long search. If one does not show it any more, all is searched.
 KNOWN: Stories = {
+    answer_goes_to_the_session: (
+        720,
+        (
+            Action("begin", 0, "continue ask p0: say", 0.04),
+            Action("send", 0, "p2: ask", 0.008),
+            Action("wait", 0, "", 0.1),
+            Action("look", 0, "", 0.0),
+            Action("kill_agent", 0, "", 0.5),
+            Action("send", 0, "p6: ask", 0.0),
+            Action("wait", 0, "", 0.04),
+            Action("answer", 0, "no", 0.0),
+        ),
+    ),
     no_lock_of_a_feature: (
         1_001_670,
         (
