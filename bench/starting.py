@@ -14,11 +14,13 @@ from collections.abc import Mapping
 from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 from bench import journals
 from bench.measured import Disagreement, Measured, Skipped, in_turn
 from bench.stage import Stage
+from rekindle.places import Places
+from rekindle.settings import load
 
 _FEATURE = "auth-system"
 _SESSION = "5b1f0c9e-6a0f-4b52-9d11-6d1f2f6a7c10"
@@ -27,10 +29,10 @@ _PASS = (sys.executable, "-c", "pass")
 
 def hook(stage: Stage) -> Measured:
     """A PostToolUse call for an edit: two events appended to a journal that is there already."""
-    return _hook(stage, "hooked")
+    return _hook(stage, "hooked", stage.environment)
 
 
-def _hook(stage: Stage, name: str) -> Measured:
+def _hook(stage: Stage, name: str, environment: Mapping[str, str]) -> Measured:
     repository = stage.repository(name, f"feature/{_FEATURE}")
     events = repository / ".claude" / "progress" / _FEATURE / "events.jsonl"
     journals.write(events, journals.Shape(_FEATURE, 2_000, interrupted=False))
@@ -54,13 +56,11 @@ def _hook(stage: Stage, name: str) -> Measured:
     given = _input(stage, "call.json", call)
     program = script("rekindle-hook")
     with chdir(repository):
-        spawn((program,), stage.environment, start)
-        spawn((program,), stage.environment, given)
+        spawn((program,), environment, start)
+        spawn((program,), environment, given)
         before = _lines(events)
         measured = in_turn(
-            stage.sizes.starts,
-            lambda: spawn(_PASS, stage.environment),
-            lambda: spawn((program,), stage.environment, given),
+            stage.sizes.starts, lambda: spawn(_PASS, environment), lambda: spawn((program,), environment, given)
         )
     written = _lines(events) - before
     if written != 2 * stage.sizes.starts:
@@ -69,13 +69,24 @@ def _hook(stage: Stage, name: str) -> Measured:
 
 
 def hook_with_daemon(stage: Stage) -> Measured:
-    """The same call while a daemon runs, where a hook could do without an interpreter."""
-    from bench.served import served
+    """The same call while a daemon runs, which carries it out: the hook starts no interpreter."""
+    from bench.served import home_environment, served
 
     if shutil.which("nc") is None:
         raise Skipped("nc is not installed")
+    environment = home_environment(stage, str(stage.folder / "home"))
+    door, waited = Places(load(environment, None)).hook_name, 0.0
     with served(stage):
-        return _hook(stage, "served-hook")
+        while not os.path.exists(door):
+            if (waited := waited + 0.05) > 10:
+                raise Skipped("this machine's nc cannot call a unix socket")
+            sleep(0.05)
+        measured = _hook(stage, "served-hook", environment)
+    events = stage.folder / "served-hook" / ".claude" / "progress" / _FEATURE / "events.jsonl"
+    calls = events.read_bytes().count(b'"call":"')
+    if calls < 2 * stage.sizes.starts:
+        raise Disagreement(f"the daemon wrote only {calls} events")
+    return measured
 
 
 def version(stage: Stage) -> Measured:

@@ -25,7 +25,7 @@ from rekindle.adapters.git import identity, linked_worktrees, repository
 from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
-from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, steady_clock, team
+from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, netcat, steady_clock, team
 from rekindle.adapters.machine.cron_calendar import CronCalendar
 from rekindle.adapters.machine.daemon_presence import say_ready, take_lock
 from rekindle.adapters.machine.governor_settings import GovernorSettings
@@ -57,6 +57,7 @@ from rekindle.core.governor.asking import news_of
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.rules import BUILT_IN
 from rekindle.core.streams import MACHINE
+from rekindle.doors.socket.hook_door import HUSH, PING, HookDoor
 from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
 from rekindle.places import Places
@@ -198,6 +199,7 @@ class _House:
     inbox: FeatureInbox
     places: Places
     daily: DailyReport
+    hook_door: HookDoor
 
     def chores(self) -> list[Coroutine[Any, Any, None]]:
         """The background work while the daemon serves."""
@@ -214,6 +216,7 @@ class _House:
             self.jobs.keep_time(),
             self.inbox.attend(),
             _sweep(self.places.sessions),
+            self.hook_door.attend(),
             _stay_in_place(self.access),
         ]
 
@@ -267,8 +270,10 @@ def _put_together(
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
     daily = daily_report(teller, engine, terms, environment, places)
+    door = HookDoor(places.hook_socket, places.hook_name, ancestry, lambda path: netcat.can_call(path, PING, HUSH))
+    parts.push_async_callback(door.close)
     return _House(
-        access, records, supervisor, time_machine, outbox, features, server, teller, jobs, inbox, places, daily
+        access, records, supervisor, time_machine, outbox, features, server, teller, jobs, inbox, places, daily, door
     )
 
 

@@ -17,6 +17,8 @@ class Places:
     __slots__ = (
         "daemon_lock",
         "daemon_log",
+        "hook_name",
+        "hook_socket",
         "jobs",
         "runtime",
         "search",
@@ -41,6 +43,8 @@ class Places:
         name = f"{zlib.crc32(os.fsencode(os.path.realpath(settings.state_dir))):08x}"
         self.runtime = os.path.join(settings.runtime_dir, name)
         self.socket = os.path.join(self.runtime, "d.sock")
+        self.hook_socket = os.path.join(self.runtime, "h.sock")
+        self.hook_name = os.path.join(settings.state_dir, "hook.sock")  # where the hook script looks for it
         self.sockets = os.path.join(self.runtime, "k")
         self.terminals = os.path.join(self.runtime, "tmux.sock")
 

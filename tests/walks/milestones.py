@@ -79,7 +79,7 @@ WALKS = (
         rekindle run: adapters.daemon_socket.client.DaemonClient.ask
         rekindle run: adapters.daemon_socket.client.start_daemon
         daemon: daemon.serve
-        daemon: doors.socket.server.Peer.is_inside
+        daemon: doors.socket.peer.Peer.is_inside
         daemon: app.beginnings.Beginnings.run
         daemon: runtime.engine.Engine.create
         daemon: adapters.sql_store.store.SqlStore._put_session

@@ -8,7 +8,6 @@ back. Standard library only: the hook client imports this and has to start fast.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import time
 
@@ -16,6 +15,7 @@ from rekindle import files
 from rekindle.adapters.journal_file import head as heads
 from rekindle.adapters.journal_file import lock
 from rekindle.adapters.journal_file.lock import AppendError
+from rekindle.core import lean_json
 from rekindle.core.journal.decode import decode_line
 from rekindle.core.journal.event import SESSION_START, Event
 from rekindle.core.journal.orders import CLAIMED, decides
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 MAX_LINE = 1 << 20
 HEAD_NAME = "events.head"
 #: The head beside the log is renewed when it is this far behind, so that a hook never has much to catch up with.
-_HEAD_LAG = 1 << 16
+_HEAD_LAG = 1 << 14
 #: After this much catching up the head is stored: a writer that runs out of time leaves less to the next one.
 _HEAD_STEP = 8 << 20
+#: How much of the log is looked at in one go, when a hook call is looked for.
+_CALL_BLOCK = 8 << 20
 
 
 class AppendCalls:
@@ -173,6 +175,28 @@ class Appender:
         finally:
             lock.release(self._fd)
 
+    def knows_call(self, name: str) -> bool:
+        """Whether an event of a hook call (`call` in its envelope) is in the log. Looks from the end.
+
+        The bytes are looked for, and only a line that has them is decoded: it may be a torn one.
+        """
+        if not os.path.exists(self.path):
+            return False
+        self._fd = self._locked()
+        try:
+            needle = f'"call":"{name}"'.encode()
+            end = os.fstat(self._fd).st_size
+            while end > 0:
+                start = max(0, end - _CALL_BLOCK)
+                block = os.pread(self._fd, end + MAX_LINE - start, start)
+                for line in lines_with(needle, block):
+                    if isinstance(decode_line(line), Event):
+                        return True
+                end = start
+            return False
+        finally:
+            lock.release(self._fd)
+
     def head(self) -> heads.Head:
         """The writer's view of the log, brought up to date. A log that is not there is not made."""
         if not os.path.exists(self.path):
@@ -230,7 +254,7 @@ class Appender:
             if not cut:
                 block = heads.line_at(self._fd, self._ids_offset, size)
                 cut = block.rfind(b"\n") + 1
-            for line in _lines_with_ids(block[:cut] if cut else block):
+            for line in lines_with(b'"eid"', block[:cut] if cut else block):
                 event = decode_line(line)
                 if isinstance(event, Event) and event.eid is not None:
                     self._ids.add(event.eid)
@@ -258,19 +282,16 @@ class Appender:
             pass
 
 
-def _lines_with_ids(block: bytes) -> list[bytes]:
-    """The lines of a block that may carry an event id, without looking at the others."""
+def lines_with(needle: bytes, block: bytes) -> list[bytes]:
+    """The lines of a block that contain these bytes, without looking at the others."""
     found = []
-    at = block.find(b'"eid"')
+    at = block.find(needle)
     while at >= 0:
         end = block.find(b"\n", at)
         end = len(block) if end < 0 else end
         found.append(block[block.rfind(b"\n", 0, at) + 1 : end])
-        at = block.find(b'"eid"', end)
+        at = block.find(needle, end)
     return found
-
-
-_to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def encode(event: dict[str, object], sid: str | None, seq: int | None, event_id: str | None) -> bytes:
@@ -279,7 +300,7 @@ def encode(event: dict[str, object], sid: str | None, seq: int | None, event_id:
     line: dict[str, object] = {"v": 1, "ts": event["ts"], **place, **event}
     if event_id is not None:
         line["eid"] = event_id
-    data = _to_json(line).encode("ascii") + b"\n"
+    data = lean_json.compact(line).encode("ascii") + b"\n"
     if len(data) > MAX_LINE:
         raise AppendError(
             "event_too_long",

@@ -7,11 +7,11 @@ from the bytes written since, and rebuilt when in doubt. Standard library only (
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 
 from rekindle import files
+from rekindle.core import lean_json
 from rekindle.core.journal.decode import BOM, decode_line
 from rekindle.core.journal.event import SESSION_END, SESSION_START, Event, makes_run
 from rekindle.core.journal.orders import DRIVER
@@ -21,6 +21,8 @@ _BEGIN = [b"{", b"v", b":1,", b"ts", b":"]
 _SID = [b",", b"sid", b":"]
 _SEQ = [b",", b"seq"]
 _TYPE = [b"type", b":"]
+_NO_SID = b'{"v":1,"ts":"'
+_ENDS = SESSION_END.encode()
 _CHECKED = 512
 _BLOCK = 1 << 20
 #: Larger than any head that we store.
@@ -139,6 +141,8 @@ class Head:
         if found is not None and _is_flat(line) and found[2] != SESSION_START:
             self._note(*found)
             return
+        if found is None and _is_plainly_without_sid(line):
+            return  # whether it is an event or not: without a sid, only an end says something to a writer
         event = decode_line(line)
         if not isinstance(event, Event):
             return
@@ -187,6 +191,11 @@ def _canonical(line: bytes) -> tuple[str, int, str] | None:
     return part[9].decode("ascii", "replace"), int(number), part[15].decode("ascii", "replace")
 
 
+def _is_plainly_without_sid(line: bytes) -> bool:
+    """Whether a line says nothing of any run, whatever it is. A name that hides behind escapes is not plain."""
+    return line.startswith(_NO_SID) and b"\\" not in line and b'"sid"' not in line and _ENDS not in line
+
+
 def _is_flat(line: bytes) -> bool:
     """Whether a canonical line is plainly whole: two objects, no more, closed at its very end.
 
@@ -223,7 +232,7 @@ def load(path: str, fd: int, size: int, inode: int) -> Head:
         digest, _, body = files.read_short(path, _LONGEST).partition(b"\n")
         if digest != _digest(body):
             return head
-        kept = json.loads(body)
+        kept = lean_json.loads(body)
         offset = kept["offset"]
         fits = kept["v"] == 3 and kept["inode"] == inode and type(offset) is int and 0 <= offset <= size
         if not fits or kept["crc"] != _crc(fd, offset):
@@ -251,7 +260,7 @@ def store(path: str, head: Head, fd: int) -> None:
         },
     }
     try:
-        body = json.dumps(document).encode()
+        body = lean_json.compact(document).encode()
         files.replace(path, _digest(body) + b"\n" + body)
     except OSError:
         pass

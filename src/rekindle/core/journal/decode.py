@@ -2,17 +2,16 @@
 
 Every faster way to read a journal (stream.py, the writer's head) is a candidate filter: whatever it is unsure of comes
 here, and property tests prove that the two agree. Keep this plain; it is the definition. It uses only the standard
-library's `json`: the hook client imports this.
+library's `json`, and imports that when the first line is decoded: the hook client imports this, and rarely needs it.
 """
 
 from __future__ import annotations
-
-import json
 
 from rekindle.core.journal.event import VERSION, Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from json import JSONDecoder
     from typing import Any, NoReturn
 
 BOM = b"\xef\xbb\xbf"
@@ -50,7 +49,16 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= _DIGITS else float("inf")
 
 
-_decoder = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
+_decoder: JSONDecoder | None = None
+
+
+def _decode(text: str) -> object:
+    global _decoder
+    if _decoder is None:
+        from json import JSONDecoder
+
+        _decoder = JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
+    return _decoder.decode(text)
 
 
 def parse_object(line: bytes) -> dict[str, Any] | None:
@@ -58,7 +66,7 @@ def parse_object(line: bytes) -> dict[str, Any] | None:
     if may_be_too_deep(line) and _depth(line) > MAX_DEPTH:
         return None
     try:
-        value = _decoder.decode(line.strip(_WHITE).decode("utf-8"))
+        value = _decode(line.strip(_WHITE).decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

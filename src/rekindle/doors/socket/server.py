@@ -9,8 +9,6 @@ import inspect
 import json
 import logging
 import os
-import socket
-import struct
 import typing
 from collections.abc import Awaitable
 from typing import Any
@@ -22,6 +20,7 @@ from rekindle.app.service import Service
 from rekindle.app.signing import refuse_signature
 from rekindle.core import inside
 from rekindle.doors.socket.operations import MOST_FACTS, Operation
+from rekindle.doors.socket.peer import Peer, peer_of
 from rekindle.ports.ancestry import Ancestry, refusal
 from rekindle.ports.errors import RekindleError, UsageError
 
@@ -69,7 +68,7 @@ class Server:
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.clients += 1
         try:
-            peer = _peer(writer, self._ancestry)
+            peer = peer_of(writer, self._ancestry)
             if peer is None:
                 return
             while True:
@@ -217,30 +216,3 @@ def _encoded(request: dict[str, Any] | None, answer: Answer) -> bytes:
         return msgspec.json.encode(told) + b"\n"
     except (UnicodeEncodeError, OverflowError, RecursionError):  # half a character, or a number that is too long
         return json.dumps(told).encode() + b"\n"
-
-
-class Peer:
-    """The process that connected. Passing the connection on does not change that."""
-
-    def __init__(self, pid: int, ancestry: Ancestry) -> None:
-        self._pid = pid
-        self._ancestry = ancestry
-        self._started = ancestry.began(pid)
-        self._standing: inside.Standing | None = None
-
-    def is_inside(self) -> bool:
-        """Whether it runs inside an agent. One that is gone, or was gone at the first look, may have."""
-        if self._standing is None:
-            known = self._started is not None
-            self._standing = (
-                self._ancestry.standing_of(self._pid, self._started, daemon=os.getpid()) if known else "unknown"
-            )
-        return self._standing != "outside"
-
-
-def _peer(writer: asyncio.StreamWriter, ancestry: Ancestry) -> Peer | None:
-    """Who has connected; None: another user."""
-    connection: socket.socket = writer.get_extra_info("socket")
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    pid, uid, _ = struct.unpack("3i", credentials)
-    return Peer(pid, ancestry) if uid == os.getuid() else None

@@ -1,0 +1,270 @@
+"""What one call of an agent's hook does to the journal, whoever carries it out: the hook client, or the daemon for it.
+
+The two differ in who the caller is and in nothing else, so everything about the caller is passed in. Light standard
+library only, imported where it is needed: the client pays for every module on every tool call.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # `typing` itself would cost more than the rest of the imports
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rekindle.adapters.git.repository import Repository
+    from rekindle.adapters.journal_file.append import AppendCalls, Appender
+
+_LOCK_SECONDS = 0.5
+_GIT_SECONDS = 0.7
+_SHELLS = ("sh", "bash", "dash", "zsh", "fish", "rekindle-hook", "nc")
+
+
+class HookCaller:
+    """Who called the hook, and where.
+
+    `call` names a call that the daemon was asked to carry out: its events have this name, each with its number, so that
+    a line of it is recognized. `asked_before`: nobody knows whether the daemon did, so look for each line first.
+    """
+
+    __slots__ = ("asked_before", "call", "cwd", "environment", "is_inside", "parent", "system")
+
+    def __init__(
+        self,
+        *,
+        cwd: str,
+        environment: Mapping[str, str],
+        parent: int,
+        is_inside: Callable[[], bool],
+        call: str | None = None,
+        asked_before: bool = False,
+        system: AppendCalls | None = None,
+    ) -> None:
+        self.cwd = cwd
+        self.environment = environment
+        #: the process that started the hook: the agent, or a shell of the agent's
+        self.parent = parent
+        self.is_inside = is_inside
+        self.call = call
+        self.asked_before = asked_before
+        self.system = system
+
+
+def note(given: bytes, caller: HookCaller) -> str:
+    """Append the events of one hook call; returns what the hook has to tell the agent. Raises what goes wrong."""
+    from rekindle.core import lean_json
+
+    call = lean_json.loads(given)
+    if not isinstance(call, dict):
+        raise ValueError("standard input is not a JSON object")
+    from rekindle.adapters.git import repository
+
+    here = call.get("cwd")
+    repo = repository.find(here if isinstance(here, str) and os.path.isdir(here) else caller.cwd)
+    feature = _feature(repo, caller) if repo is not None else None
+    if repo is not None and feature is not None:
+        _Noting(call, caller, repo, feature).note()
+    return ""
+
+
+def agent_of(parent: int) -> int:
+    """The agent itself: the nearest ancestor that is not a shell, or another part, of this hook."""
+    from rekindle.adapters.machine import process_identity
+
+    pid = parent
+    for _ in range(6):
+        if process_identity.name(pid) not in _SHELLS:
+            return pid
+        pid = process_identity.parent(pid)
+    return parent
+
+
+def state_dir(environment: Mapping[str, str]) -> str:
+    """Where rekindle keeps what it has to remember."""
+    base = environment.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.join(base, "rekindle")
+
+
+class _Noting:
+    """One call, on its way into the journal of its feature."""
+
+    def __init__(self, call: dict[str, object], caller: HookCaller, repo: Repository, feature: str) -> None:
+        from rekindle.adapters.journal_file.append import Appender
+        from rekindle.adapters.journal_file.ledger import Ledger
+
+        self._call = call
+        self._caller = caller
+        self._repo = repo
+        self._feature = feature
+        self._written = 0
+        progress = repo.progress_folder(_progress_setting(repo.root, caller.environment))
+        if not os.path.isdir(progress):
+            repo.exclude(progress)
+        self._folder = os.path.join(progress, feature)
+        if os.path.islink(self._folder):
+            raise ValueError(f"{self._folder}: cannot be opened (it is a symbolic link)")
+        path = os.path.join(self._folder, "events.jsonl")
+        ledger = Ledger(state_dir(caller.environment), path)
+        self._appender: Appender = Appender(
+            path, lock_seconds=_LOCK_SECONDS, root=repo.root, ledger=ledger, system=caller.system
+        )
+
+    def note(self) -> None:
+        """Append what the call is about."""
+        try:
+            name = self._call.get("hook_event_name")
+            if name == "SessionStart":
+                self._session_start()
+            elif name == "SessionEnd":
+                self._session_end()
+            elif name == "Stop":
+                self._append("turn.finished", {})
+            elif name == "PostToolUse":
+                from rekindle.hooks.observe import after_tool
+
+                for type_, data in after_tool(self._call, self._repo.top or self._repo.root, self._repo.branch):
+                    if type_ == "branch.pulled":
+                        data.update(_distance(self._repo.top or self._repo.root))
+                    self._append(type_, data)
+        finally:
+            self._appender.close()
+
+    @property
+    def _session(self) -> str:
+        session = self._call.get("session_id")
+        return session if isinstance(session, str) else ""
+
+    def _append(self, type_: str, data: dict[str, object]) -> None:
+        self._write(type_, data, sid=_given("REKINDLE_SID", self._caller.environment), session=self._session)
+
+    def _write(
+        self, type_: str, data: dict[str, object], *, sid: str | None, session: str = "", fresh: bool = False
+    ) -> None:
+        import time
+
+        from rekindle.adapters.journal_file.append import timestamp
+        from rekindle.core.journal.event import is_synced_at_once
+        from rekindle.core.journal.orders import decides
+
+        caller = self._caller
+        if self._is_there():
+            self._written += 1
+            return
+        event: dict[str, object] = {
+            "ts": timestamp(time.time()),
+            "type": type_,
+            "feature": self._feature,
+            "agent": _given("REKINDLE_AGENT", caller.environment),
+            "pane_id": caller.environment.get("TMUX_PANE") or caller.environment.get("ZELLIJ_PANE_ID") or None,
+        }
+        if caller.call is not None:
+            event["call"] = f"{caller.call}/{self._written}"
+        event["data"] = data
+        self._written += 1
+        self._appender.append(
+            event,
+            sid=sid,
+            session=session,
+            fresh=fresh,
+            by_agent=decides(type_) and caller.is_inside(),
+        )
+        if is_synced_at_once(type_):
+            self._appender.sync()
+
+    def _is_there(self) -> bool:
+        """Whether the daemon has written the next event of this call, before it could say so.
+
+        It writes nothing once the script has stopped waiting for it, so what is not there now never comes.
+        """
+        caller = self._caller
+        return caller.asked_before and self._appender.knows_call(f"{caller.call}/{self._written}")
+
+    def _session_start(self) -> None:
+        """Open a run for an agent that drives itself, unless somebody else's run is alive or this one continues."""
+        is_driven = bool(self._caller.environment.get("REKINDLE_SID"))
+        if is_driven or self._call.get("source") not in ("startup", "resume", "clear") or self._is_there():
+            return
+        from rekindle import files
+        from rekindle.adapters.journal_file import run_owner
+
+        agent = agent_of(self._caller.parent)
+        holder = run_owner.owner(self._folder)
+        head = self._appender.head()
+        if holder is not None and holder.pid != agent and holder.sid in head.sids and head.sids[holder.sid].is_open:
+            return
+        if head.only_claims(None) and self._caller.is_inside():
+            return  # an agent that rekindle drives opens no run of its own
+        session = self._session
+        before = head.open_run(session)
+        data: dict[str, object] = {
+            "command": "implement",
+            "feature": self._feature,
+            "branch": self._repo.branch,
+            "mode": "standard",
+            "session_id": session,
+        }
+        if before is not None and session and head.sids[before].session == session:
+            data["command"], data["resumes"] = "resume", before
+        sid = os.urandom(4).hex()
+        files.make_folder(self._folder)
+        run_owner.record(self._folder, sid, agent)
+        self._write("session.start", data, sid=sid, fresh=True)
+
+    def _session_end(self) -> None:
+        """End the run that this agent session opened, if the session's end really ends it.
+
+        After a finished turn it is completed; if the user ends it, it is cancelled. Anything else (a hang-up, a SIGTERM
+        in mid-turn) is an interruption: the run stays open, so that `rekindle` shows it.
+        """
+        from rekindle.adapters.journal_file import run_owner
+
+        session = self._session
+        head = self._appender.head()
+        sid = head.open_run(session)
+        is_driven = bool(self._caller.environment.get("REKINDLE_SID"))
+        if is_driven or sid is None or head.sids[sid].session != session or not session:
+            return
+        said = self._call.get("reason")
+        if head.sids[sid].last_type == "turn.finished":
+            reason = "completed"
+        elif said in ("clear", "logout", "prompt_input_exit"):
+            reason = "user_cancelled"
+        else:
+            return
+        self._write("session.end", {"reason": reason, "detail": str(said)}, sid=sid)
+        run_owner.forget(self._folder, sid)
+
+
+def _distance(folder: str) -> dict[str, object]:
+    """How far the branch is from its upstream after a pull; nothing where it has none, or git takes too long."""
+    from rekindle.adapters.git import process
+
+    told = process.line(folder, "rev-list", "--left-right", "--count", "HEAD...@{upstream}", seconds=_GIT_SECONDS)
+    ahead, _, behind = (told or "").partition("\t")
+    return {"ahead": int(ahead), "behind": int(behind)} if ahead.isdecimal() and behind.isdecimal() else {}
+
+
+def _feature(repo: Repository, caller: HookCaller) -> str | None:
+    return _given("REKINDLE_FEATURE", caller.environment) or repo.feature
+
+
+def _given(variable: str, environment: Mapping[str, str]) -> str | None:
+    """A name that a supervisor has set, if it is valid."""
+    from rekindle.core.names import why_not
+
+    name = environment.get(variable)
+    problem = why_not(name) if name else None
+    if problem is not None:
+        raise ValueError(f"{variable} {problem}")
+    return name or None
+
+
+def _progress_setting(root: str, environment: Mapping[str, str]) -> str | None:
+    given = environment.get("REKINDLE_PROGRESS_DIR")
+    home = environment.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    files = (os.path.join(root, ".rekindle.toml"), os.path.join(home, "rekindle", "config.toml"))
+    if given or not any(os.path.lexists(file) for file in files):
+        return given or None
+    from rekindle.settings import load
+
+    return load(environment, root).progress_dir
