@@ -28,6 +28,9 @@ PLAIN = "open, append, fsync"
 PASS = "python -c pass"
 ADD = "git add -A, git write-tree"
 RESUMED = "the agent's own resume (claude --resume)"
+ASKING = "the same with --permission-prompt-tool stdio"
+#: Claude Code as the tests have it, and the newest version that was tried.
+PINNED, NEWEST = "claude", "claude-newest"
 
 _TABLE: tuple[tuple[str, Bound, float, str, Callable[[Stage], Measured]], ...] = (
     ("detect an interrupted run, 1e6 lines", "at most", 2, "the same at 1e4 lines", reading.detect),
@@ -55,8 +58,11 @@ _TABLE: tuple[tuple[str, Bound, float, str, Callable[[Stage], Measured]], ...] =
     ('run "say hi", with a daemon', "at most", 1.5, "the agent alone (claude -p)", waking.run_warm),
     ('run "say hi", without a daemon', "at most", 2.5, "the agent alone (claude -p)", waking.run_cold),
     ("kill -9 to the next request", "at most", 1.3, "a loop around the agent's own resume", waking.kill),
-    ("characters given to the model at a resume", "at most", 1.05, RESUMED, waking.characters),
-    ("prefix that stays the same at a resume", "at least", 1, RESUMED, waking.prefix),
+    ("characters given to the model at a resume", "at most", 1.05, RESUMED, waking.characters(PINNED)),
+    ("prefix that stays the same at a resume", "at least", 1, RESUMED, waking.prefix(PINNED)),
+    ("characters at a resume, both may ask", "at most", 1.05, ASKING, waking.characters(PINNED, may_ask=True)),
+    ("characters at a resume, newest version", "at most", 1.05, RESUMED, waking.characters(NEWEST)),
+    ("prefix at a resume, newest version", "at least", 1, RESUMED, waking.prefix(NEWEST)),
     ("50 live agents: processor of the daemon", "at most", 1, "0.5 % of a core for each", streaming.processor(50)),
     ("50 live agents: memory of the daemon", "at most", 1, "3 MB for each", streaming.memory(50)),
     ("200 live agents: processor of the daemon", "at most", 1, "0.5 % of a core for each", streaming.processor(200)),

@@ -6,13 +6,14 @@ Where it is not installed the rows are skipped, and say so.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import secrets
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -32,6 +33,8 @@ from tests.real.programs import program
 
 _SECONDS = 120.0
 _NOWHERE = "http://127.0.0.1:9"
+_STREAM = ("--verbose", "--input-format", "stream-json", "--output-format", "stream-json")
+_ASKING = (*_STREAM, "--permission-prompt-tool", "stdio")
 
 
 @dataclass
@@ -42,14 +45,25 @@ class _Bare:
     work: Path
     environment: dict[str, str]
     conversation: str = ""
+    #: Whether its caller answers questions, as rekindle does: then it offers its model the tools to ask.
+    may_ask: bool = False
 
     def start(self, text: str) -> subprocess.Popen[bytes]:
         """Say something in the conversation; the first time, begin it."""
         name = ("--resume", self.conversation) if self.conversation else ("--session-id", str(uuid.uuid4()))
         self.conversation = name[1]
-        words = (self.binary, "-p", "--model", "default", "--permission-mode", "default", *name, text)
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return subprocess.Popen(words, cwd=self.work, env=self.environment, **quiet)  # type: ignore[call-overload, no-any-return]
+        more = _ASKING if self.may_ask else (text,)
+        words = (self.binary, "-p", "--model", "default", "--permission-mode", "default", *name, *more)
+        given = subprocess.PIPE if self.may_ask else subprocess.DEVNULL
+        nowhere = subprocess.DEVNULL
+        running = subprocess.Popen(
+            words, cwd=self.work, env=self.environment, stdin=given, stdout=nowhere, stderr=nowhere
+        )
+        if running.stdin is not None:
+            said = {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
+            with running.stdin:
+                running.stdin.write(json.dumps(said).encode() + b"\n")
+        return running
 
     def say(self, text: str) -> None:
         """The same, to its end."""
@@ -85,10 +99,10 @@ class _Pair:
 
 
 @contextmanager
-def _pair(*options: str) -> Iterator[_Pair]:
+def _pair(*options: str, agent: str = "claude", may_ask: bool = False) -> Iterator[_Pair]:
     """Both conversations begun with the same words; skipped where the agent is not installed."""
     try:
-        binary = str(program("claude"))
+        binary = str(program(agent))
     except pytest.skip.Exception as missing:
         raise Skipped(str(missing)) from missing
     os.environ.setdefault("REKINDLE_TEST_RUN", secrets.token_hex(6))
@@ -108,7 +122,7 @@ def _pair(*options: str) -> Iterator[_Pair]:
         theirs = {**variables, "PATH": os.environ["PATH"], "HOME": str(folder / "bare" / "home"), "LANG": "C.UTF-8"}
         try:
             session = machine.begin("begin here", options=("--permission", "ask", *options))
-            pair = _Pair(model, machine, session, _Bare(binary, folder / "bare" / "work", theirs))
+            pair = _Pair(model, machine, session, _Bare(binary, folder / "bare" / "work", theirs, may_ask=may_ask))
             pair.bare.say("begin here")
             machine.until_status(session, "waiting")
             yield pair
@@ -210,46 +224,52 @@ def kill(stage: Stage) -> Measured:
         return in_turn(_rounds(stage), reference, candidate)
 
 
-def characters(stage: Stage) -> Measured:
-    """How much the model is given at the resume of an idle session."""
-    ours, theirs = _resumed(stage)
-    sizes = [len(_sent(after)) for _, after in (theirs, ours)]
-    parts = {
-        f"{side}: {part}": len(json.dumps(after.body.get(part)))
-        for side, (_, after) in (("ours", ours), ("bare", theirs))
-        for part in ("tools", "system", "messages")
-    }
-    return Measured([float(sizes[0])], [float(sizes[1])], {"unit": "characters", **parts})
+def characters(agent: str, *, may_ask: bool = False) -> Callable[[Stage], Measured]:
+    """How much the model is given at the resume of an idle session. `may_ask`: the agent by itself may ask too."""
+
+    def measure(_stage: Stage) -> Measured:
+        ours, theirs = _resumed(agent, may_ask)
+        sizes = [len(_sent(after)) for _, after in (theirs, ours)]
+        parts = {
+            f"{side}: {part}": len(json.dumps(after.body.get(part)))
+            for side, (_, after) in (("ours", ours), ("bare", theirs))
+            for part in ("tools", "system", "messages")
+        }
+        tools = [{tool["name"]: len(json.dumps(tool)) for tool in after.body["tools"]} for _, after in (ours, theirs)]
+        only = {name: size for name, size in tools[0].items() if name not in tools[1]}
+        return Measured([float(sizes[0])], [float(sizes[1])], {"unit": "characters", **parts, "only ours": only})
+
+    return measure
 
 
-def prefix(stage: Stage) -> Measured:
+def prefix(agent: str) -> Callable[[Stage], Measured]:
     """How much of what was sent before is the beginning of what is sent after the resume; more is better."""
-    kept = [_common(_sent(before), _sent(after)) for before, after in _resumed(stage)]
-    whole = [len(_sent(before)) for before, _ in _resumed(stage)]
-    facts = {"unit": "characters", "ours, of": whole[0], "bare, of": whole[1]}
-    return Measured([float(kept[0])], [float(kept[1])], facts)  # at least: how many times as much as the other side
+
+    def measure(_stage: Stage) -> Measured:
+        kept = [_common(_sent(before), _sent(after)) for before, after in _resumed(agent, False)]
+        whole = [len(_sent(before)) for before, _ in _resumed(agent, False)]
+        facts = {"unit": "characters", "ours, of": whole[0], "bare, of": whole[1]}
+        return Measured([float(kept[0])], [float(kept[1])], facts)  # at least: how many times as much as the other
+
+    return measure
 
 
-_seen: list[tuple[tuple[Request, Request], tuple[Request, Request]]] = []
-
-
-def _resumed(_stage: Stage) -> tuple[tuple[Request, Request], tuple[Request, Request]]:
+@functools.cache
+def _resumed(agent: str, may_ask: bool) -> tuple[tuple[Request, Request], tuple[Request, Request]]:
     """The last request before a resume and the first after it, of a session and of the agent by itself."""
-    if not _seen:
-        with _pair() as pair:
-            found = []
-            for is_ours in (True, False):
-                before = next(one for one in reversed(pair.model.turns()) if _is_side(pair, one, is_ours=is_ours))
-                text = f"and now {'ours' if is_ours else 'bare'}."
-                if is_ours:
-                    pair.sleep()
-                    pair.machine.ok("send", pair.session, text)
-                    pair.machine.until_status(pair.session, "waiting")
-                else:
-                    pair.bare.say(text)
-                found.append((before, pair.until_asked(text)))
-            _seen.append((found[0], found[1]))
-    return _seen[0]
+    with _pair(agent=agent, may_ask=may_ask) as pair:
+        found = []
+        for is_ours in (True, False):
+            before = next(one for one in reversed(pair.model.turns()) if _is_side(pair, one, is_ours=is_ours))
+            text = f"and now {'ours' if is_ours else 'bare'}."
+            if is_ours:
+                pair.sleep()
+                pair.machine.ok("send", pair.session, text)
+                pair.machine.until_status(pair.session, "waiting")
+            else:
+                pair.bare.say(text)
+            found.append((before, pair.until_asked(text)))
+        return found[0], found[1]
 
 
 def _is_side(pair: _Pair, request: Request, *, is_ours: bool) -> bool:

@@ -318,7 +318,7 @@ def test_a_second_repair_does_not_undo_what_was_written_after_the_first(tmp_path
 
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"garbage\n")
-    held = lock.open_locked(str(path), -1, 5)
+    held, _ = lock.open_locked(str(path), -1, 5)
     second = threading.Thread(target=repair, args=(path,))
     second.start()
     os.rename(path, tmp_path / "old")  # what a first repair does while the second one waits for the lock

@@ -12,16 +12,20 @@ import pytest
 
 from rekindle.doors.socket.hook_door import _watched
 from rekindle.hooks.carrying import carry_out
+from rekindle.hooks.open_journals import OpenJournals
 
 CALL = b'{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Read","tool_input":{"file_path":"a"}}'
 
 
-def carry(folder: Path, waits: bool = True, variables: dict[str, str] | None = None) -> str:
+def carry(
+    folder: Path, waits: bool = True, variables: dict[str, str] | None = None, journals: OpenJournals | None = None
+) -> str:
     given = {name: os.environ.get(name, "") for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
     return carry_out(
         CALL,
         "call-1",
         {**given, "PWD": str(folder), **(variables or {})},
+        journals or OpenJournals(),
         parent=os.getpid(),
         is_inside=lambda: False,
         is_waited_for=lambda: waits,
@@ -49,6 +53,22 @@ def test_nothing_is_written_once_nobody_waits(folder: Path) -> None:
     with pytest.raises(Exception, match="nobody waits"):
         carry(folder, waits=False)
     assert lines(folder) == 0
+
+
+def test_a_journal_that_is_kept_open_serves_one_call_at_a_time_and_any_number_in_turn(folder: Path) -> None:
+    journals = OpenJournals(most=1)
+    carry(folder, journals=journals)
+    with pytest.raises(Exception, match="nobody waits"):
+        carry(folder, waits=False, journals=journals)
+    place = (str(folder / ".claude" / "progress" / "auth" / "events.jsonl"), str(folder), str(folder.parent))
+    held = journals.take(*place, 0.1, lambda: True)
+    with pytest.raises(TimeoutError):
+        carry(folder, journals=journals)
+    journals.give_back(held)
+    os.rename(folder / ".claude", folder / "moved")
+    carry(folder, journals=journals)
+    assert lines(folder) == 1, "the journal in its place, not the one that was open"
+    journals.close()
 
 
 @pytest.mark.parametrize("name", ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"])

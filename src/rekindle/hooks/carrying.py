@@ -7,34 +7,37 @@ stopped waiting: it has the hook client write, and an event must not be written 
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Mapping
 
 from rekindle.adapters.git import repository
-from rekindle.adapters.journal_file.append import AppendCalls
+from rekindle.adapters.journal_file.append import Appender
 from rekindle.hooks.noting import HookCaller, note
+from rekindle.hooks.open_journals import OpenJournals
 
 #: What has to be the same for the daemon and the caller: where settings and state are.
 _SAME = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
 
-class _WhileWaitedFor(AppendCalls):
-    """Writes as always, but only for somebody who still waits. Called with the journal's lock held."""
+class _Lent:
+    """The journal of one call, among those that the daemon has open."""
 
-    def __init__(self, is_waited_for: Callable[[], bool]) -> None:
-        def write(fd: int, data: bytes) -> int:
-            if not is_waited_for():
-                raise OSError(errno.ECANCELED, "nobody waits for it any more")
-            return os.write(fd, data)
+    def __init__(self, journals: OpenJournals, is_waited_for: Callable[[], bool]) -> None:
+        self._journals = journals
+        self._is_waited_for = is_waited_for
 
-        self.write = write
+    def take(self, path: str, root: str, state: str, seconds: float) -> Appender:
+        return self._journals.take(path, root, state, seconds, self._is_waited_for)
+
+    def give_back(self, appender: Appender) -> None:
+        self._journals.give_back(appender)
 
 
 def carry_out(
     given: bytes,
     name: str,
     variables: Mapping[str, str],
+    journals: OpenJournals,
     *,
     parent: int,
     is_inside: Callable[[], bool],
@@ -50,6 +53,6 @@ def carry_out(
         parent=parent,
         is_inside=is_inside,
         call=name,
-        system=_WhileWaitedFor(is_waited_for),
+        journals=_Lent(journals, is_waited_for),
     )
     return note(given, caller)

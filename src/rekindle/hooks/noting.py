@@ -11,9 +11,18 @@ import os
 TYPE_CHECKING = False  # `typing` itself would cost more than the rest of the imports
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Protocol
 
     from rekindle.adapters.git.repository import Repository
-    from rekindle.adapters.journal_file.append import AppendCalls, Appender
+    from rekindle.adapters.journal_file.append import Appender
+
+    class Lender(Protocol):
+        """Where a journal that is open already can be borrowed for one call."""
+
+        def take(self, path: str, root: str, state: str, seconds: float) -> Appender: ...
+
+        def give_back(self, appender: Appender) -> None: ...
+
 
 _LOCK_SECONDS = 0.5
 _GIT_SECONDS = 0.7
@@ -27,7 +36,7 @@ class HookCaller:
     a line of it is recognized. `asked_before`: nobody knows whether the daemon did, so look for each line first.
     """
 
-    __slots__ = ("asked_before", "call", "cwd", "environment", "is_inside", "parent", "system")
+    __slots__ = ("asked_before", "call", "cwd", "environment", "is_inside", "journals", "parent")
 
     def __init__(
         self,
@@ -38,7 +47,7 @@ class HookCaller:
         is_inside: Callable[[], bool],
         call: str | None = None,
         asked_before: bool = False,
-        system: AppendCalls | None = None,
+        journals: Lender | None = None,
     ) -> None:
         self.cwd = cwd
         self.environment = environment
@@ -47,7 +56,8 @@ class HookCaller:
         self.is_inside = is_inside
         self.call = call
         self.asked_before = asked_before
-        self.system = system
+        #: where open journals are borrowed; None: open one for this call
+        self.journals = journals
 
 
 def note(given: bytes, caller: HookCaller) -> str:
@@ -85,13 +95,23 @@ def state_dir(environment: Mapping[str, str]) -> str:
     return os.path.join(base, "rekindle")
 
 
+class _OwnJournal:
+    """A journal that is opened for one call."""
+
+    def take(self, path: str, root: str, state: str, seconds: float) -> Appender:
+        from rekindle.adapters.journal_file.append import Appender
+        from rekindle.adapters.journal_file.ledger import Ledger
+
+        return Appender(path, lock_seconds=seconds, root=root, ledger=Ledger(state, path))
+
+    def give_back(self, appender: Appender) -> None:
+        appender.close()
+
+
 class _Noting:
     """One call, on its way into the journal of its feature."""
 
     def __init__(self, call: dict[str, object], caller: HookCaller, repo: Repository, feature: str) -> None:
-        from rekindle.adapters.journal_file.append import Appender
-        from rekindle.adapters.journal_file.ledger import Ledger
-
         self._call = call
         self._caller = caller
         self._repo = repo
@@ -103,11 +123,9 @@ class _Noting:
         self._folder = os.path.join(progress, feature)
         if os.path.islink(self._folder):
             raise ValueError(f"{self._folder}: cannot be opened (it is a symbolic link)")
-        path = os.path.join(self._folder, "events.jsonl")
-        ledger = Ledger(state_dir(caller.environment), path)
-        self._appender: Appender = Appender(
-            path, lock_seconds=_LOCK_SECONDS, root=repo.root, ledger=ledger, system=caller.system
-        )
+        path, state = os.path.join(self._folder, "events.jsonl"), state_dir(caller.environment)
+        self._journals: Lender = caller.journals or _OwnJournal()
+        self._appender = self._journals.take(path, repo.root, state, _LOCK_SECONDS)
 
     def note(self) -> None:
         """Append what the call is about."""
@@ -127,7 +145,7 @@ class _Noting:
                         data.update(_distance(self._repo.top or self._repo.root))
                     self._append(type_, data)
         finally:
-            self._appender.close()
+            self._journals.give_back(self._appender)
 
     @property
     def _session(self) -> str:

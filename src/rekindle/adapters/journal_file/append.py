@@ -77,6 +77,11 @@ class Appender:
             os.close(self._fd)
             self._fd = -1
 
+    def rest(self) -> None:
+        """Keep the file open for the next time, and let go of the record. Waits for no disk."""
+        if self._ledger is not None:
+            self._ledger.close()
+
     def append(
         self,
         event: dict[str, object],
@@ -98,13 +103,13 @@ class Appender:
         `on_record`: rather fail than write what the ledger does not have.
         The event is *not* on disk before `sync` has returned.
         """
-        self._fd = self._locked()
+        may_claim = by_agent and decides(str(event["type"]))
+        line = self._foreseen(event, sid) if event_id is None and not may_claim else None
+        size = self._locked()
         try:
-            size = os.fstat(self._fd).st_size
             seq: int | None
-            may_claim = by_agent and decides(str(event["type"]))
-            known = self._next_of_ours(sid, size) if event_id is None and not may_claim else None
-            if known is not None:
+            known = self._next_of_ours(sid, size) if line is not None else None
+            if line is not None and known is not None:
                 seq, torn = known
             else:
                 self._refresh(sid, size, fresh=fresh)
@@ -116,7 +121,7 @@ class Appender:
                     event["type"] = f"{CLAIMED}{event['type']}"
                 seq = self._head.next_seq(sid) if sid is not None else None
                 torn = self._head.offset < size
-            line = encode(event, sid, seq, event_id)
+                line = encode(event, sid, seq, event_id)
             if not (by_agent and event["type"] == SESSION_START and self._head.has_driven):
                 # An event with an id is not written twice, so its record has to be on disk before it is.
                 batched = event_id is None
@@ -167,9 +172,8 @@ class Appender:
         """Whether an event with this id is in the log."""
         if not os.path.exists(self.path):
             return False
-        self._fd = self._locked()
+        size = self._locked()
         try:
-            size = os.fstat(self._fd).st_size
             self._refresh(None, size, fresh=True)
             return self._has_id(event_id, size)
         finally:
@@ -182,10 +186,9 @@ class Appender:
         """
         if not os.path.exists(self.path):
             return False
-        self._fd = self._locked()
+        end = self._locked()
         try:
             needle = f'"call":"{name}"'.encode()
-            end = os.fstat(self._fd).st_size
             while end > 0:
                 start = max(0, end - _CALL_BLOCK)
                 block = os.pread(self._fd, end + MAX_LINE - start, start)
@@ -201,19 +204,24 @@ class Appender:
         """The writer's view of the log, brought up to date. A log that is not there is not made."""
         if not os.path.exists(self.path):
             return heads.Head()
-        self._fd = self._locked()
+        size = self._locked()
         try:
-            self._refresh(None, os.fstat(self._fd).st_size, fresh=False)
+            self._refresh(None, size, fresh=False)
             return self._head
         finally:
             lock.release(self._fd)
 
     def _locked(self) -> int:
+        """Take the lock; returns how long the log is."""
         before, self._fd = self._fd, -1
-        now = lock.open_locked(self.path, before, self._lock_seconds, self._root)
-        if now != before:
+        self._fd, size = lock.open_locked(self.path, before, self._lock_seconds, self._root)
+        if self._fd != before:
             self._own = None
-        return now
+        return size
+
+    def _foreseen(self, event: dict[str, object], sid: str | None) -> bytes | None:
+        """The line as it will be if nobody else writes to our run: made before others have to wait for us."""
+        return encode(event, sid, self._own[1] + 1, None) if self._own is not None and self._own[0] == sid else None
 
     def _next_of_ours(self, sid: str | None, size: int) -> tuple[int, bool] | None:
         """The next seq of the run that we wrote to last, and whether the log ends in a torn line.

@@ -16,11 +16,11 @@ class AppendError(Exception):
         self.code, self.message, self.hint = code, message, hint
 
 
-def open_locked(path: str, fd: int, seconds: float, root: str | None = None) -> int:
-    """The journal, open and locked: `fd` if that is still the file at `path`, else a new descriptor (fd is closed).
+def open_locked(path: str, fd: int, seconds: float, root: str | None = None) -> tuple[int, int]:
+    """The journal, open and locked, and its size: `fd` if that is still the file at `path`, else a new descriptor.
 
     A repair may have put a new file in the place of the one that was open; writing to the old one would lose the event.
-    Below `root` no link is followed.
+    A descriptor that is not returned is closed. Below `root` no link is followed.
     """
     while True:
         if fd < 0:
@@ -35,16 +35,16 @@ def open_locked(path: str, fd: int, seconds: float, root: str | None = None) -> 
                 ) from error
         try:
             take(path, fd, seconds)
-            here = os.fstat(fd).st_ino
+            here = os.fstat(fd)
             try:
-                there = os.stat(path, follow_symlinks=False).st_ino
+                there = os.lstat(path).st_ino
             except FileNotFoundError:
                 there = -1
         except BaseException:
             os.close(fd)
             raise
-        if here == there:
-            return fd
+        if here.st_ino == there:
+            return fd, here.st_size
         os.close(fd)
         fd = -1
 

@@ -42,7 +42,7 @@ def repair(path: Path, *, lock_seconds: float = 30.0) -> tuple[JournalVerdict, P
     can be acknowledged in a file that a power loss could still take away.
     """
     try:
-        fd = lock.open_locked(str(path), _open(path), lock_seconds)
+        fd, _ = lock.open_locked(str(path), _open(path), lock_seconds)
     except lock.AppendError as error:
         raise JournalError(error.message, error.hint, code=error.code) from error
     fresh = path.with_name(f"{path.name}.{os.getpid()}.tmp")

@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from rekindle.doors.socket.peer import Peer, peer_of
 from rekindle.hooks.carrying import carry_out
+from rekindle.hooks.open_journals import OpenJournals
 from rekindle.ports.ancestry import Ancestry
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class HookDoor:
         self._ancestry = ancestry
         self._can_call = can_call
         self._server: asyncio.Server | None = None
+        self._journals = OpenJournals()
 
     async def attend(self) -> None:
         """Listen and, where `nc` can call, be known for it. Never returns."""
@@ -65,6 +67,7 @@ class HookDoor:
 
     async def close(self) -> None:
         """Stop listening."""
+        self._journals.close()
         if self._server is not None:
             self._server.close()
             for place in (self._name, self._path):
@@ -119,6 +122,7 @@ class HookDoor:
                 given,
                 name,
                 variables,
+                self._journals,
                 parent=peer.pid,
                 is_inside=peer.is_inside,
                 is_waited_for=is_waited_for,
