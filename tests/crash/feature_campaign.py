@@ -222,11 +222,14 @@ class Campaign:
     def _undo(self, likely: float) -> None:
         for entry, name in list(self._open):
             if self.chance.random() < likely:
-                self._open.remove((entry, name))
-                self.yard.tell(f"undone: {entry.name}")
                 assert entry.undo is not None
-                with contextlib.suppress(OSError, subprocess.CalledProcessError, NotNow, StopIteration):
+                try:
                     entry.undo(self.yard, name)
+                except (OSError, subprocess.CalledProcessError, NotNow, StopIteration) as error:
+                    self.yard.tell(f"could not be undone now: {entry.name}: {error}")
+                else:
+                    self._open.remove((entry, name))
+                    self.yard.tell(f"undone: {entry.name}")
                 self.yard.checkout = self.yard.look()
 
     def _kill(self, victim: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -89,6 +89,9 @@ def faults(yard: Yard, control: Outcome, allows: Allows, *, checked: bool = True
     found = outcome(yard)
     told = yard.said()
     wrong: list[str] = []
+    #: Who starts a task over after the one that it conflicted with was merged gets no conflict, and its text stays.
+    alone = {path for path, text in found.files.items() if text.strip() in _started_over_by_choice(yard)}
+    allows = replace(allows, may_differ=allows.may_differ | alone)
     if found.ended == control.ended and (found.ended or found.complete == control.complete):
         wrong += _differences(found, control, allows)
         wrong += [f"complete, but it has to ask: {allows.asks}"] if allows.must_ask and found.ended else []
@@ -147,12 +150,7 @@ def _effects(yard: Yard, found: Outcome, allows: Allows) -> list[str]:
     cut = set(re.findall(rf"outcome unknown: {re.escape(yard.hand('effect'))} (\S+)", yard.said()))
     missing = [task for task in sorted(found.complete) if not done[task] and task not in cut]
     wrong = [f"{task} is complete, but its agent never did it" for task in missing]
-    again = {
-        str(task)
-        for event in yard.shop.events("resume.decided")
-        if event["data"].get("choice") == "A"
-        for task in event["data"].get("tasks") or done
-    }
+    again = _started_over_by_choice(yard, all_of=done)
     again |= set(re.findall(r"task (\S+): started over", yard.said()))
     restarted = any("restarts" in event["data"] for event in yard.shop.events("session.start"))
     conversations: Counter[str] = Counter()
@@ -165,6 +163,16 @@ def _effects(yard: Yard, found: Outcome, allows: Allows) -> list[str]:
         if number > 1 and not (allows.again or restarted or task in again):
             wrong.append(f"{task}: its effect came in {number} conversations, and nobody said that it starts over")
     return wrong
+
+
+def _started_over_by_choice(yard: Yard, all_of: Iterable[str] = ()) -> set[str]:
+    """The tasks for which a person chose A; `all_of`, where the decision names none."""
+    return {
+        str(task)
+        for event in yard.shop.events("resume.decided")
+        if event["data"].get("choice") == "A"
+        for task in event["data"].get("tasks") or all_of
+    }
 
 
 def _begun(yard: Yard, lines: list[str]) -> Counter[str]:

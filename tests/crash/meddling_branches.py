@@ -327,7 +327,7 @@ BRANCHES: tuple[Meddling, ...] = (
     Meddling("a worktree loses its .git while it works", _delete_git_file, down=False),
     Meddling("the integration worktree is deleted", _delete_integration),
     Meddling("the integration worktree is written to", _dirty_integration),
-    Meddling("a worktree is locked", _lock, undo=_unlock, allows=Allows(leaves=True)),
+    Meddling("a worktree is locked", _lock, undo=_unlock, allows=Allows(leaves=True, asks=(r"is locked",))),
     Meddling("a worktree is moved", _move_tree, undo=_move_tree_back, allows=Allows(asks=(r"moved-\w+",), leaves=True)),
     Meddling(
         "a branch of somebody else's",
