@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,7 @@ PROMISES = {
     "colours, empty lists and idle commands are as one expects": [
         "test_screens: test_nobody_who_wants_no_colours_gets_any",
         "test_commands: test_outside_of_a_repository_it_says_so",
+        "test_daily_use: test_outside_of_a_repository_finished_sessions_are_no_reason_to_be_silent",
         "test_daily_use: test_ctrl_c_on_the_board_shows_its_headline_once",
         "test_daily_use: test_finished_sessions_are_not_called_no_sessions",
         "test_daily_use: test_stopping_everything_starts_no_daemon",
@@ -167,6 +169,15 @@ def test_finished_sessions_are_not_called_no_sessions(machine: Machine) -> None:
     machine.ok("stop", "--completed", session)
     assert "No open sessions (rekindle ps --all lists the finished ones)." in machine.ok("ps")
     assert session in machine.ok("ps", "--all")
+
+
+def test_outside_of_a_repository_finished_sessions_are_no_reason_to_be_silent(machine: Machine) -> None:
+    session = machine.begin("say hello")
+    machine.until_status(session, "waiting")
+    machine.ok("stop", "--completed", session)
+    told = replace(machine, work=machine.home).ok()
+    assert "No open sessions (rekindle ps --all lists the finished ones)." in told
+    assert "is not in a git repository" in told
 
 
 def test_stopping_everything_starts_no_daemon(machine: Machine) -> None:

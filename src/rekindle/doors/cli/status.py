@@ -36,7 +36,7 @@ def show_status() -> None:
     if not status.in_repository and not status.sessions:
         raise no_repository()
     told = list(lines(status, surface_of(sys.stdout.isatty(), os.environ, time.time()), _moved(status)))
-    for line in told[1:] if told[:1] == [""] else told:
+    for line in (told[1:] if told[:1] == [""] else told) or _nothing_here():
         print(line)
 
 
@@ -50,6 +50,12 @@ def no_repository() -> NoRepository:
     """The message if there is no repository."""
     where = os.getcwd()
     return NoRepository(f"{where} is not in a git repository", "run `git init`, or cd to the project's folder")
+
+
+def _nothing_here() -> Iterator[str]:
+    """Outside a repository, with finished sessions only: silence could mean anything."""
+    yield "No open sessions (rekindle ps --all lists the finished ones)."
+    yield f"{printable(os.getcwd())} is not in a git repository, so there are no features here."
 
 
 def _moved(status: StatusReport) -> str:
