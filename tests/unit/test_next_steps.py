@@ -54,6 +54,23 @@ def test_every_command_and_option_that_is_named_exists() -> None:
     assert seen > 100 and not missing, "\n".join(missing)
 
 
+def _groups(group: click.Group, name: str) -> Iterator[tuple[str, click.Group]]:
+    yield name, group
+    for word in group.list_commands(click.Context(group)):
+        inner = group.get_command(click.Context(group), word)
+        if isinstance(inner, click.Group):
+            yield from _groups(inner, f"{name} {word}")
+
+
+def test_the_help_of_a_command_lists_its_commands_in_sentences_that_are_not_cut() -> None:
+    seen = [(name, group) for name, group in _groups(cli, "rekindle") if name != "rekindle session"]  # not yet
+    assert len(seen) > 8
+    for name, group in seen:
+        lines = group.get_help(click.Context(group, info_name=name, terminal_width=80)).splitlines()
+        cut = [line for line in lines if line.endswith("...") and not line.startswith("Usage")]
+        assert not cut, f"{name} --help: {cut}"
+
+
 def _unknown(words: list[str]) -> str:
     """What of a command line does not exist."""
     at: click.Command = cli

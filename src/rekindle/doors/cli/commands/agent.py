@@ -10,6 +10,7 @@ from rekindle.agents.registry import AGENTS
 from rekindle.app.agent_overview import AgentRow
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import complete_sessions, json_option, print_json, who
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.agent_programs import DryStart
 from rekindle.ports.errors import UsageError
@@ -36,12 +37,12 @@ def list_(as_json: bool) -> None:
         return
     for row in rows:
         version = (row.version or "version unknown") if row.installed else "not installed"
-        print(f"{row.name:10} {version:22} {_resumes(row)}")
+        print_lines([f"{row.name:10} {version:22} {_resumes(row)}"], 11)
         if row.missing:
-            print(f"{'':10} {row.missing}")
+            print_lines([f"{'':10} {row.missing}"])
 
 
-@agent.command("check")
+@agent.command("check", short_help="Start AGENT without a prompt: what can it do?")
 @click.argument("name", metavar="AGENT", type=click.Choice(list(AGENTS)))
 @json_option
 def check_(name: str, as_json: bool) -> int:

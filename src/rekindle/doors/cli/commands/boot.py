@@ -26,7 +26,7 @@ def boot() -> None:
     """
 
 
-@boot.command()
+@boot.command(short_help="Start rekindle with the machine.")
 @click.option(
     "--with", "way", type=click.Choice(["systemd", "cron"]), help="Use this one. Without it: systemd, else cron."
 )
@@ -41,7 +41,7 @@ def install(way: BootWay | None, as_json: bool) -> None:
     _print_notes(state)
 
 
-@boot.command()
+@boot.command(short_help="Show what starts rekindle with the machine.")
 @json_option
 def status(as_json: bool) -> None:
     """Show what starts rekindle with the machine, and what may keep it from working."""

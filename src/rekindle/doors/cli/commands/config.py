@@ -40,7 +40,7 @@ def config() -> None:
     """
 
 
-@config.command("list")
+@config.command("list", short_help="List every setting, its value, and its source.")
 @json_option
 def list_(as_json: bool) -> None:
     """List every setting, its current value, and where the value comes from."""
@@ -92,7 +92,7 @@ def set_(key: str, value: str, as_json: bool) -> None:
         click.echo(f"The environment variable {row.source} wins over it.", err=True)
 
 
-@config.command("unset")
+@config.command("unset", short_help="Remove KEY from your settings file.")
 @click.argument("key", shell_complete=_complete_keys)
 @json_option
 def unset_(key: str, as_json: bool) -> None:

@@ -17,7 +17,7 @@ def _local_option(function: click.decorators.FC) -> click.decorators.FC:
     return click.option("--local", is_flag=True, help="Use .claude/settings.local.json, which is not shared.")(function)
 
 
-@hooks.command()
+@hooks.command(short_help="Make Claude Code report what it does.")
 @_local_option
 @json_option
 def install(local: bool, as_json: bool) -> None:

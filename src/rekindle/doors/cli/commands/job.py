@@ -49,7 +49,7 @@ def job() -> None:
     """Run work unattended: a job is tried again by itself, and ends once, whatever dies meanwhile."""
 
 
-@job.command(cls=JobWithDefaults)
+@job.command(cls=JobWithDefaults, short_help="Submit a job: a prompt, a file or a runbook.")
 @click.argument("words", nargs=-1, metavar="[PROMPT]")
 @click.option("--file", "file", type=click.Path(), metavar="FILE", help="Read the prompt from this file.")
 @click.option("--agent", default=DEFAULT, show_default=True, type=click.Choice(list(AGENTS)), help="Which agent.")
@@ -207,7 +207,7 @@ def cancel(name: str, as_json: bool) -> int:
     return 0 if found["status"] == "cancelled" else 1
 
 
-@job.command()
+@job.command(short_help="Show what the agents of JOB said and did.")
 @click.argument("name", metavar="JOB", shell_complete=complete_jobs)
 @click.argument("step", required=False)
 @click.option("--follow", "-f", is_flag=True, help="Keep printing until the job ends.")

@@ -17,7 +17,7 @@ def journal() -> None:
     """Verify or repair a journal file."""
 
 
-@journal.command()
+@journal.command(short_help="Check every line of a journal.")
 @click.argument("what", shell_complete=complete_features)
 @json_option
 def verify(what: str, as_json: bool) -> int:

@@ -179,11 +179,10 @@ def _by_runbook(
 def _text(prompt: str | None, worktree: str | None) -> str:
     """The prompt; - means standard input."""
     if prompt is None:
-        taken = f": {worktree!r} was taken for the name of the worktree" if worktree else ""
-        raise UsageError(
-            f"there is no prompt{taken}",
-            "say what the agent should do, or give --plan FILE; write --worktree=NAME, or --worktree at the end",
-        )
+        if worktree:
+            taken = f"there is no prompt: {worktree!r} was taken for the name of the worktree"
+            raise UsageError(taken, "write --worktree=NAME, or put --worktree at the end")
+        raise UsageError("there is no prompt", 'rekindle run "what to do"; a plan of several tasks: --plan FILE')
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
         raise UsageError("the prompt is empty", "say what the agent should do")

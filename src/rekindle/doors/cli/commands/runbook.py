@@ -49,7 +49,7 @@ def check_(file: str, as_json: bool) -> None:
     print(f"{printable(file)}: {_counted(found)}.")
 
 
-@runbook.command("show")
+@runbook.command("show", short_help="Print the runbook that holds for every session.")
 @json_option
 def show_(as_json: bool) -> None:
     """Print the runbook that holds for every session: your own, or the built-in one."""

@@ -20,7 +20,7 @@ def trust() -> None:
     """Approve programs that this repository configures."""
 
 
-@trust.command()
+@trust.command(short_help="Let this repository's own filters run.")
 @click.option("--yes", is_flag=True, help="Approve them without asking.")
 @click.option("--forget", is_flag=True, help="Withdraw an earlier approval.")
 @json_option

@@ -43,7 +43,7 @@ def verify(session: str | None, as_json: bool) -> int:
     return 0 if is_whole else 1
 
 
-@vault.command()
+@vault.command(short_help="Show what was changed in an agent's own record.")
 @click.argument("session", shell_complete=complete_sessions)
 def diff(session: str) -> None:
     """Show what the last pre-flight of SESSION changed in the agent's record."""
