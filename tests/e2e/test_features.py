@@ -460,7 +460,7 @@ def test_a_run_can_be_left_alone_and_be_ended(shop: Shop) -> None:
     until(lambda: (shop.root / ".worktrees" / FEATURE / "a" / "a.txt").exists(), "work")
     assert shop.machine.run("resume", FEATURE).returncode == 4
     assert shop.machine.run("run", "--plan", plan).returncode == 4
-    assert "user_cancelled" in shop.machine.ok("stop", FEATURE)
+    assert shop.machine.ok("stop", FEATURE) == f"{FEATURE}: stopped.\n  next: rekindle resume {FEATURE}\n"
     assert shop.events("session.end")[-1]["data"]["reason"] == "user_cancelled"
     assert shop.machine.stamped() == []
 
@@ -498,7 +498,7 @@ def test_a_run_is_ended_at_once_although_a_check_hangs_and_goes_on_with_the_chec
     plan = shop.plan(task("a", checks=["sh -c 'test -e ../../../go || sleep 250'"]))
     shop.machine.ok("run", "--plan", plan, "--detach")
     until(lambda: shop.events("qa.started"), "the check")
-    assert "user_cancelled" in shop.machine.ok("stop", FEATURE)
+    assert shop.machine.ok("stop", FEATURE) == f"{FEATURE}: stopped.\n  next: rekindle resume {FEATURE}\n"
     (shop.root / "go").write_text("")
     shop.machine.ok("resume", FEATURE)
     assert shop.count("task.completed") == {"a": 1}

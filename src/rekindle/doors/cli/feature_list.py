@@ -73,6 +73,8 @@ def running(features: Features, surface: Surface) -> Iterator[str]:
         held = f"held by pid {owner['pid']}" if owner["state"] == "alive" else "held on another host"
         yield f"  {surface.ink.green(printable(name))}"
         yield from wrapped(f"run {printable(owner['sid'])}, {held}; {_tasks(found)}", surface.width, _INDENT)
+        for line in _problems(found):
+            yield from wrapped(line, surface.width, _INDENT)
         yield f"{_INDENT}watch it: {surface.ink.cyan(f'rekindle attach {quoted(name)}')}"
 
 
@@ -84,7 +86,8 @@ def others(features: Features) -> Iterator[str]:
         number = sum(states.count(word) for word in ("completed", "stopped", "ended", "empty"))
         yield ""
         yield f"{counted(number, 'feature')} at rest: {', '.join(told)} (rekindle features lists all)."
-    if states and not {"interrupted", "failed", "unreadable"} & set(states):
+    has_failures = any(found.get("tasks", {}).get("FAILED") for found in _in_state(features, "running").values())
+    if states and not has_failures and not {"interrupted", "failed", "unreadable"} & set(states):
         yield ""
         yield "No feature is interrupted, and none has failed."
 

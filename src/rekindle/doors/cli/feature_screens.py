@@ -264,6 +264,7 @@ def ended(told: Told) -> Iterator[str]:
             yield f"  (first look: git diff HEAD...{quoted(told['branch'])})"
         yield from _leftovers(told)
         return
-    yield f"{name}: {told['reason']}" + (f": {printable(told['message'])}" if told["message"] else "")
-    if told["reason"] == "error":
+    how = "stopped" if told["reason"] == "user_cancelled" else told["reason"]
+    yield f"{name}: {how}" + (f": {printable(told['message'])}" if told["message"] else "")
+    if told["reason"] in ("error", "user_cancelled"):
         yield "  " + next_step(f"rekindle resume {quoted(told['feature'])}")

@@ -53,7 +53,7 @@ def screen(analysis: Analysis, what: str) -> Iterator[str]:
     if analysis.is_interrupted:
         yield f"Run {printable(run.sid)} ({printable(command)}) never ended: interrupted after {run.events} events."
     elif run.ended:
-        end = printable(run.end_reason or "no reason given")
+        end = printable(run.end_reason or "no reason given").replace("user_cancelled", "stopped by a person")
         yield f"Run {printable(run.sid)} ({printable(command)}) ended: {end}. Nothing is interrupted."
     else:
         yield f"Run {printable(run.sid)} ({printable(command)}) is still running. Nothing is interrupted."

@@ -86,7 +86,7 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int
     if feature is not None:
         told = use_cases().feature_resuming().stop(feature)
         print_json(told) if as_json else print_lines(
-            [f"{printable(feature)}: {told['reason']}.", f"  {next_step(f'rekindle resume {quoted(feature)}')}"]
+            [f"{printable(feature)}: stopped.", f"  {next_step(f'rekindle resume {quoted(feature)}')}"]
         )
         return None
     if every == (session is not None):

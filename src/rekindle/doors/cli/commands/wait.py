@@ -141,7 +141,8 @@ def _print(found: WaitOutcome) -> None:
         print(f"{name}: {'finished its turn' if found.how == 'finished' else found.how}.", file=to)
     else:
         why = f": {printable(found.why)}" if found.why else ""
-        print(f"rekindle: {name}: {printable(found.how)}{why}", file=to)
+        how = "stopped" if found.how == "user_cancelled" else found.how
+        print_lines([f"rekindle: {name}: {printable(how)}{why}"], err=True)
     for line in receipt_lines(found.told.get("receipt")):
         print(f"  {line}", file=to)
     if found.next:
