@@ -463,6 +463,8 @@ def test_a_run_can_be_left_alone_and_be_ended(shop: Shop) -> None:
     assert shop.machine.ok("stop", FEATURE) == f"{FEATURE}: stopped.\n  next: rekindle resume {FEATURE}\n"
     assert shop.events("session.end")[-1]["data"]["reason"] == "user_cancelled"
     assert shop.machine.stamped() == []
+    board = shop.machine.run("attach", FEATURE).stdout
+    assert "a: stopped" in board and f"{FEATURE}: stopped\n  next: rekindle resume {FEATURE}" in board
 
 
 def test_all_resumes_the_features_that_ask_nothing(shop: Shop) -> None:

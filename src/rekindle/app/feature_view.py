@@ -16,6 +16,9 @@ from rekindle.core.session.facts import Receipt
 from rekindle.core.session.state import Session
 from rekindle.runtime.feature.runner import FeatureRunner
 
+#: States in which somebody is at a task.
+_UNDER_WAY = frozenset({"working", "asking", "checking", "in progress"})
+
 
 class TaskReceipt(Receipt, frozen=True):
     """A receipt of one of a task's sessions."""
@@ -83,7 +86,9 @@ def view(runner: FeatureRunner, *, is_over: bool, now: float) -> RunView:
     """How a run stands."""
     order, seen = runner.order, runner.situation
     end = runner.end
-    tasks = [_task(seen, task.id, task.summary, now) for task in order.plan.tasks] if seen is not None else []
+    at = runner.until(now)
+    tasks = [_task(seen, task.id, task.summary, at) for task in order.plan.tasks] if seen is not None else []
+    tasks = [_left(task) for task in tasks] if is_over else tasks
     return RunView(
         feature=order.feature,
         branch=runner.ports.git.branch,
@@ -99,6 +104,13 @@ def view(runner: FeatureRunner, *, is_over: bool, now: float) -> RunView:
         cost=_sum(task.cost for task in tasks),
         leftovers=_leftovers(seen) if seen is not None else [],
     )
+
+
+def _left(task: TaskView) -> TaskView:
+    """A task of a run that is over: what was last seen of its agent is over, too."""
+    if task.state not in _UNDER_WAY:
+        return task
+    return msgspec.structs.replace(task, state="stopped", agent=None)
 
 
 def _task(seen: Situation, name: str, summary: str, now: float) -> TaskView:

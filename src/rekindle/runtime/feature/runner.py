@@ -83,9 +83,13 @@ class FeatureRunner:
         self._run = FeatureRun(self.order, self.ports)
         self._performer = EffectPerformer(self._run)
 
+    def until(self, now: float) -> float:
+        """The time up to which it has been running: now, or its end."""
+        return self._over or now
+
     def seconds(self, now: float) -> float:
-        """How long it has been running: until now, or until its end."""
-        return round(max((self._over or now) - (self._began or now), 0.0), 1)
+        """How long it has been running."""
+        return round(max(self.until(now) - (self._began or now), 0.0), 1)
 
     def cancel(self) -> None:
         """End the run at a person's request: agents are put to sleep, everything stays where it is."""
