@@ -65,6 +65,13 @@ def test_what_is_still_being_said_is_broken_between_words_and_does_not_move(widt
     assert len(full) <= len(said) // (width - 9) + 5 * (len(said) // 4096), "a line that is full stays as it is"
 
 
+def test_a_long_entry_goes_on_behind_its_mark() -> None:
+    shown = plain(rendered(("tool", "run: " + "argument " * 12), ("prompt", "one word " * 6), width=40)).splitlines()
+    assert shown[0] == "  ▸ run: argument argument argument" and shown[1].startswith("    argument argument")
+    assert shown[4].startswith("you one word") and shown[5].startswith("    one word")
+    assert all(len(line) <= 40 for line in shown)
+
+
 def test_what_is_still_being_said_keeps_its_indents() -> None:
     view = RenderedView("s1", Console(file=io.StringIO(), force_terminal=True, width=40))
     view.show([ConversationEntry("said", "```\nif  x:\n    return  1\n    # " + "a comment " * 6, 1)])

@@ -72,7 +72,8 @@ class ScriptedTurn:
                 return "cancelled"
             if isinstance(step.action, AskAction) and outcome.result == REJECTED:
                 rest = len(steps) - index - 1
-                await self._actions.say(f"permission was refused: {step.action.text}; {rest} more steps are skipped.")
+                skipped = {0: "", 1: "; 1 more step is skipped"}.get(rest, f"; {rest} more steps are skipped")
+                await self._actions.say(f"permission was refused: {step.action.text}{skipped}.")
                 return "rejected"
         return "end_turn"
 

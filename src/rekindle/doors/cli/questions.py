@@ -9,6 +9,7 @@ import click
 
 from rekindle.app.answering import option_typed
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.printing import print_lines
 from rekindle.ports.errors import QuestionError, UsageError
 
 #: Kinds whose names say nothing to a person who has not read how a resume is decided.
@@ -45,8 +46,7 @@ def whose(question: dict[str, Any]) -> str:
 
 def show(question: dict[str, Any]) -> None:
     """Print it where a person sees it."""
-    for line in lines(question):
-        click.echo(line, err=True)
+    print_lines(lines(question), err=True)
 
 
 def unasked(question: dict[str, Any]) -> QuestionError:

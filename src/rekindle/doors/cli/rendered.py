@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.live import PREFIX, shown_lines, working_line
-from rekindle.doors.cli.measure import unbroken
+from rekindle.doors.cli.measure import cells, unbroken
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -87,7 +87,11 @@ class RenderedView:
         mark, colour = PREFIX[entry.kind]
         said = "finished" if (entry.kind, entry.text) == ("end", "end_turn") else entry.text
         first, *more = shown_lines(said, self._session) or [""]
-        self._console.print(Text.assemble((mark, colour or ""), " ", first))
+        behind = " " * (cells(mark) + 1)
+        head, *tail = unbroken(first, max(self._console.width - len(behind), 8)) or [""]
+        self._console.print(Text.assemble((mark, colour or ""), " ", head))
+        for line in tail:
+            self._console.print(Text(behind + line))
         for line in more:
             self._console.print(Padding(Text(line), (0, 0, 0, 6)))
 

@@ -22,7 +22,7 @@ from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
 from rekindle.doors.cli.leaving import LEAVES, SHORT
 from rekindle.doors.cli.live import coloured, state_line
-from rekindle.doors.cli.measure import cells, fitted, wrapped
+from rekindle.doors.cli.measure import cells, fitted, hung, wrapped
 from rekindle.doors.cli.options import daemon, who
 from rekindle.doors.cli.receipts import Receipts
 from rekindle.doors.cli.rendered import RenderedAbove
@@ -170,7 +170,9 @@ class Conversing:
             else:
                 self._line.clear()
             first, *more = questions.lines(told["question"])
-            self._line.write("\n".join([coloured(first, "yellow"), *more]) + "\n")
+            title = [coloured(line, "yellow") for line in hung(first, self._line.columns)]
+            rest = [line for one in more for line in hung(one, self._line.columns)]
+            self._line.write("\n".join([*title, *rest]) + "\n")
         elif before is not None and self._at_hand.open is None:
             self._line.clear()
             self._line.bring_back()
