@@ -7,6 +7,7 @@ import click
 from rekindle.app.abandoning import AbandonRequest
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import complete_features, json_option, print_json
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 
 
@@ -21,6 +22,6 @@ def abandon(feature: str, every: bool, force: bool, as_json: bool) -> None:
     if as_json:
         print_json({"feature": feature, "abandoned": list(done.ended), "left": list(done.left)})
         return
-    print(f"{feature}: run {printable(', '.join(done.ended))} is ended (user_cancelled); it will not be resumed.")
+    print_lines([f"{feature}: run {printable(', '.join(done.ended))} is ended for good; it will not be resumed."])
     if done.left:
-        print(f"Older runs that never ended: {printable(', '.join(done.left))} (end them too with --all).")
+        print_lines([f"Older runs that never ended: {printable(', '.join(done.left))} (end them too with --all)."])

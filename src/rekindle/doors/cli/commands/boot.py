@@ -11,6 +11,7 @@ from rekindle.core.boot import BootState, BootWay
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 
 
@@ -37,7 +38,7 @@ def install(way: BootWay | None, as_json: bool) -> None:
     if as_json:
         print_json({"boot": msgspec.to_builtins(state)})
         return
-    print(f"rekindle starts with the machine now, by {state.way} ({printable(state.place)}).")
+    print_lines([f"rekindle starts with the machine now, by {state.way} ({printable(state.place)})."])
     _print_notes(state)
 
 
@@ -50,10 +51,10 @@ def status(as_json: bool) -> None:
         print_json({"boot": msgspec.to_builtins(states)})
         return
     for state in states:
-        print(f"{state.way:8} {_word(state)}")
+        print_lines([f"{state.way:8} {_word(state)}"])
         _print_notes(state)
     if told := list(without_any(states)):
-        print("", *told, sep="\n")
+        print_lines(["", *told])
 
 
 @boot.command()
@@ -64,9 +65,9 @@ def remove(as_json: bool) -> None:
     if as_json:
         print_json({"removed": removed})
     elif removed:
-        print(f"Removed: {', '.join(removed)}. Nothing starts rekindle after a reboot any more.")
+        print_lines([f"Removed: {', '.join(removed)}. Nothing starts rekindle after a reboot any more."])
     else:
-        print("Nothing was installed.")
+        print_lines(["Nothing was installed."])
 
 
 def without_any(states: Sequence[BootState]) -> Iterator[str]:
@@ -91,4 +92,4 @@ def _word(state: BootState) -> str:
 
 def _print_notes(state: BootState) -> None:
     for note in state.notes:
-        print(f"         {printable(note)}")
+        print_lines([f"         {printable(note)}"])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 import msgspec
 
 from rekindle.app.archives import ExportRequest
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.measure import counted
 from rekindle.doors.cli.options import complete_sessions, json_option, print_json
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 
 
@@ -39,14 +39,14 @@ def export(session: str, output: str | None, with_secrets: bool, as_json: bool) 
         print_json({"file": done.file, "bytes": done.bytes, **manifest, "notes": done.notes})
         return
     counts = done.manifest.counts
-    held = f"{counts['attempts']} attempts, {counts['snapshots']} snapshots"
-    print(f"{done.session}: written to {printable(done.file)} ({held}).")
+    held = f"{counted(counts['attempts'], 'attempt')}, {counted(counts['snapshots'], 'snapshot')}"
+    print_lines([f"{done.session}: written to {printable(done.file)} ({held})."])
     if with_secrets:
-        print("  Nothing was masked: protect the file like a password.")
+        print_lines(["  Nothing was masked: protect the file like a password."])
     elif done.manifest.masked:
         told = ", ".join(f"{label} ({count})" for label, count in done.manifest.masked.items())
-        print(f"  masked: {printable(told)}")
+        print_lines([f"  masked: {printable(told)}"])
     for path in done.manifest.masked_files:
-        print(f"  masked in a snapshot: {printable(path)}")
+        print_lines([f"  masked in a snapshot: {printable(path)}"])
     for note in done.notes:
-        print(f"rekindle: {printable(note)}", file=sys.stderr)
+        print_lines([f"rekindle: {printable(note)}"], err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 
 
@@ -27,9 +28,9 @@ def install(local: bool, as_json: bool) -> None:
     if as_json:
         print_json({"file": str(file), "command": command, "added": added})
     elif added:
-        print(f"{file}: {', '.join(added)} now run {command}. Remove them with `rekindle hooks uninstall`.")
+        print_lines([f"{file}: {', '.join(added)} now run {command}. Remove them with `rekindle hooks uninstall`."])
     else:
-        print(f"{file}: the hooks are already installed.")
+        print_lines([f"{file}: the hooks are already installed."])
 
 
 @hooks.command()
@@ -43,6 +44,6 @@ def uninstall(local: bool, as_json: bool) -> None:
         return
     for name, events in removed.items():
         if events:
-            print(f"{name}: taken out of {', '.join(events)}.")
+            print_lines([f"{name}: taken out of {', '.join(events)}."])
     if not any(removed.values()):
-        print(f"{' and '.join(removed)}: no rekindle hooks were installed.")
+        print_lines([f"{' and '.join(removed)}: no rekindle hooks were installed."])

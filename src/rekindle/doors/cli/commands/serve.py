@@ -6,6 +6,7 @@ import click
 
 from rekindle.app.serving import stop
 from rekindle.doors.cli.options import daemon
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 
 
@@ -19,8 +20,8 @@ def serve(on_demand: bool, only_stop: bool) -> int:
     if only_stop:
         pid = stop(daemon())
         if pid is None:
-            print("No daemon is running.")
+            print_lines(["No daemon is running."])
         else:
-            print(f"The daemon (pid {pid}) is stopping; agents keep working in their keepers.")
+            print_lines([f"The daemon (pid {pid}) is stopping; agents keep working in their keepers."])
         return 0
     return use_cases().serve(on_demand=on_demand)

@@ -11,6 +11,7 @@ import msgspec
 from rekindle.app.time_travel import RestoreRequest
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import complete_sessions, json_option, print_json
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 
 
@@ -26,14 +27,14 @@ def snapshots(session: str, pin: str | None, unpin: str | None, as_json: bool) -
         print_json(msgspec.to_builtins(found))
         return
     if not found.snapshots:
-        print("No snapshots. They are taken at the end of each turn, if the agent works in a git repository.")
+        print_lines(["No snapshots. They are taken at the end of each turn, if the agent works in a git repository."])
     for one in found.snapshots:
         when = datetime.fromtimestamp(one.at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         where = one.branch or (f"detached at {one.head[:10]}" if one.head else "no commit yet")
         pinned = ", pinned" if one.pinned else ""
-        print(f"{one.id[:10]}  {when}  {printable(one.reason)}  ({printable(where)}{pinned})")
+        print_lines([f"{one.id[:10]}  {when}  {printable(one.reason)}  ({printable(where)}{pinned})"])
         for name in one.left_out:
-            print(f"{'':12}without {printable(name)}")
+            print_lines([f"{'':12}without {printable(name)}"])
 
 
 @click.command()
@@ -51,13 +52,13 @@ def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None
     if as_json:
         print_json({"session": restored.session, **msgspec.to_builtins(done)})
         return
-    print(f"{done.snapshot.id[:10]} ({printable(done.snapshot.reason)}) is in {printable(done.to)}")
+    print_lines([f"{done.snapshot.id[:10]} ({printable(done.snapshot.reason)}) is in {printable(done.to)}"])
     if done.notice is not None:
-        print(f"  {printable(done.notice)}")
+        print_lines([f"  {printable(done.notice)}"])
     for name in done.snapshot.left_out:
-        print(f"  without {printable(name)}")
+        print_lines([f"  without {printable(name)}"])
     if done.before is not None:
-        print(f"  what was there before: rekindle restore {restored.session} --at {done.before[:10]}")
+        print_lines([f"  what was there before: rekindle restore {restored.session} --at {done.before[:10]}"])
 
 
 @click.command()

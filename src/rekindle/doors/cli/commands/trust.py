@@ -10,6 +10,7 @@ import click
 from rekindle.core.git_trust import Definition
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import json_option, print_json
+from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import QuestionError
 from rekindle.ports.git_filters import DefinedFilters
@@ -70,9 +71,9 @@ def _row(found: DefinedFilters, one: Definition) -> dict[str, Any]:
 
 def _print(found: DefinedFilters) -> None:
     if not found.defined:
-        print("The git configuration of this repository defines no filters and no merge drivers of its own.")
+        print_lines(["The git configuration of this repository defines no filters and no merge drivers of its own."])
     for one in found.defined:
         state = "not approved" if one in found.withheld else "approved"
-        print(f"{'filter' if one.kind == 'filter' else 'merge driver'} {printable(one.name)} ({state})")
+        print_lines([f"{'filter' if one.kind == 'filter' else 'merge driver'} {printable(one.name)} ({state})"])
         for variable, command in one.commands:
-            print(f"  {variable:8} {printable(command)}")
+            print_lines([f"  {variable:8} {printable(command)}"])
