@@ -290,7 +290,11 @@ def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
         log.warning("%s", opened.notice)
         rebuilt = rebuild(Path(places.sessions), known=opened.store.named(""))
         put_back(opened.store, rebuilt)
-        report = (opened.notice, *rebuilt.report, *kept_streams.put_back(opened.store, places.streams))
+        report = (
+            f"{opened.notice.rstrip('.')}.",
+            *rebuilt.report,
+            *kept_streams.put_back(opened.store, places.streams),
+        )
         commit_one(opened.store, StoreChange(MACHINE.kind, SUBJECT, [StoreRebuilt(at=time.time(), report=report)]))
         rebuild_done(Path(places.store))
         for sentence in report[1:]:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -279,3 +280,22 @@ def test_a_job_takes_the_users_settings_but_is_tried_again_whatever_run_would_do
     assert "That time is over" in done.stderr and "it starts now" in done.stderr
     found = until_status(machine, done.stdout.strip(), "done")
     assert (found["agent"], found["permission"], found["policy"]) == ("scripted", "deny", "continue")
+
+
+def test_a_lost_store_loses_no_job_and_no_schedule_and_no_step_is_worked_twice(machine: Machine) -> None:
+    steps = PIPELINE.replace("put built.txt yes", "run sh -c 'echo built >> built.txt'").replace(
+        "put shipped.txt yes", "run sh -c 'echo shipped >> shipped.txt'"
+    )
+    (machine.work / "pipe.toml").write_text(steps)
+    schedule = submit(machine, "--every", "0 3 * * *", "--zone", "UTC", "say night")
+    due = shown(machine, schedule)["next_at"]
+    job = machine.ok("run", "--runbook", "pipe.toml", "--permission", "all", "--detach").strip()
+    session_in_turn(machine, job)
+    machine.kill_daemon()
+    for file in Path(machine.places.state).glob("store.db*"):
+        file.unlink()
+    assert shown(machine, schedule)["next_at"] == due
+    told = until_status(machine, job, "done", "failed")
+    assert [(one["name"], one["status"]) for one in told["steps"]] == [("build", "done"), ("ship", "done")]
+    assert (machine.work / "built.txt").read_text() + (machine.work / "shipped.txt").read_text() == "built\nshipped\n"
+    assert "2 jobs and schedules" in machine.run("doctor").stdout

@@ -172,3 +172,24 @@ def test_a_good_runbook_is_counted_and_its_warnings_are_told(machine: Machine) -
     assert "recover is the old name of resume" in good.stderr
     assert machine.run("runbook", "check", str(machine.work / "none.toml")).returncode == 2
     assert json.loads(machine.ok("runbook", "schema"))["title"] == "rekindle runbook"
+
+
+def test_new_rules_are_taken_while_the_agent_is_there_and_a_wait_goes_on_to_its_end(machine: Machine) -> None:
+    book = machine.work / "book.toml"
+    book.write_text('[agent.worker]\nrun = "scripted"\non_error = [{ action = "wait", cooldown = "600s" }]\n')
+    prompt = "once a fail overloaded\nonce b fail overloaded\nsay the end"
+    session = machine.ok("run", "--runbook", str(book), "worker", prompt, "--detach").strip()
+    waits = until(lambda: machine.show(session)["waits_until"], "the wait")
+    other = machine.work / "other.toml"
+    other.write_text('[agent.worker]\nrun = "scripted"\non_error = "fail"\n')
+    assert "It has the rules of" in machine.ok("resume", session, "--runbook", str(other))
+    told = machine.show(session)
+    assert (told["waits_until"], told["session"]["rules_source"]) == (waits, str(other))
+    assert len(told["session"]["attempts"]) == 1, "its agent was not restarted for that"
+    machine.ok("hold", session)
+    machine.ok("resume", session, "--runbook", str(book), "--max-cost", "7")
+    told = machine.show(session)["session"]
+    assert (told["on_hold"], told["rules_source"], told["rules"]["limits"]["cost"]) == ("", str(book), 7.0)
+    machine.ok("resume", session, "--runbook", str(other))
+    machine.ok("hurry", session)
+    until(lambda: machine.show(session)["session"]["state"] == "FAILED", "the end that the new rules want")

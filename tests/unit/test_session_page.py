@@ -7,6 +7,7 @@ from msgspec import to_builtins
 
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.app.session_view import WholeSession, more, shown
+from rekindle.core.runbook.reaction import Reaction
 from rekindle.core.session import facts as f
 from rekindle.doors.cli.amounts import clock_time, when
 from rekindle.doors.cli.live import LiveView, shown_lines
@@ -17,6 +18,7 @@ from tests.sessions import a_life, booked
 from tests.sessions import told as events
 from tests.unit.governor.test_holding import limited
 from tests.unit.test_limit_kinds import working
+from tests.unit.test_reactions import at_work, ruled, silent
 
 
 def test_show_has_times_and_marks_what_it_cuts() -> None:
@@ -73,3 +75,13 @@ def test_words_that_end_their_line_are_followed_by_no_empty_one(said: str, capsy
 def test_completion_says_what_a_session_is_at_and_about() -> None:
     assert described({"status": "asking", "title": "Add a\x1b login"}) == "asking: Add a\ufffd login"
     assert described({"status": "asleep"}) == "asleep", "an agent is told no titles"
+
+
+def test_a_turn_that_was_cancelled_because_it_was_silent_is_not_called_done_and_it_is_said_why() -> None:
+    session = silent(at_work(ruled(stall=Reaction("nudge", message="are you there"))))
+    [notice] = session.notices
+    assert "it said nothing for" in notice and "cancelled" in notice
+    over = events(session, f.TurnFinished(at=401, attempt=1, prompt="p1", stop_reason="cancelled"))
+    view = shown(over, 500.0, alive=True, seen_seconds_ago=None)
+    page = "\n".join(lines(to_builtins(more(WholeSession, view, session=over)), 500.0))
+    assert "p1 [cancelled] one" in page and notice in page

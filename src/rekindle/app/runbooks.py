@@ -123,12 +123,13 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def new_rules(asked: ResumeRequest, session: Session, at: float) -> list[f.AnyFact]:
-    """The rules given to a session when it is resumed. Its limits stay."""
-    rules = rules_in(asked.rules)
-    if rules is None:
-        return []
-    kept = replace(rules, limits=session.limits)
+def new_rules(asked: ResumeRequest, session: Session, at: float, limits: f.Limits | None = None) -> list[f.AnyFact]:
+    """The rules given to a session when it is resumed, with these limits; None: its own stay."""
+    given = rules_in(asked.rules)
+    kept = replace(given or session.rules, limits=limits or session.limits)
+    if given is None:
+        source, mark = session.rules_source, session.rules_digest
+        return [f.RulesSet(at=at, rules=kept, source=source, digest=mark)] if kept != session.rules else []
     return [f.RulesSet(at=at, rules=kept, source=asked.rules_source, digest=asked.rules_digest)]
 
 

@@ -14,6 +14,7 @@ from rekindle.agents.base.terminal import typeable
 from rekindle.app import session_view
 from rekindle.app.governance import Governance, GovernorView
 from rekindle.app.kept_views import KeptViews
+from rekindle.app.owning import owned, refuse_owned
 from rekindle.app.requests import ResumeRequest
 from rekindle.app.runbooks import new_rules
 from rekindle.app.session_names import meant
@@ -25,7 +26,6 @@ from rekindle.core.session.activity import (
     has_come_up,
     is_sent,
     rests,
-    who_has_it,
     why_skipped,
     works,
 )
@@ -140,6 +140,7 @@ class Service:
         found = await self.find(asked.session)
         agent, model, env, native = asked.agent, asked.model, asked.env or {}, asked.native
         handover = self._handover(agent, model, env) if agent not in (None, found.agent) else None
+        moves = handover is not None or native is not None
         wanted = limits_of(asked.limits, found.limits)
         over = reached(wanted, found.usage)
         if over is not None:
@@ -151,16 +152,15 @@ class Service:
         elif found.is_up and asked.kill:
             await self._end(found, "asleep", asked.by)
         found = await self._engine.load(found.id)
-        if found.on_hold and found.is_up:
-            await self._supervisor.record(found.id, f.HoldLifted(at=self._engine.clock(), by=asked.by))
-            return more(BroughtBack, self.shown(await self._engine.load(found.id)), by_itself=False)
-        asks_for_more = handover is not None or native is not None or asked.limits or asked.rules is not None
+        if found.is_up and (found.on_hold or (asked.rules is not None and not asked.limits)) and not moves:
+            return await self._changed_in_place(found, asked, wanted)
+        asks_for_more = moves or asked.limits or asked.rules is not None
         by_itself = has_come_by_itself(found) and not asks_for_more
         if by_itself:
             return await self._brought_back(found.id, by_itself=True)
         if found.id in self._resuming:
-            raise _owned(found)
-        _refuse_owned(found)
+            raise owned(found)
+        refuse_owned(found)
         if handover is not None:
             native = self._kinds[handover.agent].native
             try:
@@ -175,7 +175,7 @@ class Service:
             by_itself = has_come_by_itself(now) and not asks_for_more
             if by_itself:
                 return []
-            _refuse_owned(now)
+            refuse_owned(now)
             return [*changed, wish]
 
         self._resuming.add(found.id)
@@ -183,6 +183,13 @@ class Service:
         work.add_done_callback(lambda _: self._resuming.discard(found.id))
         await asyncio.shield(work)
         return await self._brought_back(found.id, by_itself=by_itself)
+
+    async def _changed_in_place(self, session: Session, asked: ResumeRequest, limits: f.Limits) -> BroughtBack:
+        """Lift a hold and give new rules; the agent is there, and needs no restart for that."""
+        now = self._engine.clock()
+        facts = new_rules(asked, session, now, limits)
+        facts += [f.HoldLifted(at=now, by=asked.by)] if session.on_hold else []
+        return more(BroughtBack, self.shown(await self._supervisor.record(session.id, *facts)), by_itself=False)
 
     async def _brought_back(self, session: str, *, by_itself: bool) -> BroughtBack:
         """The result of a start, once there is one."""
@@ -355,19 +362,6 @@ def _sent_to(session: Session, prompt: f.PromptQueued) -> list[f.AnyFact]:
     if session.is_up or known is not None:
         return [prompt]
     return [prompt, f.ResumeAsked(at=prompt.at, by=PROMPT_SENDER)]
-
-
-def _refuse_owned(session: Session) -> None:
-    """An agent that is up, or is coming up, is not brought back a second time."""
-    if session.is_up or session.resume_asked is not None:
-        raise _owned(session)
-
-
-def _owned(session: Session) -> OwnedError:
-    return OwnedError(
-        f"session {session.id} has an agent: {who_has_it(session)}",
-        f"watch it: rekindle attach {session.id}; or end it first: rekindle resume --kill {session.id}",
-    )
 
 
 def prompt_of(text: str, given: str, at: float) -> f.PromptQueued:

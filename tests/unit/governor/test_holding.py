@@ -99,3 +99,13 @@ def test_a_limit_that_is_told_twice_counts_once_and_a_turn_that_ends_well_gives_
     session = told(session, f.PromptSent(at=6201, attempt=1, prompt="p9", message=9, text="more"))
     session = limited(session, 6300.0, 9000.0)
     assert session.escalation is not None
+
+
+def test_no_message_says_how_long_it_takes_because_it_is_read_later() -> None:
+    waiting = limited(working())
+    assert waiting.message.endswith("; it continues by itself")
+    lifted = told(told(waiting, f.HoldAsked(at=200, by="me")), f.HoldLifted(at=6000, by="me"))
+    assert " s" not in lifted.message.partition(";")[2].replace("itself", "")
+    dead = told(waiting, f.Exited(at=300, attempt=1, how_ended="killed", by_us=False))
+    why = listing(dead, 400.0, alive=False).why
+    assert why.count("continues by itself") <= 1

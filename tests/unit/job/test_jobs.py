@@ -7,10 +7,14 @@ from itertools import pairwise
 import pytest
 
 from rekindle.core.job import facts as jf
-from rekindle.core.job.order import in_order, session_of
+from rekindle.core.job.order import StepOrder, in_order, session_of
 from rekindle.core.job.plan import TryAgain, plan, wakes_at
 from rekindle.core.job.react import could_not_begin, react
+from rekindle.core.job.rules import job_rules
 from rekindle.core.job.scheduling import has_room
+from rekindle.core.runbook.limits import Limits
+from rekindle.core.runbook.reaction import Reaction
+from rekindle.core.runbook.runbook import Reactions
 from rekindle.core.session import facts as f
 from tests.job_stage import Stage, order, step
 
@@ -238,3 +242,79 @@ def test_a_step_that_was_ordered_wrongly_fails_at_once() -> None:
     stage.turn()
     fact = could_not_begin(stage.job, "task", "there is no such folder", stage.now, is_final=True)
     assert isinstance(fact, jf.StepOver)
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_job_whose_session_is_put_on_hold_waits_and_spends_no_try(dies: bool) -> None:
+    stage = Stage(order(retries=3))
+    while stage.session is None or stage.session.attempt is None or stage.session.attempt.status != "ready":
+        stage.turn()
+    name, at = stage.session.id, stage.now
+    stage.book(
+        name,
+        f.PromptSent(at=at, attempt=1, prompt="p0", message=1, text="do it"),
+        f.TurnFailed(at=at, attempt=1, prompt="p0", error="rate_limited", message="limit", retry_at=at + 1000),
+        f.HoldAsked(at=at, by="ada"),
+    )
+    if dies:
+        stage.book(name, f.Exited(at=at, attempt=1, how_ended="killed", by_us=False))
+    stage.run()
+    assert (stage.job.retries, stage.job.over) == (0, None)
+    assert (stage.record.status, stage.record.why) == ("waiting", "its session is on hold")
+    assert stage.record.next == f"rekindle resume {name}"
+    stage.now += 2000
+    stage.book(name, f.ResumeAsked(at=stage.now, by="ada") if dies else f.HoldLifted(at=stage.now, by="ada"))
+    stage.run()
+    assert stage.record.status == "done"
+
+
+def test_a_retry_that_waits_for_its_time_is_not_made_while_the_session_is_on_hold() -> None:
+    stage = Stage(order(retries=3), ["die", "die"])
+    while stage.job.retries < 2:
+        stage.turn()
+    name = session_of(stage.job.id, "task")
+    stage.book(name, f.HoldAsked(at=stage.now, by="ada"))
+    stage.now += 1000
+    attempts = len(stage.sessions[name].attempts)
+    assert plan(stage.job, stage.session, stage.now) == []
+    assert wakes_at(stage.job, stage.session, stage.now) is None, "nobody looks again and again"
+    assert (stage.record.status, stage.record.why) == ("waiting", "its session is on hold")
+    stage.book(name, f.ResumeAsked(at=stage.now, by="ada"))
+    stage.run()
+    assert (stage.record.status, len(stage.sessions[name].attempts)) == ("done", attempts + 1)
+
+
+def in_turn(stage: Stage) -> str:
+    """The session of a job whose agent has got its first prompt."""
+    while stage.session is None or stage.session.attempt is None or stage.session.attempt.status != "ready":
+        stage.turn()
+    stage.book(stage.session.id, f.PromptSent(at=stage.now, attempt=1, prompt="p0", message=1, text="do it"))
+    return stage.session.id
+
+
+def test_an_agent_that_a_person_brings_back_after_its_job_has_failed_is_not_ended_at_once() -> None:
+    stage = Stage(order(retries=0), ["error"])
+    assert statuses(stage.run()) == [("task", "failed")]
+    name = session_of(stage.job.id, "task")
+    stage.book(name, f.ResumeAsked(at=stage.now, by="ada"))
+    stage.run()
+    assert (stage.sessions[name].is_up, stage.job.over) == (True, None)
+    assert (stage.record.status, stage.record.next) == ("waiting", f'rekindle send {name} "how to go on"')
+    stage.book(name, f.PromptQueued(at=stage.now, prompt="p9", text="try the other way"))
+    stage.run()
+    assert stage.record.status == "done"
+
+
+def test_a_try_that_ended_while_its_agent_is_there_spends_one_retry_and_the_agent_sleeps_first() -> None:
+    rules = job_rules("continue", Reactions(error=(Reaction("escalate", attempts=None),)), Limits())
+    asks = StepOrder("task", "do it", "fake", cwd="/w", rules=rules)
+    stage = Stage(order(asks, retries=3))
+    name = in_turn(stage)
+    failed = f.TurnFailed(at=stage.now, attempt=1, prompt="p0", error="other", message="no")
+    stage.book(name, failed)
+    asked = stage.sessions[name].escalation
+    assert asked is not None
+    stage.book(name, f.EscalationAnswered(at=stage.now, question=asked.id, option="leave", by="ada"))
+    stage.run()
+    wanted = [one for one in stage.facts if isinstance(one, jf.RetryWanted)]
+    assert (len(wanted), stage.record.status, len(stage.sessions[name].attempts)) == (1, "done", 2)

@@ -17,7 +17,8 @@ from rekindle.core.session.state import Session, State
 _NEEDS_A_PERSON: Final = ("unauthorized", "out_of_credits")
 
 #: `at_rest`: its last turn ended well, and nobody wants more. `ended`: the try is over, and not well. `final`: so is
-#: the step, because another try would end in the same way. `asleep`: somebody has stopped the agent, and may go on.
+#: the step, because another try would end in the same way. `asleep`: somebody has stopped the agent or put the session
+#: on hold, and may go on.
 Kind = Literal["working", "asking", "asleep", "at_rest", "done", "ended", "final", "cancelled"]
 
 
@@ -45,9 +46,16 @@ def outcome(session: Session) -> StepOutcome:
         return StepOutcome("asking", session.escalation.title)
     if not rests(session) or session.stop_asked is not None or session.attempt is None or not session.prompts:
         return StepOutcome("working")
+    if is_held(session):
+        return StepOutcome("asleep", "its session is on hold")  # that ends no try: it goes on when somebody says so
     if session.over:
         return StepOutcome("final", f"it has reached its limit: {session.over}")
     return _at_rest(session)
+
+
+def is_held(session: Session) -> bool:
+    """Whether somebody has put the session on hold, and it would go on otherwise."""
+    return bool(session.on_hold) and (len(session.queued) > len(session.sendable) or is_cut(session))
 
 
 def _at_rest(session: Session) -> StepOutcome:
@@ -69,6 +77,8 @@ def _at_rest(session: Session) -> StepOutcome:
             if session.is_up
             else StepOutcome("ended", "its agent ended before its runbook decided")
         )
+    if newest.state == "failed" and session.is_up and newest.attempt < attempt.number:
+        return StepOutcome("asleep", "its agent was brought back, and waits to be told something")
     if newest.state == "failed":
         return StepOutcome("ended", why)
     stopped = f"it was stopped {by_whom(session.stopped_by)}"

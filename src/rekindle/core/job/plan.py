@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from rekindle.core.job.facts import NOT_BEGUN, How
-from rekindle.core.job.outcome import outcome
+from rekindle.core.job.outcome import is_held, outcome
 from rekindle.core.job.react import is_pending
 from rekindle.core.job.state import Job
 from rekindle.core.session.state import TERMINAL, Session
@@ -39,7 +39,7 @@ class EndSession(msgspec.Struct, frozen=True):
     """End a session. *Idempotent*: one that has ended, or that works again, is left alone."""
 
     session: str
-    to: Literal["completed", "failed", "cancelled"]
+    to: Literal["completed", "failed", "cancelled", "asleep"]
     by: str
     why: str = ""
 
@@ -62,14 +62,16 @@ def plan(job: Job, session: Session | None, now: float) -> list[JobEffect]:
         ends = session.state in TERMINAL or session.stop_asked == "failed"
         return [] if ends else [EndSession(session.id, "failed", "", step.why)]
     if not session.prompts and session.state not in TERMINAL:  # its beginning was cut off, and it lacks its prompt
-        waits = _waits_to_begin(job, now)
-        return [] if waits else [BeginSession(job.id, step.order.name, step.session)]
+        return [] if _waits_to_begin(job, now) else [BeginSession(job.id, step.order.name, step.session)]
     retry = job.retry
     if retry is not None and is_pending(job, session):
-        waits = retry.until > now or session.resume_asked is not None
-        return [] if waits else [TryAgain(session.id, retry.how, retry.attempt, retry.number, retry.why, retry.by)]
-    if outcome(session).kind == "at_rest":
+        stays = retry.until > now or session.resume_asked is not None or (is_held(session) and not retry.by)
+        return [] if stays else [TryAgain(session.id, retry.how, retry.attempt, retry.number, retry.why, retry.by)]
+    found = outcome(session)
+    if found.kind == "at_rest":
         return [EndSession(session.id, "completed", "")]
+    if found.kind == "ended" and session.is_up:
+        return [EndSession(session.id, "asleep", "", found.why)]
     return []
 
 
@@ -86,6 +88,6 @@ def wakes_at(job: Job, session: Session | None, now: float) -> float | None:
         return job.next_at
     if not job.has_begun and (job.order.not_before or 0.0) > now:
         return job.order.not_before
-    if _waits_to_begin(job, now) or (session is not None and is_pending(job, session)):
+    if _waits_to_begin(job, now) or (session is not None and is_pending(job, session) and not is_held(session)):
         return job.retry.until if job.retry is not None else None
     return None

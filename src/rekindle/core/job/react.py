@@ -83,6 +83,8 @@ def _decided(job: Job, step: JobStep, session: Session, now: float) -> list[f.Jo
     chosen = next_try(job, session, found, now)
     if chosen.how is None:
         return [f.StepOver(at=now, step=name, how="failed", why=chosen.why, cost=cost)]
+    if session.is_up:
+        return []  # it is put to sleep first: a try is not followed by another one while its agent is there
     return [_retry(job, step, session, chosen.how, chosen.why, now, until=now + pause(job))]
 
 

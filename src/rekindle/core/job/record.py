@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rekindle.core.governor.admission import Admission
-from rekindle.core.job.outcome import outcome
+from rekindle.core.job.outcome import is_held, outcome
 from rekindle.core.job.react import is_pending
 from rekindle.core.job.retrying import resumes_of
 from rekindle.core.job.state import Job, JobStep
@@ -161,7 +161,7 @@ def _status(job: Job, session: Session | None, now: float) -> tuple[JobStatus, s
         return "running", "it is being cancelled"
     if session is None:
         return "queued", f"{job.retry.why}; it is tried again" if job.retry is not None else ""
-    if job.retry is not None and is_pending(job, session):
+    if job.retry is not None and is_pending(job, session) and (job.retry.by or not is_held(session)):
         how = "in the same conversation" if job.retry.how == "resume" else "fresh, with the original prompt"
         return "queued", f"{job.retry.why}; it is tried again {how}"
     found = outcome(session)
@@ -182,7 +182,7 @@ def _next_at(job: Job, session: Session | None, now: float) -> float | None:
             return job.retry.until
         return job.order.not_before if not job.has_begun else None
     if job.retry is not None and is_pending(job, session):
-        return job.retry.until
+        return job.retry.until if job.retry.by or not is_held(session) else None
     return waits_until(session, now)
 
 
@@ -195,7 +195,11 @@ def _next(job: Job, session: Session | None, status: str) -> str:
     if outcome(session).kind == "asking":
         asked = session.escalation.id if session.escalation is not None else session.id
         return f"rekindle answer {asked}"
-    return f"rekindle job retry {job.id}" if outcome(session).kind == "asleep" else ""
+    if session.on_hold:
+        return f"rekindle resume {session.id}"
+    if outcome(session).kind != "asleep":
+        return ""
+    return f'rekindle send {session.id} "how to go on"' if session.is_up else f"rekindle job retry {job.id}"
 
 
 def _first_line(job: Job) -> str:

@@ -43,7 +43,8 @@ def after_silence(fact: f.Stalled, after: Session) -> list[AnyFact]:
     held = chosen(after, "stall")
     match held.rule.action:
         case "nudge":
-            return [f.CancelAsked(at=fact.at, prompt=turn.id), *_nudge(after, held, fact.at)]
+            told = f.Noticed(at=fact.at, message=f"{why}: its turn was cancelled, and it was told to go on")
+            return [told, f.CancelAsked(at=fact.at, prompt=turn.id), *_nudge(after, held, fact.at)]
         case "fail":
             return conclusion(fact.at, "fail", why)
         case "escalate" if not after.of_run:

@@ -14,6 +14,7 @@ from rekindle.core.session.facts import Receipt, Usage
 from rekindle.core.session.limits import raised
 from rekindle.core.session.plan import is_cut, wants_agent
 from rekindle.core.session.proving import is_being_checked, may_change
+from rekindle.core.session.recovery import BY_ITSELF
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import presumed_dead, status, word
@@ -133,7 +134,7 @@ def _gone(session: Session, *, served: bool) -> _Need:
     session = presumed_dead(session)
     resume = _resume(session)
     attempt = session.attempt
-    reason = session.message or _how_it_ended(session)
+    reason = session.message.removesuffix(BY_ITSELF) or _how_it_ended(session)
     if _is_held(session):
         return _on_hold(session)
     if wants_agent(session):
@@ -167,8 +168,11 @@ def _gone(session: Session, *, served: bool) -> _Need:
 
 def _is_held(session: Session) -> bool:
     """Whether it would go on by itself, if a person had not put it on hold."""
-    waits = len(session.queued) > len(session.sendable) or is_cut(session)
-    return bool(session.on_hold) and waits and not wants_agent(session)
+    if not session.on_hold or wants_agent(session):
+        return False
+    if session.is_up:
+        return len(session.queued) > len(session.sendable)
+    return wants_agent(msgspec.structs.replace(session, on_hold=""))
 
 
 def _on_hold(session: Session) -> _Need:

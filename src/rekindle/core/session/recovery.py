@@ -15,6 +15,8 @@ from rekindle.core.session.prompt_ids import derived
 from rekindle.core.session.quoting import quoted
 from rekindle.core.session.state import OURS, Prompt, Session, task_of
 
+#: What a message says while something is waited for. How long that takes is not part of it: it would soon be wrong.
+BY_ITSELF: Final = "; it continues by itself"
 #: Do not retry at the very moment a limit ends.
 _MARGIN: Final = 0.5
 #: Two ends of a limit that are this close are one.
@@ -126,7 +128,7 @@ def _again(after: Session, fact: TurnFailed, failed: Prompt, task: Prompt, held:
             f.ConversationLeft(at=fact.at, token=after.token, why=why, untold=True),
             f.GivenUp(at=fact.at, attempt=after.attempt.number, why=why, purpose="renew"),
         ]
-    why = f"{after.message}; it continues by itself in {max(1, round(when - fact.at))} s"
+    why = f"{after.message}{BY_ITSELF}"
     name = _next_retry(after, task.id)
     return [
         *left,

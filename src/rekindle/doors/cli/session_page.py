@@ -63,7 +63,8 @@ def _attempts(told: Told, now: float) -> Iterator[str]:
 
 def _prompts(told: Told, now: float) -> Iterator[str]:
     for prompt in told["session"]["prompts"]:
-        state = prompt["outcome"] if prompt["state"] == "failed" else prompt["state"]
+        was_cut = prompt["state"] == "failed" or (prompt["state"], prompt["outcome"]) == ("done", "cancelled")
+        state = prompt["outcome"] if was_cut else prompt["state"]
         text = printable(prompt["text"])
         said = text if len(text) <= _MOST else f"{text[: _MOST - 1]}… (all of it: rekindle logs {told['id']})"
         yield f"prompt    {clock_time(prompt['at'], now)}  {prompt['id']} [{printable(state)}] {said}"

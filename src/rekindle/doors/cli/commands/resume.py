@@ -177,6 +177,8 @@ def _resume_session(chosen: str, asked: _Flags, *, as_json: bool) -> int:
         if told["by_itself"]:
             print(f"{told['id']}: it has already come back by itself.")
         print_receipt(told)
+        if asked.runbook is not None:
+            print(f"  It has the rules of {printable(os.path.abspath(asked.runbook))} now.")
     if asked.follow and told["is_back"]:
         return watch(client, told["id"], put_to_sleep=False, known=told, conversation=before)
     return 0 if told["is_back"] else 1
