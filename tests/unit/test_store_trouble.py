@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
+from msgspec.structs import replace
+
+from rekindle.core.runbook.reaction import Reaction
+from rekindle.core.runbook.runbook import Reactions
 from rekindle.core.session import facts as f
+from rekindle.core.session.listing import listing
 from rekindle.core.session.plan import plan
+from rekindle.core.session.rules import BUILT_IN, governed
 from rekindle.core.session.state import Session
+from rekindle.ports.feature import CommandDone
 from rekindle.ports.store import Recorded, StoreChange, StoreError
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.engine import Engine
@@ -106,3 +114,38 @@ def test_a_conversation_that_a_live_agent_has_lost_is_left_and_the_next_prompt_b
     assert (session.token, session.lost) == (None, ["t"])
     assert "begins a new one" in session.message
     assert [type(effect).__name__ for effect in plan(session, 102)] == ["End"]
+
+
+def test_a_gate_whose_verdict_could_not_be_recorded_decides_when_the_disk_is_well_and_ran_once() -> None:
+    world, access = FakeWorld(), Unsure()
+
+    class SlowPlace(FakeWorkplace):
+        async def run_gate(self, session: Session, words: Sequence[str]) -> CommandDone:
+            done = await super().run_gate(session, words)
+            access.fails = True
+            return done
+
+    async def story() -> None:
+        engine, place = Engine(access, asyncio.get_running_loop().time), SlowPlace()
+        supervisor = Supervisor(engine, FakeKeepers(world), place, KINDS, FakeRecords(), settle_seconds=0.0)
+        clock = asyncio.ensure_future(keep_time(supervisor))
+        rules = governed(BUILT_IN, Reactions(idle=(Reaction("gate", run=("true",)),)))
+        await engine.create(replace(created(), rules=rules))
+        await supervisor.record("s", prompt("first"))
+        for _ in range(60):
+            await pass_time(world, 1)
+            if access.fails:
+                break
+        assert (access.fails, engine.session("s").gate is not None) == (True, True)
+        shown = listing(engine.session("s"), engine.clock(), alive=True)
+        assert shown.why == "a command decides about its task: true"
+        await pass_time(world, 5)
+        access.fails = False
+        await pass_time(world, 10)
+        ended = await engine.load("s")
+        assert (str(ended.state), len(place.gates)) == ("COMPLETED", 1)
+        clock.cancel()
+        await supervisor.close()
+
+    with asyncio.Runner(loop_factory=lambda: in_no_time(asyncio.new_event_loop())) as runner:
+        runner.run(story())

@@ -67,7 +67,7 @@ class Governance:
 
     async def governor(self) -> GovernorView:
         """Everything that spans sessions."""
-        state, rules, now = await self._governing.state(), self._governing.rules, self._engine.clock()
+        state, rules, now = await self._governing.shown(), self._governing.rules, self._engine.clock()
         counted = asking.in_vain(state, rules, now)
         return GovernorView(
             [RestartView(one.session, one.at) for one in counted],
@@ -100,7 +100,7 @@ class Governance:
 
     async def questions(self) -> list[GovernorQuestion | GovernorSettled]:
         """Its questions: those that are open, then those that are over."""
-        state = await self._governing.state()
+        state = await self._governing.shown()
         return [*state.questions, *state.settled]
 
     async def answer(self, question: str, option: str, by: str) -> GovernorQuestion | GovernorSettled:

@@ -254,7 +254,7 @@ class Attendant:
             case Wait():
                 self.background(self._wake(effect))
             case RunGate():
-                if effect.gate not in self._gates:
+                if effect.gate not in self._gates or self._gates[effect.gate].done():
                     self._gates[effect.gate] = self.background(self._run_gate(effect))
 
     async def _say(self, effect: Say) -> None:
@@ -290,10 +290,20 @@ class Attendant:
                     task.cancel()
 
     async def _run_gate(self, effect: RunGate) -> None:
+        """Run the command of a gate, once. What it said is recorded as soon as the store takes it."""
         done = await self._house.workplace.run_gate(self._engine.session(self._session), effect.run)
-        at = self._engine.clock()
-        ran = f.GateRan(at=at, gate=effect.gate, passed=done.passed, output=done.output, commit=done.commit)
-        await self.record(ran)
+        while True:
+            at = self._engine.clock()
+            ran = f.GateRan(at=at, gate=effect.gate, passed=done.passed, output=done.output, commit=done.commit)
+            try:
+                await self.record(ran)
+            except DamagedStore:
+                raise
+            except StoreError as error:
+                log.warning("%s: what its gate said could not be recorded yet: %s", self._session, error.message)
+                await asyncio.sleep(self._house.pause_seconds)
+            else:
+                return
 
     async def _try_again(self, effect: Effect, pause: float | None = None) -> None:
         await asyncio.sleep(self._house.pause_seconds if pause is None else pause)

@@ -88,6 +88,14 @@ class Governing:
             await self._catch_up()
             return self._state
 
+    async def shown(self) -> Governor:
+        """The same for somebody who only looks: on a full disk, what was known last."""
+        try:
+            return await self.state()
+        except StoreError as error:
+            log.warning("what concerns all sessions could not be recorded: %s", error.message)
+            return self._state
+
     def listen(self, session: Session, recorded: Sequence[Recorded]) -> None:
         """A listener of the engine: notes that there is something to hear. It is read from the store, in order."""
         told = (one.seq for one in recorded if heard(session.id, one.seq, one.fact) is not None)

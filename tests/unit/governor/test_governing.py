@@ -343,3 +343,19 @@ def test_a_session_that_waits_for_a_person_does_not_say_that_it_waits_for_all_of
         assert desk.governing.foresee(dead, plan(dead, desk.now)).is_granted
 
     asyncio.run(story())
+
+
+def test_who_only_looks_is_told_what_was_known_last_while_nothing_can_be_recorded() -> None:
+    class Full(InlineAccess):
+        async def commit(self, change: StoreChange) -> Any:
+            raise StoreError("the disk is full", "free some room")
+
+    async def story() -> None:
+        desk = Desk(GovernorRules(cost_per_day=5.0))
+        await desk.work("s1", 6.0)
+        full = Governing(Full(desk.store), lambda: desk.now, desk.engine.at_hand, lambda: desk.rules, UTC)
+        with pytest.raises(StoreError):
+            await full.state()
+        assert (await full.shown()).paid == {}, "`ps` lists sessions all the same"
+
+    asyncio.run(story())

@@ -5,7 +5,7 @@ Every list is made from this, so that no two lists disagree, and whatever is not
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,9 @@ from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import Session, State
 from rekindle.core.session.status import presumed_dead, status, word
 from rekindle.core.terminal_text import quoted
+
+#: How much of a command a list shows.
+_COMMAND: Final = 160
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -123,6 +126,8 @@ def _alive(session: Session, now: float, *, served: bool) -> _Need:
         return _on_hold(session)
     if waits_until(session, now) is not None:
         return _Need(False, _last_failure(session) or session.message)
+    if session.gate is not None:
+        return _Need(False, f"a command decides about its task: {' '.join(session.gate.run)}"[:_COMMAND])
     if is_being_checked(session) and not served:
         return _Need(False, "its turn has ended; what it proves is checked when the daemon runs")
     if session.message and rests(session):
