@@ -27,8 +27,8 @@ from tests.patience import FACTOR
 BIN = Path(sys.executable).parent
 _OURS = (str(BIN / "rekindle"),)
 SECONDS = 60.0
-#: A prompt of the user in the conversation as it is shown.
-_TYPED = re.compile(r"^you .*\n(?: {6}.*\n)*", re.MULTILINE)
+#: What was put to the agent, in the conversation as it is shown.
+_TOLD = re.compile(r"^(you|rekindle) .*\n(?: {6}.*\n)*", re.MULTILINE)
 
 
 def until(condition: Callable[[], Any], what: str = "the condition", seconds: float = SECONDS) -> Any:
@@ -155,8 +155,8 @@ class Machine:
         return self.look("logs", session)
 
     def until_said(self, session: str, text: str) -> None:
-        """Wait for it in what the agent, or rekindle, has said or done: what the user has typed has it before that."""
-        until(lambda: text in _TYPED.sub("you\n", self.said(session)), f"{text!r} in {session}")
+        """Wait for it in what the agent has said or done: what was put to the agent may have it before that."""
+        until(lambda: text in _TOLD.sub(r"\1\n", self.said(session)), f"{text!r} in {session}")
 
     def folder(self, session: str, attempt: int = 1) -> str:
         return os.path.join(self.places.sessions, session, str(attempt))

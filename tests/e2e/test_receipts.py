@@ -40,7 +40,8 @@ def test_a_second_crash_does_not_make_an_unknown_outcome_known(machine: Machine)
     told = json.loads(machine.ok("resume", session, "--json"))
     assert told["receipt"]["kind"] == "same"
     assert any("outcome unknown: run: python3 tool.py" in line for line in told["receipt"]["unknown"])
-    machine.until_said(session, "its outcome is unknown (it was stopped with you): run: python3 tool.py")
+    words = "its outcome is unknown (it was stopped with you): run: python3 tool.py"
+    until(lambda: words in machine.said(session), "what the agent is told")
 
 
 def test_a_prompt_that_wakes_a_session_says_so_with_its_receipt(machine: Machine) -> None:
