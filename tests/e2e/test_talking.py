@@ -149,7 +149,8 @@ def test_who_leaves_is_told_what_goes_on_and_how_to_come_back(machine: Machine, 
 def test_a_limit_says_what_it_waits_for_and_until_when(machine: Machine) -> None:
     with Emulated(machine, "run", "say begun\nfail rate_limited 3030") as person:
         until(lambda: "waiting until" in person.window[person.cursor[0] + 1], f"the limit on\n{person.screen}\n")
-        assert re.search(r"note: waiting until (\S+ )?\d\d:\d\d:\d\d \(in (50|49) min", person.screen)
+        note = re.compile(r"note: waiting until (\S+ )?\d\d:\d\d:\d\d \(in (50|49) min")
+        until(lambda: note.search(person.screen), f"the note on\n{person.screen}\n")
         person.press(CTRL_D)
         assert person.leave() == 130
         assert "Still running, waiting until" in person.screen
