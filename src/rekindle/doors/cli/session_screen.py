@@ -74,7 +74,10 @@ def group_of(row: Row) -> str:
 
 def grouped(rows: list[Row]) -> dict[str, list[Row]]:
     """The sessions by group, the most urgent group first; those without any are left out."""
-    return {name: found for name in GROUPS if (found := [row for row in rows if group_of(row) == name])}
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(group_of(row), []).append(row)
+    return {name: found[name] for name in GROUPS if name in found}
 
 
 def table(groups: dict[str, list[Row]], surface: Surface) -> Iterator[str]:
@@ -167,8 +170,11 @@ class _Layout:
     def _joined(self, texts: dict[str, str], paint: Callable[[str], str] | None = None) -> str:
         parts = []
         for name, width in self._widths.items():
-            text = (fitted_path if name == "FOLDER" else fitted)(texts[name], width)
-            blank = " " * (width - cells(text))
+            text = texts[name]
+            if (taken := cells(text)) > width:
+                text = (fitted_path if name == "FOLDER" else fitted)(text, width)
+                taken = cells(text)
+            blank = " " * (width - taken)
             painted = paint(text) if name == "STATUS" and paint is not None else text
             parts.append(blank + painted if name in ("AGE", "TURN", "TOKENS", "COST") else painted + blank)
         front = _GAP.join(parts) + _GAP

@@ -90,7 +90,7 @@ class Server:
             self.clients -= 1
             writer.close()
 
-    async def _handle(self, line: bytes, peer: Peer) -> tuple[dict[str, Any] | None, Answer]:
+    async def _handle(self, line: bytes, peer: Peer) -> tuple[dict[str, Any] | None, Answer | msgspec.Struct]:
         request: dict[str, Any] | None = None
         try:
             request = _parsed(line)
@@ -108,10 +108,11 @@ class Server:
             values = {key: value for key, value in request.items() if key not in ("op", "seq")}
             if is_inside and op == "journal_append":
                 values["by_agent"] = True
-            answer = msgspec.to_builtins(await _call(operation, values))
+            answer = await _call(operation, values)
             if is_inside and op == "list":
-                answer = {"sessions": [inside.harmless(one) for one in answer["sessions"]]}
-            return request, {"ok": True, **answer}
+                listed = msgspec.to_builtins(answer)["sessions"]
+                return request, {"ok": True, "sessions": [inside.harmless(one) for one in listed]}
+            return request, answer
         except RekindleError as error:
             return request, _failed(error)
         except msgspec.ValidationError as error:
@@ -210,9 +211,14 @@ def _failed(error: RekindleError) -> Answer:
     return {"ok": False, "error": shown}
 
 
-def _encoded(request: dict[str, Any] | None, answer: Answer) -> bytes:
-    told = {"re": request.get("seq") if request is not None else None, **answer}
+def _encoded(request: dict[str, Any] | None, answer: Answer | msgspec.Struct) -> bytes:
+    told: Answer = {"re": request.get("seq") if request is not None else None}
     try:
+        if isinstance(answer, msgspec.Struct):  # thousands of sessions are not turned into dicts first
+            front, rest = msgspec.json.encode({**told, "ok": True}), msgspec.json.encode(answer)
+            return front[:-1] + (b"," if rest != b"{}" else b"") + rest[1:] + b"\n"
+        told.update(answer)
         return msgspec.json.encode(told) + b"\n"
     except (UnicodeEncodeError, OverflowError, RecursionError):  # half a character, or a number that is too long
-        return json.dumps(told).encode() + b"\n"
+        more = {"ok": True, **msgspec.to_builtins(answer)} if isinstance(answer, msgspec.Struct) else answer
+        return json.dumps({**told, **more}).encode() + b"\n"

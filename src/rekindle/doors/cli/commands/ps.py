@@ -44,8 +44,7 @@ def ps(every: bool, here: bool, needs_you: bool, as_json: bool) -> None:
     if not shown:
         print(_nothing(any_left=bool(rows), here=here, needs_you=needs_you))
         return
-    for line in table(grouped(shown), surface_of(sys.stdout.isatty(), os.environ, time.time())):
-        print(line)
+    print("\n".join(table(grouped(shown), surface_of(sys.stdout.isatty(), os.environ, time.time()))))
 
 
 def _nothing(*, any_left: bool, here: bool, needs_you: bool) -> str:
