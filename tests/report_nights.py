@@ -11,7 +11,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from rekindle.core.report.commands import checks
 from rekindle.core.report.contents import Report
 from rekindle.core.report.making import report
 from rekindle.core.report.sources import (
@@ -94,9 +93,9 @@ class Night:
         return self
 
     def gate(self, command: str = "make test", *, passes: bool | None = None) -> Night:
-        """Rekindle runs a command. If that runs the tests, it passes if they do; `passes` is for other commands."""
-        is_test = "tests" in checks(command)
-        passed = self.version in self.good if is_test else passes is not False
+        """Rekindle runs a command. It runs the tests, and passes if they do; with `passes` it does not run them."""
+        is_test = passes is None
+        passed = self.version in self.good if is_test else passes is True
         if is_test:
             self.runs.append((self.version, passed, True))
         name = f"g{len(self.facts)}"

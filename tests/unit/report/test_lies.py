@@ -133,6 +133,19 @@ def test_a_claim_is_contradicted_only_if_a_check_failed_on_what_was_left(name: s
         assert failed, name
 
 
+def test_a_claim_that_is_not_proved_says_what_is_missing() -> None:
+    reasons = {
+        "still at work after a check": "the agent is still working",
+        "only a linter ran": "rekindle ran only `ruff check .`, which does not check that",
+        "the check ran on another commit": "on another state of the files",
+        "its own tool ran them": "only the agent's own tool says so (pytest -q: completed)",
+        "cut off after the claim, in the middle of an edit": "nothing was run; the agent was cut off in that turn",
+    }
+    for name, reason in reasons.items():
+        [claim] = NIGHTS[name].told().claims
+        assert (claim.verdict, reason in claim.why) == ("unproved", True), claim.why
+
+
 def test_precision_and_recall_of_proved_are_what_the_document_says(capsys: pytest.CaptureFixture[str]) -> None:
     found = figures()
     precision, recall = found["rightly"] / found["proved"], found["rightly"] / found["true"]

@@ -35,11 +35,9 @@ class Evidence(msgspec.Struct, frozen=True):
                 return f"rekindle diff {self.where} {self.ref[:10]}"
             case "commit":
                 return f"git show {self.ref[:12]}"
-            case "question":
-                return "rekindle inbox"
             case "turn":
                 return f"rekindle logs {self.where}"
-            case "receipt" | "exit" | "check" | "record":
+            case "receipt" | "exit" | "check" | "question" | "record":
                 return self._look_at_owner()
             case _:
                 assert_never(self.kind)

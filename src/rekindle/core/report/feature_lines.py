@@ -79,7 +79,7 @@ class WalkedFeature:
                 yield self._line("done", one, "all tasks are done", self._record(one))
             case ev.SESSION_END:
                 how = in_words(_text(data.get("message")) or _text(data.get("reason")))
-                resume = f"rekindle resume {quoted(self.source.feature)}"
+                resume = f"rekindle resume {quoted(self.source.feature)}" if one is self.end else ""
                 yield self._line("failed", one, f"its run ended: {how}", self._record(one), next_=resume)
             case ev.SESSION_START if data.get("command") == "resume":
                 yield self._line("resumed", one, "its run was resumed", self._record(one))

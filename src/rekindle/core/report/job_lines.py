@@ -42,15 +42,17 @@ class WalkedJob:
             return
         for kind, at, text, seq in self._told:
             ref = Evidence("record", "job", self.source.id, f"job {self.source.id}", seq)
-            yield self._line(kind, at, text, ref)
+            is_how_it_is = kind == "failed" and at == self.job.over_at
+            yield self._line(kind, at, text, ref, is_how_it_is=is_how_it_is)
         if self.job.over is None:
-            told = f"{self.record.status}: {in_words(self.record.why)}" if self.record.why else self.record.status
+            status = f"schedule: {self.record.every}" if self.job.is_schedule else self.record.status
+            told = f"{status}: {in_words(self.record.why)}" if self.record.why else status
             at = self.job.submitted_at
-            yield self._line("open", at, told, self._newest())
+            yield self._line("open", at, told, self._newest(), is_how_it_is=True)
 
-    def _line(self, kind: LineKind, at: float, text: str, ref: Evidence) -> Line:
+    def _line(self, kind: LineKind, at: float, text: str, ref: Evidence, *, is_how_it_is: bool) -> Line:
+        """A line; if it says how the job is now, also whether a person has to act."""
         assert self.record is not None
-        is_open = kind == "open"
         return Line(
             kind,
             "proved",
@@ -60,8 +62,8 @@ class WalkedJob:
             in_words(self.record.title),
             text,
             (ref,),
-            next=self.record.next if is_open or kind == "failed" else "",
-            needs_you=self.record.needs_you and (is_open or kind == "failed"),
+            next=self.record.next if is_how_it_is else "",
+            needs_you=self.record.needs_you and is_how_it_is,
             session=self.record.session or "",
         )
 
