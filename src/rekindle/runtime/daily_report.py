@@ -16,7 +16,7 @@ from rekindle.runtime.telling import Teller, TellingTerms
 
 log = logging.getLogger(__name__)
 #: How often to look whether it is time.
-LOOK_SECONDS = 20.0
+LOOK_SECONDS = 5.0
 _SOURCE = "report"
 
 
