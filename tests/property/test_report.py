@@ -37,9 +37,9 @@ def source(facts: list[f.AnyFact], name: str, first: int, times: list[float]) ->
 
 @st.composite
 def sources(draw: st.DrawFn, *, back: bool = False) -> Sources:
-    """Up to three sessions, each with a life, a minute or more between two facts; `back`: the clock is set back."""
+    """One or two sessions, each with a life, a minute or more between two facts; `back`: the clock is set back."""
     found = []
-    for number in range(draw(st.integers(1, 3))):
+    for number in range(draw(st.integers(1, 2))):
         facts = draw(EVERY_FACT)
         step = st.integers(-60 if back else 1, 60).map(lambda minutes: minutes * 60.0)
         at, times = draw(st.integers(0, 300)) * 60.0, []
@@ -63,7 +63,7 @@ def told(found: Report) -> Counter[tuple[str, float, str, int]]:
     return Counter((one.kind, one.at, one.about, one.evidence[0].seq) for one in found.lines if one.kind in EVENTS)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(sources(back=True), st.integers(0, 2000), st.integers(0, 2000))
 def test_every_line_has_evidence_that_can_be_looked_at(given_: Sources, one: int, other: int) -> None:
     since, until = sorted((one * 60.0, other * 60.0))
@@ -75,7 +75,7 @@ def test_every_line_has_evidence_that_can_be_looked_at(given_: Sources, one: int
         assert all(each.ref and each.words and each.look.startswith(("rekindle ", "git ")) for each in evidence)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(sources(back=True))
 def test_no_fact_is_counted_twice(given_: Sources) -> None:
     found = report(given_, Window(0.0, 1e9), 1e9)
@@ -84,7 +84,7 @@ def test_no_fact_is_counted_twice(given_: Sources) -> None:
     assert all(places)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(sources(back=True), st.integers(0, 2000))
 def test_two_windows_side_by_side_tell_what_one_over_both_tells(given_: Sources, minute: int) -> None:
     cut, end = minute * 60.0, 1e9
@@ -98,7 +98,7 @@ def test_two_windows_side_by_side_tell_what_one_over_both_tells(given_: Sources,
         assert all(since <= line.at < until for line in part.lines if line.kind in EVENTS)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(sources(), st.integers(0, 2000))
 def test_what_was_waited_for_is_cut_at_the_ends_of_the_window_and_lost_nowhere(given_: Sources, minute: int) -> None:
     last = max(fact.at for one in given_.sessions for _, fact in one.facts) + 60.0
@@ -113,7 +113,7 @@ def test_what_was_waited_for_is_cut_at_the_ends_of_the_window_and_lost_nowhere(g
             assert all(first[1] <= second[0] for first, second in pairwise(ends))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(sources(back=True))
 def test_the_sums_are_those_of_the_lines_and_of_the_sessions(given_: Sources) -> None:
     found = report(given_, Window(0.0, 1e9), 1e9)
@@ -125,7 +125,7 @@ def test_the_sums_are_those_of_the_lines_and_of_the_sessions(given_: Sources) ->
     assert len({line.about for line in spent}) == len(spent)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(sources(), st.sampled_from(["before ", "x" * 180 + " ", "x" * 220 + " ", "y" * 1000 + " "]))
 def test_no_secret_gets_into_a_report_not_even_half_of_one(given_: Sources, before: str) -> None:
     text = f"{before}{SECRET} behind it"
@@ -153,7 +153,7 @@ def test_no_secret_gets_into_a_report_not_even_half_of_one(given_: Sources, befo
     assert "sk-ant" not in shown and "Ab3Ab3" not in shown
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from(["well", "die", "timeout", "error", "lose"]), max_size=4), st.integers(0, 4))
 def test_a_job_is_asked_for_once_and_ends_once(acts: list, retries: int) -> None:  # type: ignore[type-arg]
     stage = Stage(order(retries=retries), acts)
