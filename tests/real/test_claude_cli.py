@@ -259,3 +259,23 @@ def test_a_line_that_is_no_json_ends_the_process(cli: ClaudeCli, model: ModelSer
         talk.process.stdin.flush()
         assert talk.process.wait(30) == 1
     assert model.turns() == []
+
+
+@pytest.mark.parametrize(("days", "stays"), [(29, True), (31, False)])
+def test_a_conversation_stays_valid_until_claude_code_sweeps_it_away_after_30_days(
+    cli: ClaudeCli, model: ModelServer, days: int, stays: bool
+) -> None:
+    cli.ask("the first prompt", "--session-id", cli.id)
+    kept = cli.transcript()
+    old = time.time() - days * 86400
+    os.utime(kept, (old, old))
+    model.then(Hang())
+    other = cli.start("another prompt", "--session-id", "11111111-2222-4333-8444-555555555555")
+    try:
+        deadline = time.monotonic() + 30  # it sweeps in the background, some seconds after its start
+        while kept.exists() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert kept.exists() is stays, sorted(p.name for p in (cli.home / ".claude").iterdir())
+    finally:
+        other.kill()
+        other.communicate()
