@@ -69,6 +69,9 @@ class AgentWorld(FakeWorld):
         self.spoke_at: dict[tuple[str, int], list[float]] = {}
         self.used: Counter[str] = Counter()
         self.turns_well: Counter[str] = Counter()
+        #: every turn that its agent has ended, and how; every attempt that died in the middle of a turn
+        self.turn_ends: list[tuple[str, str]] = []
+        self.cut_off: set[tuple[str, int]] = set()
         self.record_lag = 0.0
         self.replays_late = False
         self.got: set[str] = set()
@@ -290,6 +293,7 @@ class AgentWorld(FakeWorld):
             self.turns_well[turn.one.order.session] += turn.recalled.prompt != "/compact"
             self.worktrees.ended(turn.one.order.cwd, turn.one.order.session)
         self.used[turn.one.order.session] += sum(TURN_TOKENS.values())
+        self.turn_ends.append((turn.one.order.session, how))
         result = {"stopReason": how, "usage": TURN_TOKENS}
         self._write(turn.one, {"jsonrpc": "2.0", "id": turn.request, "result": result})
 

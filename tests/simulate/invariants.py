@@ -24,6 +24,7 @@ from rekindle.core.session.words import OVER
 from tests.simulate.feature_invariants import FeatureOracle
 from tests.simulate.governor_invariants import GovernorOracle
 from tests.simulate.job_invariants import JobOracle
+from tests.simulate.report_invariants import ReportOracle
 from tests.simulate.rule_invariants import RuleOracle
 from tests.simulate.rulebooks import ENDING
 from tests.simulate.simulation import Simulation
@@ -65,6 +66,7 @@ class Oracle:
         self.governor = GovernorOracle(simulation)
         self.waiting = WaitingOracle(simulation)
         self.jobs = JobOracle(simulation)
+        self.report = ReportOracle(simulation, self.jobs)
         self._seen = 0
         self._healthy_since: float | None = None
 

@@ -25,6 +25,7 @@ class JobOracle:
         self._world = stage.world
         self.jobs: dict[str, Job] = {}
         self._ends: Counter[str] = Counter()
+        self.ends_in_all: Counter[str] = Counter()
         self._over_at: dict[str, float] = {}
         self._fresh: Counter[str] = Counter()
         self._retried: defaultdict[str, set[int]] = defaultdict(set)
@@ -36,6 +37,7 @@ class JobOracle:
         match fact:
             case jf.JobOver() if before != after:
                 self._ends[job] += 1
+                self.ends_in_all[job] += 1
                 demand(self._ends[job] == 1, f"{job} ended twice: it is {fact.how} ({fact.why})")
                 self._over_at[job] = when
                 self._is_true(after, fact)

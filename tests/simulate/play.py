@@ -98,6 +98,7 @@ def _finish(simulation: Simulation, oracle: Oracle) -> None:
     at_end(oracle)
     oracle.features.at_end()
     oracle.jobs.at_end()
+    oracle.report.at_end()
 
 
 def _pass(simulation: Simulation, oracle: Oracle) -> None:

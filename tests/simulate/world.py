@@ -96,6 +96,8 @@ class SimulatedWorld(AgentWorld):
         for key, turn in list(self.turns.items()):
             if not turn.one.alive:
                 del self.turns[key]
+                if turn.one.how is not None and not turn.one.how.by_us:
+                    self.cut_off.add(key)
         for asked in self.asked:
             if asked.session == session and not self._is_alive(session, asked.attempt):
                 asked.is_open = False

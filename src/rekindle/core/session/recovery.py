@@ -120,7 +120,9 @@ def _is_possible(rule: Reaction, session: Session) -> bool:
 def _again(after: Session, fact: TurnFailed, failed: Prompt, task: Prompt, held: ChosenRule) -> list[AnyFact]:
     """Try the turn again, now or later, in the same conversation unless the rule wants a new one."""
     when, rule = retry_at(fact, held.pause), held.rule
-    text = rule.message or (failed.text if failed.by == OURS else retry_prompt(fact, failed.text))
+    # What says how to go on can be said again. The request itself, which a job's fresh start gives anew, cannot.
+    goes_on = failed.by == OURS and request_of(failed.text) != request_of(task.text)
+    text = rule.message or (failed.text if goes_on else retry_prompt(fact, task.text))
     left: list[AnyFact] = []
     if not rule.keeps_history and after.token is not None and after.attempt is not None:
         why = "the runbook starts anew with a message of its own"
