@@ -40,11 +40,11 @@ KINDS = {
     "hide_program": 2,
     "show_program": 2,
     "spoil_start": 3,
-    "set_clock": 2,
+    "set_clock": 4,
     "forget": 1,
     "damage": 1,
     "model": 5,
-    "sick": 2,
+    "sick": 4,
     "hold": 3,
     "hurry": 3,
     "answer_killed": 4,
@@ -288,7 +288,7 @@ def _argument(random: Random, kind: str, number: int) -> str:
         case "sync":
             return random.choice(("slow", "failing", "fast"))
         case "set_clock":
-            return str(random.choice((-7200, -90, -5, 40, 90, 7200)))
+            return str(random.choice((-7200, -7200, -3600, -90, -5, 40, 90, 3600, 7200)))
         case "model":
             return random.choice(("well", "rate_limited 60", "rate_limited 0", "overloaded 0", "unauthorized 0"))
         case "plan":

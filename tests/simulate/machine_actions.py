@@ -101,7 +101,7 @@ class MachineActions(Stage):
     def do_set_clock(self, action: Action) -> None:
         by = float(action.arg)
         self.world.jumped += by
-        self.world.was_set_forward |= by > 0
+        self.world.set_forward_at = self.time.now if by > 0 else self.world.set_forward_at
         self.world.is_ahead |= by > 0 and self.served is None
 
     def do_forget(self, action: Action) -> None:

@@ -107,9 +107,10 @@ def deadlines_follow_the_wall_clock(patched: pytest.MonkeyPatch) -> None:
 
 
 def explain_foretells_something_else(patched: pytest.MonkeyPatch) -> None:
-    """Work that failed its checks is foretold to be merged."""
+    """Work that an agent has to go on with is foretold to be merged."""
     real = tasks.step
-    patched.setattr(tasks, "step", lambda sides: "merge" if real(sides) == "work on the issues" else real(sides))
+    to_work = ("start", "resume the work", "work on the issues")
+    patched.setattr(tasks, "step", lambda sides: "merge" if real(sides) in to_work else real(sides))
 
 
 def retry_tells_the_prompt_again(patched: pytest.MonkeyPatch) -> None:

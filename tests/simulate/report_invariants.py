@@ -10,6 +10,7 @@ from rekindle.core.fact import Fact
 from rekindle.core.report.contents import Line, Report
 from rekindle.core.report.making import report
 from rekindle.core.report.sources import JobSource, SessionSource, Sources, Window
+from rekindle.core.session import facts as f
 from tests.simulate.job_invariants import JobOracle
 from tests.simulate.stage import Stage
 from tests.simulate.violation import demand
@@ -24,6 +25,8 @@ class ReportOracle:
         self._stage = stage
         self._world = stage.world
         self._jobs = jobs
+        #: whose end somebody had asked for: those were not cut off
+        self._asked_to_end: set[tuple[str, int]] = set()
 
     def at_end(self) -> None:
         """Every line is true, and all that happened has its line."""
@@ -37,11 +40,15 @@ class ReportOracle:
 
     def _made(self) -> Report:
         by_stream: defaultdict[str, defaultdict[str, list[tuple[int, Any]]]] = defaultdict(lambda: defaultdict(list))
-        newest = self._world.clock()
+        newest, attempts = self._world.clock(), Counter[str]()
         for seq, stream, subject, text in self._stage.disk.content.facts:
             fact: Fact = decode_told(stream, text)
             by_stream[stream][subject].append((seq, fact))
             newest = max(newest, fact.at)
+            if isinstance(fact, f.LaunchIntended):
+                attempts[subject] = fact.attempt
+            elif isinstance(fact, f.StopAsked):
+                self._asked_to_end.add((subject, attempts[subject]))
         sessions = [SessionSource(name, tuple(facts)) for name, facts in by_stream["session"].items()]
         jobs = [JobSource(name, tuple(facts)) for name, facts in by_stream["job"].items()]
         governor = [fact for facts in by_stream["governor"].values() for fact in facts]
@@ -70,7 +77,7 @@ class ReportOracle:
 
     def _cuts(self, lines: tuple[Line, ...]) -> None:
         told = {_attempt(one) for one in lines if one.kind == "cut" and one.evidence[0].kind == "exit"}
-        for session, attempt in sorted(self._world.cut_off - told):
+        for session, attempt in sorted(self._world.cut_off - told - self._asked_to_end):
             demand(False, f"attempt {attempt} of {session} was cut off at work, and the report does not say so")
         for session, attempt in sorted(told):
             there = self._world.attempts.get((session, attempt))

@@ -20,6 +20,9 @@ from tests.simulate.plans import StoryPlan
 from tests.simulate.virtual import VirtualTime
 from tests.simulate.world import SimulatedWorld
 
+#: A daemon notices within so many seconds that the clock was set, unless it is killed before.
+_NOTICED = 15.0
+
 
 @dataclass
 class Client:
@@ -53,7 +56,7 @@ class Replied:
 def governor_rules(seed: int) -> GovernorRules:
     """What the user of a story has set for all sessions together."""
     random = Random(f"rules of {seed}")
-    return GovernorRules(restarts=random.choice((None, 3, 5, 20)), returns_per_minute=random.choice((1, 2, 6)))
+    return GovernorRules(restarts=random.choice((None, 2, 2, 5, 20)), returns_per_minute=random.choice((1, 2, 6)))
 
 
 class Stage:
@@ -109,6 +112,7 @@ class Stage:
     def start_daemon(self) -> None:
         """Start a daemon."""
         self._number += 1
+        self.world.is_ahead |= self.time.now - self.world.set_forward_at < _NOTICED
         self.tell(f"daemon {self._number} starts")
         self.houses.append(House(self.world, self.disk, self._number))
 

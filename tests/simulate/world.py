@@ -25,7 +25,7 @@ class SimulatedWorld(AgentWorld):
     def __init__(self, time: VirtualTime, random: Random) -> None:
         super().__init__(time, random)
         self.jumped = 0.0
-        self.was_set_forward = False
+        self.set_forward_at = -1e9
         #: the clock was set forward while no daemon could notice it
         self.is_ahead = False
         self.syncs = "fast"
@@ -41,6 +41,11 @@ class SimulatedWorld(AgentWorld):
         self.gates: list[tuple[str, str]] = []
         self.died_at: dict[str, float] = {}
         self._runs = 0
+
+    @property
+    def was_set_forward(self) -> bool:
+        """Whether the clock ever was."""
+        return self.set_forward_at >= 0.0
 
     def clock(self) -> float:
         """The wall clock, which may be set."""
