@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from demo import skill_scene
 from demo.recording import Line, Style, svg
 from rekindle.keeper import launch
 from rekindle.places import Places
@@ -91,6 +92,9 @@ class Stage:
             if good
             else "That is not what this demonstration should show: please report it."
         )
+        if not skill_scene.play(self.repository, self._say, self._show):
+            self._say("The skill session did not go on as it should: please report it.")
+            return 1
         return 0 if good else 1
 
     def clean_up(self) -> None:

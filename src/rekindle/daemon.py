@@ -34,6 +34,8 @@ from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.session_folder.records import VaultRecords
+from rekindle.adapters.skill_folder.asking import AskingFoldersHere
+from rekindle.adapters.skill_folder.folders import SkillFoldersHere
 from rekindle.adapters.snapshots.tree_snapshots import TreeSnapshots
 from rekindle.adapters.sql_store import kept_streams
 from rekindle.adapters.sql_store.kept_streams import KeptStreams
@@ -52,6 +54,7 @@ from rekindle.app.journals import JournalWriters
 from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
 from rekindle.app.service import Service
+from rekindle.app.skill_inbox import SkillInbox
 from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft, StoreRebuilt
 from rekindle.core.governor.asking import news_of
 from rekindle.core.session.activity import needs_daemon
@@ -265,7 +268,8 @@ def _put_together(
     job_service = JobService(jobs, kept, calendar, AGENTS)
     inbox = FeatureInbox(features, access, open_here, supervisor.engine.clock, environment, teller.put)
     parts.push_async_callback(inbox.close)
-    questions = Questions(supervisor, inbox)
+    folders = SkillFoldersHere("", places.state, environment, time.time)
+    questions = Questions(supervisor, inbox, SkillInbox(folders, AskingFoldersHere(places.state)))
     offered = operations(service, beginnings, questions, journals, features, relocations, holding, job_service)
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)

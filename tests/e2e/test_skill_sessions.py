@@ -341,3 +341,54 @@ def test_an_idle_session_is_released_and_another_skill_may_take_a_finished_folde
     now = desk.state()
     assert (now["skill"], now["earlierSkills"][0]["skill"], now["currentPhase"]) == ("review", "report", "0: Setup")
     assert "SWT" in desk.refused(2, "activate", "sessions/login", "report")["hint"]
+
+
+def hook(desk: Desk, event: str, tool: str = "Bash", command: str = "ls") -> str:
+    call = {"hook_event_name": event, "session_id": "conversation-1", "cwd": str(desk.scratch.root)}
+    call |= {"tool_name": tool, "tool_input": {"command": command}} if event != "Stop" else {}  # type: ignore[dict-item]
+    done = subprocess.run(
+        [str(BIN / "rekindle-hook")],
+        cwd=desk.scratch.root,
+        env=desk.scratch.environment(),
+        input=json.dumps(call),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_hooks_remind_the_agent_of_its_log_and_then_refuse_until_it_is_written(desk: Desk) -> None:
+    skill = desk.scratch.root / ".claude" / "skills" / "report" / "SKILL.md"
+    skill.write_text(skill.read_text().replace("{warn: 10, block: 20}", "{warn: 2, block: 3}"))
+    desk.ok("activate", "sessions/login", "report")
+    assert hook(desk, "PostToolUse") == ""
+    assert desk.state()["toolCallsSinceLastLog"] == 0  # still loading
+    desk.ok("continue")
+    assert hook(desk, "PostToolUse") == ""
+    said = json.loads(hook(desk, "PostToolUse"))["hookSpecificOutput"]
+    assert "2 tool calls since the last entry" in said["additionalContext"]
+    assert hook(desk, "PreToolUse") == ""
+    hook(desk, "PostToolUse")
+    said = json.loads(hook(desk, "PreToolUse"))["hookSpecificOutput"]
+    assert said["permissionDecision"] == "deny"
+    assert hook(desk, "PreToolUse", command="rekindle session log sessions/login/REPORT_LOG.md") == ""
+    desk.ok("log", "sessions/login/REPORT_LOG.md", input_="## Seen\n")
+    assert hook(desk, "PreToolUse") == ""
+    hook(desk, "Stop")
+    now = desk.state()
+    assert (now["sessionId"], now["turnsSinceResume"], now["toolCallsSinceLastLog"]) == ("conversation-1", 1, 0)
+
+
+def test_an_agent_that_holds_no_session_is_not_counted_anywhere(desk: Desk, sleeper: int) -> None:
+    desk.ok("activate", "sessions/login", "report", "--pid", str(sleeper))
+    desk.put(loading=False)
+    before = (desk.folder / ".state.json").read_bytes()
+    assert hook(desk, "PostToolUse") == ""
+    assert (desk.folder / ".state.json").read_bytes() == before
+    (desk.folder / ".state.json").write_bytes(b"{torn")
+    desk.session("continue")
+    assert hook(desk, "PostToolUse") == ""
+    assert (desk.folder / ".state.json").read_bytes() == b"{torn"

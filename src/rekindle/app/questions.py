@@ -8,6 +8,7 @@ import msgspec
 
 from rekindle.app.feature_inbox import FeatureInbox
 from rekindle.app.governance import Governance
+from rekindle.app.skill_inbox import SkillInbox
 from rekindle.core.governor import asking as governor
 from rekindle.core.governor.state import GovernorQuestion, GovernorSettled
 from rekindle.core.session import asking
@@ -38,8 +39,11 @@ class AnsweredQuestion(msgspec.Struct, frozen=True):
 class Questions:
     """What agents ask people. Raises RekindleError."""
 
-    def __init__(self, supervisor: Supervisor, features: FeatureInbox | None = None) -> None:
+    def __init__(
+        self, supervisor: Supervisor, features: FeatureInbox | None = None, skills: SkillInbox | None = None
+    ) -> None:
         self._features = features
+        self._skills = skills
         self._supervisor = supervisor
         self._engine = supervisor.engine
         self._governance = Governance(supervisor)
@@ -53,6 +57,8 @@ class Questions:
             found += [governor.shown(one) for one in ours if isinstance(one, GovernorQuestion)]
         if session is None and self._features is not None:
             found += [one.document for one in await self._features.questions()]
+        if session is None and self._skills is not None:
+            found += [one.document for one in await self._skills.questions()]
         return OpenQuestions(sorted(found, key=lambda one: one["asked_at"]))
 
     async def answer(
@@ -65,7 +71,9 @@ class Questions:
         """
         if (ours := await self._of_all(question)) is not None:
             return await self._answer_for_all(ours, option, by=by, text=text)
-        features = self._features
+        skills, features = self._skills, self._features
+        if skills is not None and (name := await self._of_skill(skills, question)) is not None:
+            return AnsweredQuestion(name, None, await skills.answer(name, option, by=by, text=text))
         if features is not None and (name := await self._of_feature(features, question)) is not None:
             return AnsweredQuestion(name, None, await features.answer(name, option, by=by, text=text, env=env))
         found = await self._meant(question)
@@ -116,6 +124,15 @@ class Questions:
     async def _of_feature(self, features: FeatureInbox, given: str) -> str | None:
         """The question of a feature that this names; None: it names none, several, or one of a session too."""
         found = features.meant(given) if given.startswith(asking.MARK) and given != asking.MARK else []
+        if given in found:
+            return given
+        if len(found) != 1 or asking.meant(await self._engine.all_sessions(), given):
+            return None
+        return found[0]
+
+    async def _of_skill(self, skills: SkillInbox, given: str) -> str | None:
+        """The question of a skill session that this names; None: it names none, several, or one of a session too."""
+        found = await skills.meant(given) if given.startswith(asking.MARK) and given != asking.MARK else []
         if given in found:
             return given
         if len(found) != 1 or asking.meant(await self._engine.all_sessions(), given):

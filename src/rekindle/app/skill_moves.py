@@ -209,7 +209,7 @@ def waiting(folder: str, asked: SkillQuestion) -> QuestionError:
     """What waits for a person."""
     return QuestionError(
         f"this waits for a person: {asked.title}",
-        "ask the person to run this command in their own terminal",
+        f"ask the person to run: rekindle answer {asked.id} {asked.options[0][0]}; then run this command again",
         details={"question": as_question(folder, asked).document},
     )
 

@@ -1,7 +1,8 @@
 """`rekindle-hook-client`: reads a Claude Code hook's JSON from standard input and appends its events to the journal.
 
 `rekindle-hook`, the script that agents call, comes here whenever no daemon carries out a call for it. It never breaks
-or delays the agent: whatever goes wrong, it leaves a line in `hook.log`, prints nothing, and exits 0.
+or delays the agent: whatever goes wrong, it leaves a line in `hook.log` and exits 0. It prints only what
+the heartbeat of a skill session has to say.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from rekindle import files
 from rekindle.ports.errors import ForeignRepository, RekindleError, UsageError
 
 PROGRAM = "rekindle-hook"
-EVENTS = {"SessionStart": None, "PostToolUse": "*", "Stop": None, "SessionEnd": None}
+EVENTS = {"SessionStart": None, "PreToolUse": "*", "PostToolUse": "*", "Stop": None, "SessionEnd": None}
 
 
 def settings_file(top: str, name: str = "settings.json") -> Path:

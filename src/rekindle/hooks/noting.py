@@ -67,6 +67,9 @@ def note(given: bytes, caller: HookCaller) -> str:
     call = lean_json.loads(given)
     if not isinstance(call, dict):
         raise ValueError("standard input is not a JSON object")
+    told = _beaten(call, caller)
+    if call.get("hook_event_name") == "PreToolUse":
+        return told
     from rekindle.adapters.git import repository
 
     here = call.get("cwd")
@@ -74,7 +77,17 @@ def note(given: bytes, caller: HookCaller) -> str:
     feature = _feature(repo, caller) if repo is not None else None
     if repo is not None and feature is not None:
         _Noting(call, caller, repo, feature).note()
-    return ""
+    return told
+
+
+def _beaten(call: dict[str, object], caller: HookCaller) -> str:
+    """What the heartbeat of the agent's skill session has to say. If that fails, the journal gets its events anyway."""
+    from rekindle.hooks.beat import beat
+
+    try:
+        return beat(call, state_dir(caller.environment), caller.parent)
+    except (OSError, ValueError):
+        return ""  # a state file that cannot be used is named by every command of the session
 
 
 def agent_of(parent: int) -> int:

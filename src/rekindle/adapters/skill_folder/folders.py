@@ -12,7 +12,7 @@ from typing import Any
 
 from rekindle import files
 from rekindle.adapters.machine import process_identity
-from rekindle.adapters.skill_folder import holder, pointer, scan, state_file
+from rekindle.adapters.skill_folder import asking, holder, pointer, scan, state_file
 from rekindle.core.skill.artifacts import Artifacts
 from rekindle.core.skill.holding import SeenSession
 from rekindle.core.skill.lifecycle import Claimant
@@ -49,7 +49,8 @@ class SkillFoldersHere:
     def shown(self, folder: str) -> str:
         """A folder relative to here, where that is below."""
         here = os.getcwd()
-        return os.path.relpath(folder, here) if files.is_below(folder, here) and folder != here else folder
+        is_below = here != os.sep and folder != here and files.is_below(folder, here)
+        return os.path.relpath(folder, here) if is_below else folder
 
     def read(self, folder: str) -> SkillState | None:
         """The state; None if there is no state file."""
@@ -77,6 +78,9 @@ class SkillFoldersHere:
                 after = change(before)
                 if after != before:
                     state_file.put(folder, encode(after))
+                if after.question is not None:
+                    with contextlib.suppress(OSError):  # a shortcut only: the question is in the state file
+                        asking.remember(self._state_dir, folder)
                 return after
         except state_file.Busy as error:
             raise OwnedError(

@@ -14,12 +14,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "rekindle-hook", "env", "nice", "timeout")
+_SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh", "busybox")
+_WRAPPERS = ("env", "nice", "timeout", "nc", "rekindle-hook")
 
 
-def worker_pid() -> int:
-    """The agent or the interactive shell that this command runs for."""
-    pid = os.getppid()
+def worker_pid(parent: int | None = None) -> int:
+    """The agent or the interactive shell that this command runs for. `parent`: the process that started it."""
+    pid = os.getppid() if parent is None else parent
     for _ in range(8):
         above = process_identity.parent(pid)
         if above <= 1 or not _is_passing(pid):
@@ -31,6 +32,8 @@ def worker_pid() -> int:
 def _is_passing(pid: int) -> bool:
     """Whether a process is only there for one command: a shell with `-c`, or a small wrapper."""
     name = process_identity.name(pid)
+    if name in _WRAPPERS:
+        return True
     if name not in _SHELLS:
         return False
     try:
@@ -38,8 +41,6 @@ def _is_passing(pid: int) -> bool:
             words = file.read(4096).split(b"\0")
     except OSError:
         return False
-    if name in ("env", "nice", "timeout", "rekindle-hook"):
-        return True
     return any(word.startswith(b"-") and not word.startswith(b"--") and b"c" in word for word in words[1:4])
 
 

@@ -19,7 +19,7 @@ LOCK = ".state.lock"
 LARGEST = 4 << 20
 
 
-class Busy(Exception):
+class Busy(OSError):
     """Somebody else holds the folder's lock the whole time."""
 
 

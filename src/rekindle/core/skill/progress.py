@@ -129,7 +129,7 @@ def _left(phases: Sequence[SkillPhase], at: SkillPhase, found: Artifacts) -> str
     """One line on what remains."""
     work = working(phases)
     told = []
-    if work == at and found.plan is not None and found.plan.total:
+    if work in (at, None) and found.plan is not None and found.plan.ticked < found.plan.total:
         told.append(f"{found.plan.total - found.plan.ticked} of {found.plan.total} steps of the plan are left")
         told += [f"next step: {found.plan.open[0]}"] if found.plan.open else []
     after = [one.text for one in phases[phases.index(at) + 1 :]]

@@ -13,7 +13,7 @@ from rekindle.doors.cli.printing import print_lines
 from rekindle.ports.errors import QuestionError, UsageError
 
 #: Kinds whose names say nothing to a person who has not read how a resume is decided.
-_KINDS = {"case_b": "issues", "case_c": "no checkpoint"}
+_KINDS = {"case_b": "issues", "case_c": "no checkpoint", "skill_resume": "skill session"}
 
 
 def lines(question: dict[str, Any]) -> list[str]:

@@ -38,6 +38,7 @@ def shown_lines(state: SkillState, folder: str, holder: object) -> Iterator[str]
         yield printable(f"  dehydrated context: {' '.join(state.dehydrated_context.summary.split())[:200]}")
     if state.question is not None and not state.question.option:
         yield printable(f"  asks: {state.question.title}")
+        yield "    " + next_step(f"rekindle answer {printable(state.question.id)} OPTION")
     for move in state.phase_moves[-5:]:
         why = f", approved by {move.approved_by}: {move.reason}" if move.approved_by else ""
         yield printable(f"  {move.at} {move.kind} {move.phase}{why}")

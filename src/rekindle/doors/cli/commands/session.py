@@ -148,7 +148,7 @@ def phase(label: str, proof: str | None, approve: str | None, dir_: str | None, 
     if done.approved_by:
         by = "you" if done.approved_by == "person" else "the agent, which only claims it"
         print(f"Approved by {by}.")
-    _tell(done.folder, done.state, "still there" if done.kind == "same" else "moved")
+    _tell(done.folder, done.state, "still" if done.kind == "same" else "moved", "at" if done.kind == "same" else "to")
 
 
 @session.command()
@@ -311,9 +311,9 @@ def dropped(dir_: str | None, search: str | None, as_json: bool) -> None:
         print("Nothing was left behind." if not found else "Nothing that was left behind contains that.")
 
 
-def _tell(folder: str, state: SkillState, what: str) -> None:
+def _tell(folder: str, state: SkillState, what: str, where: str = "at") -> None:
     sessions = use_cases().skill_sessions()
-    at = f" at {state.current_phase}" if state.current_phase else ""
+    at = f" {where} {state.current_phase}" if state.current_phase else ""
     print_lines([printable(f"{sessions.folders.shown(folder)}: {what}{at} ({state.skill}, {state.lifecycle}).")])
 
 

@@ -32,7 +32,8 @@ def resume(dir_: str | None, choose: str | None, skill: str | None, as_json: boo
     """Resume a skill session after an interruption, at the phase that was saved.
 
     With dehydrated context it goes on at once. Otherwise the session's files are scanned, and you choose how to go on:
-    on the terminal, or with --choose. Inside Claude Code the agent puts the question to you with its question tool.
+    on the terminal, with --choose, or with `rekindle answer` (`rekindle inbox` lists the question). Inside Claude Code
+    the agent puts the question to you with its question tool.
     """
     sessions = use_cases().skill_sessions()
     resuming = SkillResuming(sessions)
@@ -87,14 +88,30 @@ def _extra(resuming: SkillResuming, found: FoundResume, way: ChosenWay) -> dict[
             }
 
 
+#: What is shown, in a person's words.
+_NAMES = {
+    "files": "files",
+    "lastLogEntries": "last entries of the log",
+    "plan": "plan",
+    "debrief": "debrief",
+    "phaseHistory": "phases entered",
+    "lastCompleted": "last completed phase",
+    "newerSessions": "newer sessions on the same topic",
+}
+
+
 def _lines(shown: dict[str, Any]) -> list[str]:
     told = []
-    for key, value in shown.items():
+    for name, value in shown.items():
+        key = _NAMES[name]
         if isinstance(value, list):
             told.append(f"{key}:" + ("" if value else " none"))
             told += [f"  - {one}" if isinstance(one, str) else f"  - {one['folder']} ({one['why']})" for one in value]
+        elif isinstance(value, dict):
+            told.append(f"{key}: {value['ticked']} of {value['total']} steps ticked")
+            told += [f"  - open: {one}" for one in value["open"]]
         else:
-            told.append(f"{key}: {value}")
+            told.append(f"{key}: {'none' if value in (None, False) else 'yes' if value is True else value}")
     return [*told, ""]
 
 
@@ -128,7 +145,7 @@ def _picked(names: list[str]) -> str | None:
 def _unasked(found: FoundResume, question: SkillQuestion, shown: dict[str, Any], folder: str) -> QuestionError:
     return QuestionError(
         f"{question.title} (options: {', '.join(decision.ALLOWED)})",
-        f"rekindle session resume {folder} --choose RSM; inside Claude Code ask "
+        f"rekindle session resume {folder} --choose RSM, or: rekindle answer {question.id} RSM; inside Claude Code ask "
         "with the AskUserQuestion tool, word for word, then give the answer with --choose",
         details={**document_of(found, question), "shown": shown, "question": question.id},
     )
