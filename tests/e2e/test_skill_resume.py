@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.conftest import Scratch
 from tests.e2e.daemon import Machine
 from tests.e2e.test_skill_sessions import SAMPLE, Desk
+from tests.e2e.typist import Typist
 
 PLAN = "# Plan\n- [x] Read the code\n- [ ] Ask the team\n"
 LOG = "# Log\n\n## Begun\n* a\n\n## Read the login form\n* b\n"
@@ -227,3 +228,25 @@ def test_the_question_is_in_the_inbox_and_its_answer_is_taken_by_the_next_resume
     assert "again from its inputs" in machine.ok("session", "resume", "sessions/login")
     assert state()["phaseMoves"][-1]["kind"] == "restart"
     assert state()["question"] is None
+
+
+def test_at_a_terminal_the_tree_is_shown_and_comes_again_after_an_extra(machine: Machine) -> None:
+    shutil.copytree(SAMPLE, machine.work / ".claude" / "skills" / "report")
+    machine.ok("session", "activate", "sessions/login", "report")
+    path = machine.work / "sessions" / "login" / ".state.json"
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "pid": None, "owner": None}))
+    with Typist(machine, "session", "resume", "sessions/login") as person:
+        person.until_shown("Your choice")
+        for line in (
+            "- [RSM] Resume at saved phase",
+            "Pick up where the session left off",
+            "- [OTH/INS] Inspect first",
+        ):
+            person.until_shown(line)
+        person.type("B")
+        person.until_shown("phases entered:")
+        person.until_shown("Your choice", times=2)
+        person.type("RSM")
+        person.until_shown("phaseResumed: 0: Setup")
+        assert person.leave() == 0
+    assert json.loads(path.read_bytes())["resumes"][-1]["method"] == "Resume"
