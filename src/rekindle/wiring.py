@@ -217,19 +217,9 @@ class Wired(UseCases):
         return Hooking(self._workspace, install)
 
     def skill_sessions(self) -> SkillSessions:
-        from rekindle.adapters.git import repository
-        from rekindle.adapters.skill_folder.folders import SkillFoldersHere
-        from rekindle.adapters.skill_folder.roots import sessions_root, skill_places
-        from rekindle.adapters.skills.proof_checker import JsonSchemaProofs
-        from rekindle.adapters.skills.skill_files import SkillFilesHere
-        from rekindle.app.skill_sessions import SkillSessions
+        from rekindle.building import skill_sessions
 
-        found = repository.find(os.getcwd())
-        settings = self._settings(found.root if found is not None else None)
-        root = sessions_root(found, settings.skill_sessions_dir, os.getcwd())
-        folders = SkillFoldersHere(root, settings.state_dir, self._environment, time.time)
-        skills = SkillFilesHere(skill_places(found, self._environment, os.getcwd()))
-        return SkillSessions(folders, skills, JsonSchemaProofs(), self.ancestry(), self._environment)
+        return skill_sessions(self._environment, self.ancestry())
 
     def doctor(self) -> Doctor:
         from rekindle.adapters.feature_git.care import CheckoutCare
@@ -261,25 +251,9 @@ class Wired(UseCases):
         return Doctor(patient)
 
     def booting(self) -> Booting:
-        import sys
+        from rekindle.building import booting
 
-        from rekindle.adapters.boot import due_check
-        from rekindle.adapters.boot.cron_entry import CronEntry
-        from rekindle.adapters.boot.systemd_unit import SystemdUnit
-        from rekindle.app.booting import Booting
-        from rekindle.core.boot import BootStart, BootWay, needed
-        from rekindle.ports.boot import BootEntry
-
-        start = BootStart(
-            (sys.executable, "-m", "rekindle.entry", "serve"),
-            (sys.executable, "-m", due_check.__name__),
-            needed(self._environment),
-        )
-        ways: dict[BootWay, BootEntry] = {
-            "systemd": SystemdUnit(self._environment),
-            "cron": CronEntry(self._environment),
-        }
-        return Booting(ways, start, self.daemon())
+        return booting(self._environment, self.daemon())
 
     def notifying(self) -> Notifying:
         from rekindle.adapters.notify.receivers import receivers_of
