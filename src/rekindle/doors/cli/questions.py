@@ -13,7 +13,13 @@ from rekindle.doors.cli.printing import print_lines
 from rekindle.ports.errors import QuestionError, UsageError
 
 #: Kinds whose names say nothing to a person who has not read how a resume is decided.
-_KINDS = {"case_b": "issues", "case_c": "no checkpoint", "skill_resume": "skill session"}
+_KINDS = {
+    "case_b": "issues",
+    "case_c": "no checkpoint",
+    "skill_resume": "skill session",
+    "skill_gate": "gate of a skill session",
+    "skill_approval": "approval in a skill session",
+}
 
 
 def lines(question: dict[str, Any]) -> list[str]:
