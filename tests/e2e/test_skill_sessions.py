@@ -29,7 +29,17 @@ class Desk:
         shutil.copytree(SAMPLE, scratch.root / ".claude" / "skills" / "report")
 
     def session(self, *words: str, input_: str = "", env: dict[str, str] | None = None) -> Any:
-        return self.scratch.run("session", *words, input_=input_, env=env)
+        """A command of this process, which is the agent here: who holds a session is told by the parent process."""
+        return subprocess.run(
+            [str(BIN / "rekindle"), "session", *words],
+            cwd=self.scratch.root,
+            env=self.scratch.environment(**(env or {})),
+            input=input_,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
 
     def ok(self, *words: str, input_: str = "", env: dict[str, str] | None = None) -> str:
         done = self.session(*words, input_=input_, env=env)
