@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from rekindle import __version__
 from rekindle.adapters.git import identity, linked_worktrees, repository
 from rekindle.adapters.keepers.keeper_process import KeeperProcesses
+from rekindle.adapters.keepers.scopes import scopes_here
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, netcat, steady_clock, team
@@ -30,6 +31,7 @@ from rekindle.adapters.machine.cron_calendar import CronCalendar
 from rekindle.adapters.machine.daemon_presence import say_ready, take_lock
 from rekindle.adapters.machine.governor_settings import GovernorSettings
 from rekindle.adapters.machine.job_folders import JobFolders
+from rekindle.adapters.machine.load import ThisMachinesLoad
 from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder.conversation import FolderConversations
 from rekindle.adapters.session_folder.rebuild import put_back, rebuild
@@ -228,14 +230,19 @@ def _put_together(
     parts: contextlib.AsyncExitStack, access: StoreAccess, places: Places, environment: Mapping[str, str]
 ) -> _House:
     """The composition root of the daemon. Everything opened here is closed with `parts`."""
-    keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals))
+    terminals_ = Terminals(places.terminals)
+    scopes = scopes_here(environment)
+    keepers = KeeperProcesses(places.sessions, places.sockets, terminals=terminals_, scopes=scopes)
     workplace = LocalWorkplace(places.sessions, places.sockets)
     records = VaultRecords.of(places.sessions, workplace.environment, AGENTS)
     parts.callback(records.close)
     rules = replace(BUILT_IN, idle_seconds=_idle_seconds(environment))
     governor = GovernorSettings(user_file(environment))
     engine = Engine(access, time.time, rules, steady_clock.now)
-    supervisor = Supervisor(engine, keepers, workplace, AGENTS, records, governor_rules=governor.rules)
+    load = ThisMachinesLoad()
+    supervisor = Supervisor(
+        engine, keepers, workplace, AGENTS, records, governor_rules=governor.rules, load=load.reading
+    )
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
     parts.push_async_callback(time_machine.close)
     parts.push_async_callback(supervisor.close)

@@ -44,6 +44,9 @@ GOVERNOR_KEYS = (
     "max_cost_per_night",
     "night",
     "limit_returns",
+    "max_agents",
+    "start_spacing",
+    "memory_reserve",
 )
 #: What a repository may set: folders inside it.
 _INSIDE = ("progress_dir", "skill_sessions_dir", "worktrees_dir")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ case "$1" in
   -) cat > "$HOME/table";;
 esac
 """
-START = BootStart(("/opt/python", "serve"), ("/opt/python", "check"), {"XDG_STATE_HOME": "/srv/state"})
+START = BootStart(("/bin/sh", "serve"), ("/bin/sh", "check"), {"XDG_STATE_HOME": "/srv/state"})
 LATER = BootStart(("/new/python", "serve"), ("/new/python", "check"), {})
 
 
@@ -126,6 +127,14 @@ def test_systemd_is_told_in_order_and_a_missing_linger_is_said(home: Path) -> No
     (home / "linger").write_text("yes")
     state = way.state(START)
     assert (state.active, state.notes) == (True, [])
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+def test_a_program_that_has_moved_is_named_by_systemd_itself(home: Path) -> None:
+    way = SystemdUnit({"HOME": str(home), "PATH": f"{home}/bin:/usr/bin:/bin", "XDG_RUNTIME_DIR": str(home)})
+    way.install(LATER)
+    notes = way.state(LATER).notes
+    assert any("systemd-analyze says" in note and "/new/python" in note for note in notes), notes
 
 
 def test_a_crontab_in_another_encoding_is_kept_to_the_byte(home: Path) -> None:

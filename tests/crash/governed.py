@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any
 
+from rekindle.core.governor.room import MachineReading
 from rekindle.core.governor.rules import GovernorRules
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import OURS, Session
@@ -25,7 +26,14 @@ from tests.simulate.world import SimulatedWorld
 class Daemon:
     """One daemon. At its `dies_at`-th point (a commit, a start, a message) it is dead from one moment to the next."""
 
-    def __init__(self, world: SimulatedWorld, disk: Disk, rules: GovernorRules, dies_at: int | None) -> None:
+    def __init__(
+        self,
+        world: SimulatedWorld,
+        disk: Disk,
+        rules: GovernorRules,
+        dies_at: int | None,
+        load: Callable[[], MachineReading | None] = lambda: None,
+    ) -> None:
         self._left = dies_at
         self.loop = VirtualLoop(world.time)
         self.keepers = SimulatedKeepers(world)
@@ -38,7 +46,14 @@ class Daemon:
         engine = Engine(PacedAccess(store, store.seconds), world.clock)
         self.place = place
         self.supervisor = Supervisor(
-            engine, self.keepers, place, KINDS, FakeRecords(), pause_seconds=3.0, governor_rules=lambda: rules
+            engine,
+            self.keepers,
+            place,
+            KINDS,
+            FakeRecords(),
+            pause_seconds=3.0,
+            governor_rules=lambda: rules,
+            load=load,
         )
         self.is_ready = asyncio.Event()
         self.loop.create_task(self._live())
@@ -68,12 +83,14 @@ class Nights:
     def __init__(self, rules: GovernorRules) -> None:
         self.time, self.disk, self.rules = VirtualTime(), Disk(), rules
         self.world = SimulatedWorld(self.time, Random(1))
+        #: what the machine has; None: nobody can tell
+        self.reading: MachineReading | None = None
         self.daemon = self.start()
         self.crashes = 0
 
     def start(self, dies_at: int | None = None) -> Daemon:
         """The next daemon."""
-        self.daemon = Daemon(self.world, self.disk, self.rules, dies_at)
+        self.daemon = Daemon(self.world, self.disk, self.rules, dies_at, lambda: self.reading)
         return self.daemon
 
     def run(self, seconds: float, each: Callable[[], None] = lambda: None) -> None:
@@ -89,6 +106,21 @@ class Nights:
         self.daemon.kill()
         self.crashes += 1
         self.start(dies_at)
+
+    def go_down(self, *, start: bool = True) -> None:
+        """The machine goes down with all its agents, keepers and the daemon, and comes up again."""
+        self.daemon.kill()
+        for one in self.world.attempts.values():
+            if one.alive:
+                one.die("its guard and keeper were killed")
+                assert one.ended is not None
+                one.ended = type(one.ended)(one.ended.how, False, one.ended.delivered, one.ended.started, unseen=True)
+        if start:
+            self.start()
+
+    def alive(self) -> list[str]:
+        """The sessions whose agents are alive, in truth."""
+        return [name for (name, _), one in self.world.attempts.items() if one.alive]
 
     def ask(self, work: Callable[[Daemon], Coroutine[Any, Any, Any]]) -> Any:
         """What a request answers; it is made as soon as the daemon is ready, and lives for a minute at most."""

@@ -74,3 +74,11 @@ def test_where_nothing_is_installed_a_policy_that_needs_it_says_so(machine: Mach
     assert "after a reboot" in told.stderr
     plain = machine.run("run", "--detach", "--agent", "scripted", "say hello")
     assert "boot" not in plain.stderr
+    for words in (("--at", "2h"), ("--every", "0 3 * * *"), ("--policy", "continue")):
+        told = machine.run("job", "submit", "--agent", "scripted", *words, "say hello")
+        assert "after a reboot" in told.stderr, words
+        job = told.stdout.strip()
+        machine.ok("wait", job) if words[0] == "--policy" else machine.ok("job", "cancel", job)
+    plain = machine.run("job", "submit", "--agent", "scripted", "say hello")
+    assert "boot" not in plain.stderr
+    machine.ok("wait", plain.stdout.strip())

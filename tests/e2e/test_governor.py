@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -101,3 +102,53 @@ def test_a_person_can_bring_a_session_back_while_restarts_are_stopped(machine: M
     machine.ok("resume", second)
     assert len(machine.show(second)["session"]["attempts"]) == 2
     assert machine.json("governor", "--go-on")["stopped_since"] is None
+
+
+def test_what_cannot_go_on_after_a_start_is_in_the_inbox_with_its_reason_and_the_rest_goes_on(machine: Machine) -> None:
+    program = machine.home / "bin" / "agent"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    program.chmod(0o755)
+    book = machine.work / "book.toml"
+    book.write_text(f'[agent.own]\nrun = "{program}"\nkind = "scripted"\n')
+    goes_on = machine.begin("say a", "once x sleep 600", "say the end", options=("--policy", "continue"))
+    asks = machine.begin("say a", "once x sleep 600", "say the end", options=("--policy", "ask"))
+    policy = ("--detach", "--policy", "continue", "--runbook", str(book))
+    lacks = machine.ok("run", *policy, "own", "say a\nonce x sleep 600\nsay the end").strip()
+    stopped = machine.begin("say a", "once x sleep 600", options=("--policy", "never"))
+    sessions = [goes_on, asks, lacks, stopped]
+    for session in sessions:
+        machine.until_said(session, "sleep: 600")
+    pids = [pid for session in sessions for pid in machine.pids(session).values()]
+    machine.kill_daemon()
+    for pid in pids:
+        machine.kill(pid)
+    program.rename(program.with_name("elsewhere"))
+    machine.ok("governor")
+    until(lambda: "the end" in machine.said(goes_on).splitlines(), "the one that can goes on")
+    told = until(lambda: len((one := machine.json("inbox"))["parked"]) == 2 and one, "what cannot go on")
+    assert [one["session"] for one in told["questions"]] == [asks]
+    parked = {one["session"]: one for one in told["parked"]}
+    assert "there is no program" in parked[lacks]["why"]
+    assert parked[stopped]["next"] == f"rekindle resume {stopped}"
+    assert f"{lacks} cannot go on" in machine.ok("inbox")
+    program.with_name("elsewhere").rename(program)
+    until(lambda: "the end" in machine.said(lacks).splitlines(), "it goes on when its program is there")
+
+
+def test_resuming_all_starts_as_many_as_there_is_room_for_and_the_others_wait_for_their_turn(machine: Machine) -> None:
+    machine.ok("config", "set", "max_agents", "1")
+    cut = [machine.begin("say a", "once x sleep 600", "say the end") for _ in range(2)]
+    for session in cut:
+        machine.until_said(session, "sleep: 600")
+        machine.kill(machine.pids(session)["agent"])
+        machine.until_status(session, "interrupted")
+    busy = machine.begin("sleep 600")
+    machine.until_said(busy, "sleep: 600")
+    told = machine.json("resume", "--all")
+    assert told["resumed"] == []
+    assert {one["id"] for one in told["skipped"] if "waits for its turn" in one["reason"]} == set(cut)
+    assert all("1 of 1 agent is working" in machine.show(session)["why"] for session in cut)
+    machine.ok("stop", busy)
+    for session in cut:
+        machine.until_said(session, "the end")

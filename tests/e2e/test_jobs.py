@@ -246,9 +246,13 @@ def test_a_failed_job_goes_on_from_a_snapshot_in_one_command(machine: Machine) -
     subprocess.run(["git", "init", "-q"], cwd=machine.work, check=True)
     job = submit(machine, "--retries", "0", "put built.txt yes\nonce broken fail unauthorized\nread built.txt")
     told = until_status(machine, job, "failed")
-    kept = until(lambda: machine.json("snapshots", told["session"])["snapshots"], "a snapshot")
+    kept = until(lambda: machine.json("job", "show", job)["snapshots"], "a snapshot")
+    assert [one["session"] for one in kept] == [told["session"]] * len(kept)
+    said = machine.ok("job", "show", job)
+    assert kept[-1]["id"][:10] in said
+    assert f"rekindle job retry {job} --from {kept[-1]['id'][:10]}" in said
     (machine.work / "built.txt").write_text("somebody else's")
-    machine.ok("job", "retry", job, "--from", kept[-1]["id"], "--resume")
+    machine.ok("job", "retry", job, "--from", kept[-1]["id"][:10], "--resume")
     assert until_status(machine, job, "done")["resume_count"] == 1
     assert (machine.work / "built.txt").read_text().strip() == "yes"
     refused = machine.run("job", "retry", job, "--from", kept[-1]["id"])

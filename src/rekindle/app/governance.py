@@ -16,6 +16,7 @@ from rekindle.core.governor.admission import Admission, waiting_for
 from rekindle.core.governor.queueing import schedule
 from rekindle.core.governor.spending import windows
 from rekindle.core.governor.state import Governor, GovernorQuestion, GovernorSettled
+from rekindle.core.session.activity import waits_until
 from rekindle.core.session.plan import plan
 from rekindle.core.session.state import Session
 from rekindle.runtime.supervisor import Supervisor
@@ -44,6 +45,23 @@ class QueueView(msgspec.Struct, frozen=True):
     sessions: list[tuple[str, float]]
 
 
+class PlacesView(msgspec.Struct, frozen=True):
+    """Agents at work, and room for more. `most` None: any number. `waiting` is in the order in which they come.
+
+    Memory is in bytes, None where nobody can tell. `short`: why memory is short now; empty: it is not.
+    """
+
+    at_work: int
+    most: int | None
+    why: str
+    waiting: list[str]
+    waits_for_time: int
+    waits_for_you: int
+    memory: int | None
+    available: int | None
+    short: str
+
+
 class GovernorView(msgspec.Struct, frozen=True):
     """What spans sessions. `stopped_since`: since when nothing is restarted automatically; None: it is."""
 
@@ -55,6 +73,7 @@ class GovernorView(msgspec.Struct, frozen=True):
     spending: list[SpendingView]
     queues: list[QueueView]
     questions: list[dict[str, Any]]
+    places: PlacesView
 
 
 class Governance:
@@ -81,6 +100,7 @@ class Governance:
             ],
             self._queues(state, now),
             [asking.shown(one) for one in state.questions],
+            self._places(now),
         )
 
     async def go_on(self, by: str) -> GovernorView:
@@ -133,6 +153,24 @@ class Governance:
         """Whether a session does not go on until a person has answered a question about all of them."""
         found = self._governing.foresee(session, plan(session, self._engine.clock()))
         return not found.is_granted and bool(found.question)
+
+    def _places(self, now: float) -> PlacesView:
+        """Who is at work, and what the others wait for."""
+        placing = self._governing.placing
+        census, room, reading = placing.census(), placing.room, placing.reading
+        line = [one.session for one in sorted(census.waiting, key=lambda one: one.order(now))]
+        others = [one for one in self._engine.at_hand() if one.id not in census.at_work and one.id not in line]
+        return PlacesView(
+            len(census.at_work),
+            room.most if room is not None else None,
+            room.why if room is not None else "",
+            line,
+            sum(waits_until(one, now) is not None for one in others),
+            sum(one.escalation is not None or any(not asked.answered for asked in one.permissions) for one in others),
+            reading.memory if reading is not None else None,
+            reading.available if reading is not None else None,
+            placing.shortage,
+        )
 
     def _queues(self, state: Governor, now: float) -> list[QueueView]:
         sessions = self._engine.at_hand()

@@ -20,6 +20,7 @@ from rekindle.app.runbooks import new_rules
 from rekindle.app.session_names import meant
 from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
 from rekindle.app.stopping import END_SECONDS, NotStopped, StoppedAll, still_there
+from rekindle.core.governor.places import in_line
 from rekindle.core.session import facts as f
 from rekindle.core.session.activity import (
     has_come_by_itself,
@@ -47,6 +48,7 @@ DELIVERY_SECONDS = 90.0
 SETTLE_SECONDS = 20.0
 #: How often to check whether what is waited for can still happen.
 _LOOK_SECONDS = 1.0
+_NO_ROOM = "it waits for its turn, and comes by itself when there is room (rekindle governor)"
 
 
 Ending = Literal["asleep", "cancelled", "completed"]
@@ -199,7 +201,7 @@ class Service:
         return more(BroughtBack, self.shown(await self._engine.load(session)), by_itself=by_itself)
 
     async def resume_all(self, *, by: str, kill: bool = False, apart: Sequence[str] = ()) -> ResumedAll:
-        """Bring back every agent that ended without being asked to, except those that work in a folder of `apart`."""
+        """Bring back every agent that ended without being asked to, except in `apart`. Some may wait for their turn."""
         resumed: list[str] = []
         skipped: list[LeftAlone] = []
         failed: list[LeftAlone] = []
@@ -210,6 +212,10 @@ class Service:
             if reason is not None:
                 over = session.state in (State.COMPLETED, State.CANCELLED)
                 skipped.append(LeftAlone(session.id, reason, is_over=over))
+                continue
+            if not self._supervisor.governing.placing.has_room and not session.over and not session.is_up:
+                await self._supervisor.decide(session.id, lambda now: in_line(now, self._engine.clock()))
+                skipped.append(LeftAlone(session.id, _NO_ROOM))
                 continue
             try:
                 told = await self.resume(ResumeRequest(session=session.id, by=by, kill=kill))

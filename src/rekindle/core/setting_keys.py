@@ -137,6 +137,7 @@ def governor_rules(values: Mapping[str, SettingValue]) -> GovernorRules:
     restarts, window = values.get("max_restarts", BUILT_IN.restarts), values.get("restart_window")
     day, night = values.get("max_cost_per_day"), values.get("max_cost_per_night")
     returns = values.get("limit_returns")
+    agents, spacing, reserve = values.get("max_agents"), values.get("start_spacing"), values.get("memory_reserve")
     return GovernorRules(
         restarts=int(restarts) if restarts else None,
         restart_seconds=(seconds_in(str(window)) if window is not None else None) or BUILT_IN.restart_seconds,
@@ -144,6 +145,9 @@ def governor_rules(values: Mapping[str, SettingValue]) -> GovernorRules:
         cost_per_night=float(night) if night is not None else None,
         night=hours_in(str(values.get("night", ""))) or BUILT_IN.night,
         returns_per_minute=int(returns) if returns is not None else BUILT_IN.returns_per_minute,
+        agents_at_once=int(agents) if agents is not None else None,
+        start_spacing=(seconds_in(str(spacing)) if spacing is not None else None) or BUILT_IN.start_spacing,
+        memory_reserve=int(reserve) * 1024 * 1024 if reserve is not None else None,
     )
 
 
@@ -166,18 +170,7 @@ def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> di
         SettingKey("max_windows", "How many limits of its service a session waits for.", "count", least=0),
         choice("stable_prompt", "Keep the state of git out of the agent's system prompt.", "off"),
         *notify_keys(),
-        SettingKey(
-            "max_restarts",
-            "Stop all automatic restarts after this many in vain, over all sessions (0: never).",
-            "count",
-            built_in=20,
-            least=0,
-        ),
-        SettingKey("restart_window", "How long a restart in vain counts.", "duration", built_in="10m"),
-        SettingKey("max_cost_per_day", "What all sessions together may spend in a day (USD).", "dollars"),
-        SettingKey("max_cost_per_night", "What all sessions together may spend in a night (USD).", "dollars"),
-        SettingKey("night", "When the night begins and ends.", "hours", built_in="22:00-08:00"),
-        SettingKey("limit_returns", "How many sessions come back from one limit in a minute.", "count", built_in=6),
+        *governor_keys(),
         SettingKey(
             "progress_dir",
             "Where the journals are, relative to the main checkout.",
@@ -200,6 +193,32 @@ def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> di
         choice("journal_sync", "When events reach the disk.", None, "REKINDLE_JOURNAL_SYNC"),
     )
     return {key.name: key for key in every}
+
+
+def governor_keys() -> Iterator[SettingKey]:
+    """The keys that hold for all sessions together."""
+    yield SettingKey(
+        "max_restarts",
+        "Stop all automatic restarts after this many in vain, over all sessions (0: never).",
+        "count",
+        built_in=20,
+        least=0,
+    )
+    yield SettingKey("restart_window", "How long a restart in vain counts.", "duration", built_in="10m")
+    yield SettingKey("max_cost_per_day", "What all sessions together may spend in a day (USD).", "dollars")
+    yield SettingKey("max_cost_per_night", "What all sessions together may spend in a night (USD).", "dollars")
+    yield SettingKey("night", "When the night begins and ends.", "hours", built_in="22:00-08:00")
+    yield SettingKey("limit_returns", "How many sessions come back from one limit in a minute.", "count", built_in=6)
+    yield SettingKey(
+        "max_agents", "How many agents work at once; unless you set it, what the machine has room for.", "count"
+    )
+    yield SettingKey("start_spacing", "The time between two automatic starts.", "duration", built_in="0.5s")
+    yield SettingKey(
+        "memory_reserve",
+        "How many megabytes of memory have to be available before another agent starts (0: any).",
+        "count",
+        least=0,
+    )
 
 
 def notify_keys() -> Iterator[SettingKey]:

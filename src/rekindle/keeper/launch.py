@@ -77,8 +77,11 @@ def spawn(
     timeout: float = 30.0,
     interpreter: str = sys.executable,
     open_terminal: OpenTerminal | None = None,
+    through: tuple[str, ...] = (),
 ) -> Started:
     """Start guard, keeper and agent; returns when the agent's program was executed.
+
+    `through` are the words of a program that replaces itself with what follows them, such as `systemd-run --scope`.
 
     With `open_terminal` the guard is the first process of a terminal, and the agent (which needs a pty)
     is seen and used there; when that terminal is closed, the agent is ended.
@@ -106,7 +109,7 @@ def spawn(
             os.close(log)
             open_terminal(_line(spec, interpreter, Layout(spec.folder).ready))
         else:
-            _execute(spec, says, log, interpreter)
+            _execute(spec, says, log, interpreter, through)
             os.close(says)
             says = -1
         answer = _read_line(listens, timeout)
@@ -171,12 +174,13 @@ def _named_pipe(spec: Spec) -> int:
     return os.open(Layout(spec.folder).ready, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def _execute(spec: Spec, says: int, log: int, interpreter: str) -> None:
-    # The guard gets none of our environment except what its interpreter may need to load.
-    env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+def _execute(spec: Spec, says: int, log: int, interpreter: str, through: tuple[str, ...]) -> None:
+    # The guard gets none of our environment except what its interpreter, or what it goes through, may need.
+    wanted = ("LD_LIBRARY_PATH", *(("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS") if through else ()))
+    env = {name: os.environ[name] for name in wanted if name in os.environ}
     try:
         process = subprocess.Popen(
-            _line(spec, interpreter, str(says)),
+            (*through, *_line(spec, interpreter, str(says))),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from rekindle.core.governor.room import MachineReading
+
 
 class Machine(Protocol):
     """Programs, file systems, terminals."""
@@ -30,4 +32,12 @@ class Machine(Protocol):
 
     def terminals(self) -> dict[str, str]:
         """The sessions that have one of our terminals, each with the command that would end it."""
+        ...
+
+
+class MachineLoad(Protocol):
+    """What the machine has for agents, and how much of it is free."""
+
+    def reading(self) -> MachineReading | None:
+        """What holds now, within the limits of the container or service that we run in; None if nobody can tell."""
         ...

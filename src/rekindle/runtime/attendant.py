@@ -187,6 +187,8 @@ class Attendant:
                     self.background(self._try_again(effect))
                 except KeeperLost:
                     self.background(self._try_again(effect))
+                finally:
+                    self._house.governing.done(self._session)
 
     async def _is_admitted(self, effect: Effect) -> bool:
         """Whether an effect may be carried out now, for all that concerns other sessions. If not, ask again later."""
@@ -196,7 +198,7 @@ class Attendant:
         return found.is_granted
 
     async def _ask_again(self, effect: Effect, found: Admission) -> None:
-        await self._house.governing.wait(found)
+        await self._house.governing.wait(self._session, found)
         self._performed.discard(effect.id)
         await self.advance()
 

@@ -18,6 +18,7 @@ from rekindle.core.governor.admission import Admission, AutomaticStep, admission
 from rekindle.core.governor.asking import due, taken
 from rekindle.core.governor.hearing import KINDS, heard
 from rekindle.core.governor.machine import evolve, newest
+from rekindle.core.governor.room import MachineReading
 from rekindle.core.governor.rules import UNLIMITED, GovernorRules
 from rekindle.core.governor.state import SUBJECT, Governor
 from rekindle.core.session.state import Session
@@ -25,6 +26,7 @@ from rekindle.core.streams import GOVERNOR, SESSION, kind_of
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.store import Recorded, Store, StoreAccess, StoreChange, StoreError
 from rekindle.runtime.clock_watch import ClockWatch
+from rekindle.runtime.placing import Placing
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +53,12 @@ class Governing:
         rules: Callable[[], GovernorRules] = lambda: UNLIMITED,
         zone: tzinfo | None = None,
         steady: Callable[[], float] | None = None,
+        load: Callable[[], MachineReading | None] = lambda: None,
     ) -> None:
-        """`sessions` gives those in memory. `zone` None: this machine's. `steady`: see `ClockWatch`."""
+        """`sessions` gives those in memory. `zone` None: this machine's. `steady`: see `ClockWatch`.
+
+        `load` says what the machine has.
+        """
         self._store = store
         self._clock = clock
         self._sessions = sessions
@@ -68,7 +74,9 @@ class Governing:
         self._read_to = 0
         #: the sessions that want to go on and are not allowed to yet, and when they last asked
         self._asking: dict[str, float] = {}
-        self._changed = asyncio.Event()
+        #: one for each session that waits: it asks again when this is set
+        self._bells: dict[str, asyncio.Event] = {}
+        self.placing = Placing(clock, sessions, rules, load, self._ring)
         #: called with the state whenever it changes
         self.listeners: list[Callable[[Governor], None]] = []
 
@@ -100,21 +108,43 @@ class Governing:
         """A listener of the engine: notes that there is something to hear. It is read from the store, in order."""
         told = (one.seq for one in recorded if heard(session.id, one.seq, one.fact) is not None)
         self._newest = max(self._newest, *told, 0)
+        self.placing.heard(session)
 
     async def admit(self, session: Session, effect: Effect) -> Admission:
-        """Whether an effect may be carried out now. What is allowed is recorded first."""
+        """Whether an effect may be carried out now. What is allowed is recorded first.
+
+        Whoever is told no waits (`wait`), and asks again. Whoever may go on says so when it is `done`.
+        """
         step = wanted(session, effect)
         if step is None:
-            return _GRANTED
+            return self._told(session.id, self.placing.ask(session, effect, is_automatic=False))
         async with self._turn:
             await self._catch_up()
             self._asking[session.id] = self._clock()
             found = self._judged(step)
             if not found.is_granted:
-                return found
+                self.placing.leave(session.id)  # it waits for something else, and holds up nobody
+                return self._told(session.id, found)
+            has_room = self._told(session.id, self.placing.ask(session, effect, is_automatic=True))
+            if not has_room.is_granted:
+                return has_room
             del self._asking[session.id]
-            await self._record(found.facts)
+            try:
+                await self._record(found.facts)
+            except BaseException:
+                self.placing.done(session.id)
+                raise
         return _GRANTED
+
+    def done(self, session: str) -> None:
+        """An effect that was admitted was carried out, or has failed."""
+        self.placing.done(session)
+
+    def _told(self, session: str, found: Admission) -> Admission:
+        """Whoever may not go on waits for a bell that cannot be missed: it is there before anybody can ring it."""
+        if not found.is_granted:
+            self._bells[session] = asyncio.Event()
+        return found
 
     def outlook(self, session: Session) -> Admission:
         """What is known about the next automatic step of a session, without deciding anything."""
@@ -126,18 +156,23 @@ class Governing:
         for effect in effects:
             step = wanted(session, effect)
             found = self._judged(step) if step is not None else _GRANTED
+            if found.is_granted:
+                found = self.placing.outlook(session, effect, is_automatic=step is not None)
             if not found.is_granted:
                 return found
         return self.outlook(session)
 
-    async def wait(self, found: Admission) -> None:
+    async def wait(self, session: str, found: Admission) -> None:
         """Wait until it makes sense to ask again."""
         left = _ASK_AGAIN if found.until is None else min(max(found.until - self._clock(), 0.0), _ASK_AGAIN)
-        changed = self._changed
+        bell = self._bells.get(session)
+        if bell is None:
+            return  # it has rung already
         try:
-            await asyncio.wait_for(changed.wait(), left)
+            await asyncio.wait_for(bell.wait(), left)
         except TimeoutError:
-            return
+            if self._bells.get(session) is bell:
+                del self._bells[session]
 
     async def tell(self, decide: Callable[[Governor], Sequence[g.GovernorFact]]) -> Governor:
         """Record facts from outside, decided from the state when their turn comes, and what follows from them."""
@@ -161,6 +196,8 @@ class Governing:
                 await self.look()
             except RekindleError as error:
                 log.warning("what concerns all sessions could not be recorded: %s", error.message)
+            if self.placing.look():
+                self._wake()
             if self.rules != rules:
                 rules = self.rules
                 self._wake()
@@ -233,8 +270,13 @@ class Governing:
 
     def _wake(self) -> None:
         """Everybody who waits asks again."""
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
+        self._ring(list(self._bells))
+
+    def _ring(self, sessions: Sequence[str]) -> None:
+        """These ask again."""
+        for name in sessions:
+            if (bell := self._bells.pop(name, None)) is not None:
+                bell.set()
 
 
 def _since(after: int) -> Callable[[Store], list[Recorded]]:

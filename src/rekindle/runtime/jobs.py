@@ -34,7 +34,7 @@ from rekindle.runtime.turns import Turns
 
 log = logging.getLogger(__name__)
 
-#: How many jobs work at the same time, unless somebody says otherwise.
+#: How many jobs work at the same time, where nobody says how many agents may.
 AT_ONCE = 4
 #: How often to look whether somebody's time has come.
 LOOK_SECONDS = 0.5
@@ -57,8 +57,9 @@ class Jobs:
         calendar: Calendar,
         *,
         equip: Equip = lambda _schedule, _job: None,
-        at_once: int = AT_ONCE,
+        at_once: int | None = None,
     ) -> None:
+        """`at_once` None: as many jobs work as the governor has places for agents."""
         self._supervisor = supervisor
         self._engine = supervisor.engine
         self._store = store
@@ -74,6 +75,7 @@ class Jobs:
         self._wakes: dict[str, float] = {}
         self._resting: set[str] = set()
         self._changed = asyncio.Event()
+        self._room = 0
         self.fault: BaseException | None = None
         self._engine.listeners.append(self._heard)
 
@@ -112,6 +114,9 @@ class Jobs:
         for job, at in list(self._wakes.items()):
             if at <= now or self._set_by(self._jobs[job]):
                 self.stir(job)
+        before, self._room = self._room, self._most()
+        if before and self._room > before:
+            self._make_room(None)
 
     @property
     def is_busy(self) -> bool:
@@ -262,8 +267,12 @@ class Jobs:
                 lambda moment: self._calendar.next_after(job.order.every, job.order.zone, moment),
                 is_busy=busy or (bool(job.runs) and last is None),
             )
-        room = has_room(job, self._jobs.values(), now, at_once=self._at_once, resting=self._resting)
+        room = has_room(job, self._jobs.values(), now, at_once=self._most(), resting=self._resting)
         return react(job, session, now, has_room=room)
+
+    def _most(self) -> int:
+        room = self._supervisor.governing.placing.room
+        return self._at_once or (room.most if room is not None else AT_ONCE)
 
     async def _rest(self, name: str) -> None:
         """Nothing is left to do about a job now: note when there will be."""
@@ -284,10 +293,12 @@ class Jobs:
         if changed or job.over is not None:
             self._make_room(job)
 
-    def _make_room(self, ended_: Job) -> None:
-        """Somebody has ended or waits: others may begin, and its schedule may go on."""
+    def _make_room(self, ended_: Job | None) -> None:
+        """Somebody has ended or waits, or there is more room: others may begin, and its schedule may go on."""
         for job in self.open_jobs():
-            if job.id == ended_.of or (not job.has_begun and not job.is_schedule and job.id != ended_.id):
+            is_own = ended_ is not None and job.id == ended_.id
+            is_its_schedule = ended_ is not None and job.id == ended_.of
+            if is_its_schedule or (not job.has_begun and not job.is_schedule and not is_own):
                 self.stir(job.id)
 
     async def _perform(self, job: Job, effect: JobEffect) -> None:

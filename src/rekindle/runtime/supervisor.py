@@ -11,9 +11,11 @@ import logging
 from collections.abc import Callable, Mapping
 
 from rekindle.agents.base.kind import AgentKind
+from rekindle.core.governor.places import sleeps_for_others
+from rekindle.core.governor.room import MachineReading
 from rekindle.core.governor.rules import UNLIMITED, GovernorRules
 from rekindle.core.session import facts as f
-from rekindle.core.session.state import Session
+from rekindle.core.session.state import OURS, Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Keepers
 from rekindle.ports.records import Records
@@ -49,12 +51,16 @@ class Supervisor:
         settle_seconds: float = SETTLE_SECONDS,
         pause_seconds: float = PAUSE_SECONDS,
         governor_rules: Callable[[], GovernorRules] = lambda: UNLIMITED,
+        load: Callable[[], MachineReading | None] = lambda: None,
     ) -> None:
         self.engine = engine
         self._keepers = keepers
         comeback = Comeback(records, workplace, kinds)
         launcher = Launcher(engine, keepers, workplace, kinds, comeback)
-        self.governing = Governing(engine.store, engine.clock, engine.at_hand, governor_rules, steady=engine.steady)
+        self.governing = Governing(
+            engine.store, engine.clock, engine.at_hand, governor_rules, steady=engine.steady, load=load
+        )
+        self.governing.placing.put_to_sleep = self._put_to_sleep
         engine.listeners.append(self.governing.listen)
         self._house = Attendance(
             engine, keepers, workplace, records, comeback, launcher, settle_seconds, pause_seconds, self.governing
@@ -72,8 +78,10 @@ class Supervisor:
     async def start(self) -> None:
         """Take up every session that has or had an agent. A bad one does not hold up the others.
 
-        Everything else that is due (perhaps hundreds of agents to start) comes afterwards: `settled` waits for it.
+        Everything else that is due (perhaps hundreds of agents to start) comes afterwards: `settled` waits for it. No
+        agent is started before it is known which sessions were interrupted: the most urgent comes first.
         """
+        self.governing.placing.hold()
         await self.engine.open()
         self._began = self.engine.clock()
         running = await self._recover()
@@ -85,11 +93,17 @@ class Supervisor:
             self._is_up(name, number) and not self.is_alive(name) for name, number in gone
         ):
             await asyncio.sleep(0.01)  # how they ended is on disk; the first request may ask about them
+        self.governing.placing.let_go()
         self._rest = [asyncio.ensure_future(self._take_up_beside(one, limit)) for one in sessions if not one.is_up]
 
     async def settled(self) -> None:
         """Wait until everything due at startup has been started."""
         await asyncio.gather(*self._rest)
+
+    async def _put_to_sleep(self, session: str) -> None:
+        """An agent that has nothing to do makes room for one that has."""
+        asleep = f.StopAsked(at=self.engine.clock(), by=OURS, to="asleep")
+        await self.decide(session, lambda now: [asleep] if sleeps_for_others(now) else [])
 
     async def _take_up(self, session: Session, limit: asyncio.Semaphore) -> None:
         async with limit:
@@ -142,6 +156,7 @@ class Supervisor:
         for task in self._rest:
             task.cancel()
         await asyncio.gather(*self._rest, return_exceptions=True)
+        await self.governing.placing.close()
         for attendant in list(self._attendants.values()):
             await attendant.close()
         await self.engine.close()

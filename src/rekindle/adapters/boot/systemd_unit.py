@@ -12,6 +12,7 @@ from rekindle.core.boot import UNIT, BootStart, BootState, unit
 from rekindle.ports.boot import BootFailed
 
 _LONGEST = 1 << 16
+_MOST_COMPLAINTS = 3
 
 
 class SystemdUnit:
@@ -79,6 +80,7 @@ class SystemdUnit:
     def _notes(self, active: str) -> list[str]:
         """What may keep it from working."""
         notes = [] if active == "active" else [f"systemd calls it {active or 'unknown'}: journalctl --user -u {UNIT}"]
+        notes += self._complaints()
         if not self._tools.has("loginctl"):
             return [*notes, "whether it starts before you log in is unknown: loginctl is not installed"]
         status, said = self._tools.ask("loginctl", "show-user", self._user, "--property=Linger")
@@ -87,3 +89,10 @@ class SystemdUnit:
         if said.strip() != "Linger=yes":
             notes.append("it ends when you log out and starts when you log in; to change that: loginctl enable-linger")
         return notes
+
+    def _complaints(self) -> list[str]:
+        """What systemd itself finds wrong with the unit, where it can be asked: a program that has moved, for one."""
+        if not self._tools.has("systemd-analyze"):
+            return []
+        _, said = self._tools.ask("systemd-analyze", "--user", "verify", self._file)
+        return [f"systemd-analyze says: {line}" for line in said.splitlines() if UNIT in line][:_MOST_COMPLAINTS]

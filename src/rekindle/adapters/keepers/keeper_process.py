@@ -17,6 +17,7 @@ from typing import Literal
 from rekindle.adapters.keepers import tmux
 from rekindle.adapters.keepers.connection import KeeperConnection
 from rekindle.adapters.keepers.local_runtime import LocalRuntime
+from rekindle.adapters.keepers.scopes import ScopeWords
 from rekindle.adapters.keepers.start import obstacle, start
 from rekindle.adapters.keepers.tmux import Terminals
 from rekindle.adapters.machine.file_growth import GrowthInLoop
@@ -46,12 +47,19 @@ class KeeperProcesses(LocalRuntime):
     """See `rekindle.ports.keepers.Keepers`. `sessions` is the folder of all sessions, `sockets` a short 0700 folder."""
 
     def __init__(
-        self, sessions: str, sockets: str, *, terminals: Terminals | None = None, grace: float = _GRACE
+        self,
+        sessions: str,
+        sockets: str,
+        *,
+        terminals: Terminals | None = None,
+        grace: float = _GRACE,
+        scopes: ScopeWords | None = None,
     ) -> None:
         super().__init__(sessions)
         self._terminals = terminals or Terminals(os.path.join(sockets, "tmux"))
         self._sockets = sockets
         self._grace = grace
+        self._scopes = scopes
         self._connections: dict[tuple[str, int], KeeperConnection] = {}
         self._generations: dict[tuple[str, int], int] = {}
         self._growth = GrowthInLoop()
@@ -69,7 +77,9 @@ class KeeperProcesses(LocalRuntime):
     async def launch(self, order: AttemptOrder) -> StartedAttempt:
         """Start the attempt unless it runs or has run already."""
         spec = self._spec(order)
-        return await start(spec, self._terminals.opener(order.session) if order.terminal else None)
+        if order.terminal:
+            return await start(spec, self._terminals.opener(order.session))
+        return await start(spec, through=self._scopes(order.session) if self._scopes is not None else ())
 
     def obstacle(self, order: AttemptOrder) -> str | None:
         """What is missing for a start."""

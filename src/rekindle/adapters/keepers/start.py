@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import shutil
 
 from rekindle.keeper import launch, lockfile
-from rekindle.keeper.errors import ExecFailed, KeeperError, LockHeld, NoRoom, StartInDoubt
+from rekindle.keeper.errors import ExecFailed, KeeperError, LockHeld, NoRoom, StartCrashed, StartInDoubt
 from rekindle.ports.errors import OwnedError, RekindleError
 from rekindle.ports.keepers import NoRoomToStart, ProgramMissing, StartedAttempt
+
+log = logging.getLogger(__name__)
 
 _LOOKS, _PAUSE = 100, 0.1
 
 
-async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = None) -> StartedAttempt:
-    """Returns once the agent runs or has run. Raises RekindleError if it never did."""
+async def start(
+    spec: launch.Spec, open_terminal: launch.OpenTerminal | None = None, through: tuple[str, ...] = ()
+) -> StartedAttempt:
+    """Returns once the agent runs or has run. Raises RekindleError if it never did.
+
+    If nothing comes of a start that goes through another program, it is made without that.
+    """
     doubt: KeeperError | None = None
     for _ in range(_LOOKS):
         found = _found(spec)
@@ -28,8 +36,13 @@ async def start(spec: launch.Spec, open_terminal: launch.OpenTerminal | None = N
             return found
         try:
             if await asyncio.to_thread(_is_clear, spec):
-                started = await asyncio.to_thread(launch.spawn, spec, open_terminal=open_terminal)
+                started = await asyncio.to_thread(launch.spawn, spec, open_terminal=open_terminal, through=through)
                 return StartedAttempt(spec.folder, started.identity.agent.pid)
+        except StartCrashed as error:
+            if not through:
+                raise RekindleError(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
+            log.warning("%s: started without a scope of its own: %s", spec.folder, error)
+            through = ()
         except (LockHeld, StartInDoubt) as error:
             doubt = error
         except ExecFailed as error:

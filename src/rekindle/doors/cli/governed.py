@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     Told = dict[str, Any]
 
 
+#: How many of those that wait are named.
+_MOST_NAMED = 10
+
+
 def news(told: Told | None, now: float) -> Iterator[str]:
     """What a person should see above a list: open questions, stopped restarts, and spending that has a limit."""
     if not told:
@@ -26,6 +30,42 @@ def news(told: Told | None, now: float) -> Iterator[str]:
     if told["stopped_since"] is not None and not any(one["kind"] == "breaker" for one in told["questions"]):
         yield f"{_stopped(told, now)}; to let them go on: rekindle governor --go-on"
     yield from (line for line in spending(told, now) if "limit" in line)
+    places = told.get("places")  # a daemon of an earlier version does not tell
+    if places and places["short"]:
+        yield f"Memory is short, so no agent is started: {places['short']}"
+    elif places and places["waiting"]:
+        yield f"{_waiting(len(places['waiting']))}: {_at_work(places)}"
+
+
+def _waiting(count: int) -> str:
+    return f"{count} session{'s'[: count != 1]} wait{'s'[: count == 1]} for {'its' if count == 1 else 'their'} turn"
+
+
+def _at_work(places: Told) -> str:
+    count, most = places["at_work"], places["most"]
+    if most is None or count > most:
+        return f"{count} agent{'s'[: count != 1]} at work{'' if most is None else f', and at most {most} may be'}"
+    return f"{count} of {most} agent{'s'[: most != 1]} at work"
+
+
+def room(places: Told) -> Iterator[str]:
+    """Agents at work, what the machine has for more, and who waits for a turn."""
+    why = f" (at most {places['most']}: {places['why']})" if places["most"] is not None else ""
+    yield f"Agents at work: {places['at_work']}{why}"
+    if places["memory"] is not None:
+        short = f"; it is short, so no agent is started: {places['short']}" if places["short"] else ""
+        yield f"Memory available: {_gigabytes(places['available'])} of {_gigabytes(places['memory'])}{short}"
+    line = places["waiting"]
+    if line:
+        more = f" and {len(line) - _MOST_NAMED} more" if len(line) > _MOST_NAMED else ""
+        yield f"{_waiting(len(line))}, in this order: {', '.join(line[:_MOST_NAMED])}{more}"
+    for key, what in (("waits_for_time", "for a time"), ("waits_for_you", "for you (rekindle inbox)")):
+        if places[key]:
+            yield f"Waiting {what}: {places[key]}"
+
+
+def _gigabytes(amount: int) -> str:
+    return f"{amount / 1024**3:.1f} GB"
 
 
 def spending(told: Told, now: float) -> Iterator[str]:
@@ -42,6 +82,7 @@ def spending(told: Told, now: float) -> Iterator[str]:
 
 def lines(told: Told, now: float) -> Iterator[str]:
     """All of it."""
+    yield from room(told["places"])
     counted, most = len(told["restarts"]), told["max_restarts"]
     if told["stopped_since"] is not None:
         yield _stopped(told, now)

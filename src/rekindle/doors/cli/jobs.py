@@ -14,9 +14,12 @@ from rekindle.doors.cli.outcome import INTERRUPTED
 from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.receipts import receipt_lines
 from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.errors import RekindleError
 
 Told = dict[str, Any]
 _LOOK_SECONDS = 0.5
+#: How many snapshots are shown.
+_MOST_SHOWN = 10
 
 
 def line(job: Told, now: float) -> str:
@@ -53,6 +56,38 @@ def lines(job: Told, now: float) -> list[str]:
     if job["later_steps"] and job["status"] in ("failed", "cancelled"):
         found.append(f"  not run: {', '.join(job['later_steps'])}")
     return [*found, *([f"  next: {job['next']}"] if job["next"] else [])]
+
+
+def snapshots(job: Told) -> list[Told]:
+    """The snapshots of the files of all its steps, oldest first. Each turn that changed something has one."""
+    found: list[Told] = []
+    for step in job["steps"]:
+        if step["session"] is None:
+            continue
+        try:
+            kept = use_cases().time_travel().listed(step["session"]).snapshots
+        except RekindleError:  # its folder is gone, or is in no repository
+            continue
+        found += [
+            {"step": step["name"], "session": step["session"], "id": one.id, "at": one.at, "reason": one.reason}
+            for one in kept
+        ]
+    return found
+
+
+def snapshot_lines(job: Told, kept: list[Told], now: float) -> list[str]:
+    """The newest snapshots, and how to go on from one."""
+    if not kept:
+        return []
+    many = len({one["step"] for one in kept}) > 1
+    found = [f"  snapshots of its files{f', the last {_MOST_SHOWN}' if len(kept) > _MOST_SHOWN else ''}:"]
+    for one in kept[-_MOST_SHOWN:]:
+        step = f"{one['step']}: " if many else ""
+        found.append(f"    {one['id'][:10]}  {clock_time(one['at'], now)}  {step}{printable(one['reason'])}")
+    own = [one for one in kept if one["session"] == job["session"]]
+    if own and job["status"] in ("failed", "cancelled"):
+        found.append(f"  to go on from one: rekindle job retry {job['id']} --from {own[-1]['id'][:10]}")
+    return found
 
 
 def _times(count: int) -> str:

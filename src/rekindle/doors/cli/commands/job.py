@@ -113,12 +113,15 @@ def submit(
         print(f"Job {told['id']}; Ctrl-C leaves it running.", file=sys.stderr)
         return jobs.follow(told["id"])
     print(told["id"])
+    is_typed = click.get_current_context().get_parameter_source("policy") is _TYPED
+    relies = bool(about["every"]) or (is_typed and about["policy"] == "continue")
     if (about["at"] or about["every"]) and told["next_at"] is not None:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(told["next_at"]))
         is_over = told["next_at"] <= time.time()
         print(f"That time is over ({when}): it starts now." if is_over else f"It starts at {when}.", file=sys.stderr)
-        if not is_over and (hint := use_cases().booting().hint()) is not None:
-            print(f"rekindle: {hint}", file=sys.stderr)
+        relies = relies or not is_over
+    if relies and (hint := use_cases().booting().hint()) is not None:
+        print(f"rekindle: {hint}", file=sys.stderr)
     return 0
 
 
@@ -157,12 +160,13 @@ def list_(every: bool, as_json: bool) -> None:
 @click.argument("name", metavar="JOB", shell_complete=complete_jobs)
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show everything about JOB."""
+    """Show everything about JOB: its terms, its steps, how it went on, and the snapshots of its files."""
     found = use_cases().jobs().show(name)
+    kept = jobs.snapshots(found)
     if as_json:
-        print_json({"job": found})
+        print_json({"job": found, "snapshots": kept})
         return
-    for text in jobs.lines(found, time.time()):
+    for text in (*jobs.lines(found, time.time()), *jobs.snapshot_lines(found, kept, time.time())):
         print(text)
 
 

@@ -21,18 +21,26 @@ from rekindle.ports.errors import RekindleError
 @click.command()
 @json_option
 def inbox(as_json: bool) -> None:
-    """List the open questions, oldest first: what agents ask, and what rekindle asks about them."""
+    """List the open questions, oldest first: what agents ask, and what rekindle asks about them.
+
+    Behind them: sessions that cannot go on without you, each with the reason and the next step, and those that wait.
+    """
     found = use_cases().answering().open()
-    waiting = [one for one in use_cases().sessions().rows() if one["waits_until"] is not None]
+    rows = use_cases().sessions().rows()
+    waiting = [one for one in rows if one["waits_until"] is not None]
+    parked = questions.parked(rows, found, time.time())
     if as_json:
         until = [{"session": one["id"], "until": one["waits_until"], "why": one["why"]} for one in waiting]
-        print_json({"questions": found, "waiting": until})
+        cannot = [{"session": one["id"], "why": one["why"], "next": one["next"]} for one in parked]
+        print_json({"questions": found, "parked": cannot, "waiting": until})
         return
     if not found:
         print("No open questions.")
     for one in found:
         answer_with = f"  {questions.whose(one)}; " + next_step(f"rekindle answer {one['id']}")
         print_lines([*questions.lines(one), answer_with, ""])
+    for one in parked:
+        print_lines([f"{one['id']} cannot go on: {printable(one['why'])}", f"  {next_step(one['next'])}"])
     for one in waiting:
         why = f" ({printable(one['why'])})" if one["why"] else ""
         print_lines([f"{one['id']} goes on by itself at {clock_time(one['waits_until'], time.time())}{why}"])
