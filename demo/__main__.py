@@ -1,4 +1,4 @@
-"""`make demo`: agents work on a feature, everything is killed in its second wave, and it is finished all the same.
+"""`make demo`: a night in fast motion. A plan and a job; a limit, a question, a killed agent, a machine that goes down.
 
 Everything happens in a temporary folder with a HOME of its own, and is removed at the end. `--record FILE` also writes
 what was shown as an animated SVG.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import shlex
 import signal
@@ -17,15 +18,17 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from demo import skill_scene
 from demo.recording import Line, Style, svg
+from rekindle.adapters.boot import due_check
 from rekindle.keeper import launch
 from rekindle.places import Places
 from rekindle.settings import load
 
 BIN = Path(sys.executable).parent
-PLAN = Path(__file__).with_name("plan.toml")
+PLAN, NIGHT = Path(__file__).with_name("plan.toml"), Path(__file__).with_name("night.toml")
 FEATURE = "checkout"
 
 
@@ -62,33 +65,55 @@ class Stage:
         self.shown: list[Line] = []
 
     def play(self) -> int:
-        """The whole story."""
-        self._say("A scratch repository, and a plan: five tasks in three waves.")
+        """The whole night."""
+        self._say(
+            "Evening. A scratch repository, a plan of five tasks in three waves, and a job with rules for the night:"
+        )
         self._show("git", "init", "--quiet", "--initial-branch", "main")
         self._show("git", "-c", "user.name=you", "-c", "user.email=you@example.invalid", *_FIRST_COMMIT)
-        plan = self.repository.parent / "plan.toml"
-        plan.write_bytes(PLAN.read_bytes())
-        self._say("Each task is given to an agent of its own, in a worktree of its own:")
-        shown = self._run_until_wave_two(plan)
+        for file in (PLAN, NIGHT):
+            (self.repository.parent / file.name).write_bytes(file.read_bytes())
+        job = self._show(
+            "rekindle", "job", "submit", "--runbook", "../night.toml", "--title", "Upgrade the parser", "parser"
+        ).strip()
+        self._say("Its agent asks (a rule answers), and its service has a limit (it waits until that ends):")
+        _until(lambda: any(one["waits_until"] for one in self._sessions()))
+        self._show("rekindle", "ps")
+        _until(lambda: "thinking9" in self._quietly("job", "logs", job))
+        self._kill_agent()
+        self._say("It has gone on by itself. Then its agent gets SIGKILL, and is brought back:")
+        _until(lambda: "building9" in self._quietly("job", "logs", job))
+        self._show("rekindle", "job", "show", job)
+        self._say("Meanwhile each task of the plan is given to an agent of its own, in a worktree of its own:")
+        running = self._run_until_wave_two()
         killed = self._kill_everything()
-        self._say(f"… and everything gets SIGKILL: the daemon, the keepers, the agents ({killed} processes).")
-        shown.communicate()
-        self._say("You come back, and ask:")
+        self._say(
+            f"… and then the machine goes down: SIGKILL for the daemon, the keepers, the agents ({killed} processes)."
+        )
+        running.communicate()
+        self._say("It comes up again, and starts rekindle with it (rekindle boot install). Nobody types anything:")
+        self._boot()
+        _until(lambda: "done" in self._quietly("job", "show", job).splitlines()[0])
+        done = self._show("rekindle", "job", "show", job)
+        self._say("Morning. You ask what is left, and have the plan go on:")
         status = self._show("rekindle")
-        self._show("rekindle", "resume", FEATURE, "--explain")
-        self._say("And have it go on:")
         resumed = self._show("rekindle", "resume", FEATURE)
-        self._say("What came of it:")
+        self._say("What came of it, and what proves it:")
         history = self._show("git", "log", "--graph", "--format=%s", f"feature/{FEATURE}")
+        report = self._show("rekindle", "report", most=36)
         merges = [line for line in history.splitlines() if "Merge task" in line]
         good = (
             f"rekindle resume {FEATURE}" in status
             and "same (the agent's own record" in resumed
             and "completed, 5 of 5 tasks merged" in resumed
             and len(merges) == 5
+            and "resumed 2 times" in done
+            and "same" in done
+            and "Cut off and resumed" in report
+            and (self.repository / "parser.py").exists()
         )
         self._say(
-            "Every task is merged once, in the order of the plan; the cut agents went on in the same conversation."
+            "The job ended once; each task is merged once, in order; all agents went on in the same conversation."
             if good
             else "That is not what this demonstration should show: please report it."
         )
@@ -101,9 +126,9 @@ class Stage:
         """Leave no process behind, however the story went."""
         self._kill_everything()
 
-    def _run_until_wave_two(self, plan: Path) -> subprocess.Popen[str]:
-        command = ("rekindle", "run", "--plan", str(plan))
-        self._print("command", "$ rekindle run --plan plan.toml")
+    def _run_until_wave_two(self) -> subprocess.Popen[str]:
+        command = ("rekindle", "run", "--plan", "../plan.toml")
+        self._print("command", f"$ {shlex.join(command)}")
         running = subprocess.Popen(
             command,
             cwd=self.repository,
@@ -123,6 +148,27 @@ class Stage:
         begun = self.repository / ".worktrees" / FEATURE / "payment" / "payment.py"
         _until(begun.exists)
         return running
+
+    def _sessions(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self._quietly("ps", "--all", "--json"))["sessions"]
+        return found
+
+    def _kill_agent(self) -> None:
+        [session] = [one["id"] for one in self._sessions()]
+        identity = launch.read_identity(os.path.join(self.places.sessions, session, "1"))
+        assert identity is not None
+        os.kill(identity.agent.pid, signal.SIGKILL)
+
+    def _boot(self) -> None:
+        """What the machine runs when it has come up: the check of `rekindle boot`."""
+        words = [sys.executable, "-m", due_check.__name__]
+        subprocess.run(words, cwd="/", env=self.environment, check=True, stdin=subprocess.DEVNULL)
+
+    def _quietly(self, *words: str) -> str:
+        done = subprocess.run(
+            ["rekindle", *words], cwd=self.repository, env=self.environment, capture_output=True, text=True, check=False
+        )
+        return done.stdout
 
     def _kill_everything(self) -> int:
         killed = 0
@@ -157,13 +203,17 @@ class Stage:
         self.shown.append(Line(time.monotonic(), style, text.replace(str(self.repository.parent), "~")))
         print(f"\033[1m{text}\033[0m" if style == "narration" and sys.stdout.isatty() else text, flush=True)
 
-    def _show(self, *command: str) -> str:
+    def _show(self, *command: str, most: int = 100) -> str:
+        """Run a command and show what it says, or the first lines of it."""
         self._print("command", f"$ {shlex.join(command)}")
         done = subprocess.run(
             command, cwd=self.repository, env=self.environment, capture_output=True, text=True, check=False
         )
-        for line in (done.stdout + done.stderr).splitlines():
+        lines = (done.stdout + done.stderr).splitlines()
+        for line in lines[:most]:
             self._print("output", f"    {line}")
+        if len(lines) > most:
+            self._print("output", f"    … ({len(lines) - most} more lines)")
         return done.stdout
 
 

@@ -16,6 +16,7 @@ from rekindle.app.governance import Governance, GovernorView
 from rekindle.app.kept_views import KeptViews
 from rekindle.app.owning import owned, refuse_owned
 from rekindle.app.requests import ResumeRequest
+from rekindle.app.resumed import NO_ROOM, LeftAlone, ResumedAll
 from rekindle.app.runbooks import new_rules
 from rekindle.app.session_names import meant
 from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
@@ -48,26 +49,9 @@ DELIVERY_SECONDS = 90.0
 SETTLE_SECONDS = 20.0
 #: How often to check whether what is waited for can still happen.
 _LOOK_SECONDS = 1.0
-_NO_ROOM = "it waits for its turn, and comes by itself when there is room (rekindle governor)"
 
 
 Ending = Literal["asleep", "cancelled", "completed"]
-
-
-class LeftAlone(msgspec.Struct, frozen=True):
-    """A session that was not brought back, and why. `is_over`: it is finished, so nobody needs to be told."""
-
-    id: str
-    reason: str
-    is_over: bool = False
-
-
-class ResumedAll(msgspec.Struct, frozen=True):
-    """The result for all sessions: those that are back, those not tried, those that did not come back."""
-
-    resumed: list[str]
-    skipped: list[LeftAlone]
-    failed: list[LeftAlone]
 
 
 class ListedSessions(msgspec.Struct, frozen=True):
@@ -215,7 +199,7 @@ class Service:
                 continue
             if not self._supervisor.governing.placing.has_room and not session.over and not session.is_up:
                 await self._supervisor.decide(session.id, lambda now: in_line(now, self._engine.clock()))
-                skipped.append(LeftAlone(session.id, _NO_ROOM))
+                skipped.append(LeftAlone(session.id, NO_ROOM))
                 continue
             try:
                 told = await self.resume(ResumeRequest(session=session.id, by=by, kill=kill))
@@ -237,8 +221,9 @@ class Service:
         return self.shown(await self._engine.load(found.id))
 
     async def stop_all(self, *, to: Ending, by: str) -> StoppedAll:
-        """End every agent. If one does not end, the others are still reported."""
-        live = [session.id for session in self._engine.at_hand() if session.is_up]
+        """End every agent, also those that wait for their turn. If one does not end, the others are still reported."""
+        line = {one.session for one in self._supervisor.governing.placing.census().waiting}
+        live = [session.id for session in self._engine.at_hand() if session.is_up or session.id in line]
         failures = await asyncio.gather(*(self._not_stopped(session, to, by) for session in live))
         failed = [one for one in failures if one is not None]
         return StoppedAll([name for name, one in zip(live, failures, strict=True) if one is None], failed)
