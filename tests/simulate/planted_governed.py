@@ -12,7 +12,7 @@ import pytest
 
 from rekindle.app.questions import AnsweredQuestion, Questions
 from rekindle.core.effects import Effect, Say
-from rekindle.core.governor import admission, asking
+from rekindle.core.governor import admission
 from rekindle.core.governor.admission import AutomaticStep
 from rekindle.core.governor.queueing import LimitWait
 from rekindle.core.job import orders
@@ -27,6 +27,7 @@ from rekindle.core.session.state import OURS, Session
 from rekindle.runtime import governing
 from rekindle.runtime.clock_watch import ClockWatch
 from rekindle.runtime.talk import Talk
+from tests.simulate.actions import Action
 
 
 def all_come_back_at_once(patched: pytest.MonkeyPatch) -> None:
@@ -36,22 +37,6 @@ def all_come_back_at_once(patched: pytest.MonkeyPatch) -> None:
         return {one.session: max(now, one.due) for one in waiting}
 
     patched.setattr(admission, "schedule", schedule)
-
-
-def breaker_never_trips(patched: pytest.MonkeyPatch) -> None:
-    """Restarts in vain are counted, and nobody stops them."""
-    patched.setattr(asking, "_breaker", lambda _state, _rules, _now: [])
-
-
-def stop_is_not_heard(patched: pytest.MonkeyPatch) -> None:
-    """Restarts are stopped, a person is asked, and dead agents are started all the same."""
-    real = admission.wanted
-
-    def wanted(session: Session, effect: Effect) -> AutomaticStep | None:
-        found = real(session, effect)
-        return None if found is not None and found.is_restart and not found.limit else found
-
-    patched.setattr(governing, "wanted", wanted)
 
 
 def hold_is_not_heard(patched: pytest.MonkeyPatch) -> None:
@@ -127,8 +112,6 @@ def retry_tells_the_prompt_again(patched: pytest.MonkeyPatch) -> None:
 #: Each fault, and a word of what the simulator says when it has found it.
 PLANTED: dict[Callable[[pytest.MonkeyPatch], None], str] = {
     all_come_back_at_once: "came back from a limit in a minute",
-    breaker_never_trips: "they are to be stopped",
-    stop_is_not_heard: "although restarts are stopped",
     hold_is_not_heard: "is on hold, and",
     hurry_waits_its_turn: "was hurried, and",
     silence_counts_twice: "is called silent after",
@@ -137,4 +120,26 @@ PLANTED: dict[Callable[[pytest.MonkeyPatch], None], str] = {
     deadlines_follow_the_wall_clock: "after its time",
     explain_foretells_something_else: "--explain foretells",
     retry_tells_the_prompt_again: "fresh starts were decided",
+}
+
+#: Short stories that show a fault which takes a long search.
+KNOWN: dict[Callable[[pytest.MonkeyPatch], None], tuple[int, tuple[Action, ...]]] = {
+    deadlines_follow_the_wall_clock: (
+        1,
+        (
+            Action("begin", 0, "ask all p0: say", 0.0),
+            Action("model", 0, "overloaded 0", 20.0),
+            Action("set_clock", 0, "-7200", 3.0),
+            Action("model", 0, "well", 130.0),
+        ),
+    ),
+    explain_foretells_something_else: (
+        1,
+        (
+            Action("plan", 0, "standard 1 -;a/build/-/-/", 3.0),
+            Action("kill_daemon", 0, "", 0.0),
+            Action("kill_task", 0, "", 3.0),
+            Action("plan_resume", 0, "", 130.0),
+        ),
+    ),
 }

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.simulate import planted, planted_governed
 from tests.simulate.__main__ import FIXED
-from tests.simulate.planted import KNOWN, Plant, Stories, remembered, search
-from tests.simulate.planted import PLANTED as ONCE_THERE
-from tests.simulate.planted_governed import PLANTED as PUT_IN
+from tests.simulate.planted import Plant, Stories, remembered, search
 from tests.simulate.shrink import shrunk
 from tests.soaking import only_in_soak
 
-PLANTED = {**ONCE_THERE, **PUT_IN}
+PLANTED = {**planted.PLANTED, **planted_governed.PLANTED}
+KNOWN: Stories = {**planted.KNOWN, **planted_governed.KNOWN}
 #: Two minutes on two cores; one of them is enough.
 BUDGET = 120.0
 
