@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from rekindle.core.report.contents import Report
+from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.making import report
 from rekindle.core.report.sources import (
     FeatureSource,
@@ -136,7 +136,7 @@ class Night:
         """The same, if only runs by rekindle itself count."""
         return _last([one for one in self.runs if one[2]], self.version)
 
-    def told(self) -> Report:
+    def told(self) -> MorningReport:
         """The report of this night."""
         own = SessionSource("s1", tuple(self.facts), tuple(self.said), tuple(self.states))
         feature = FeatureSource("/w", "shop", "feature/shop", tuple(self.events))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rekindle.core.job import facts as jf
 from rekindle.core.job.order import JobOrder, StepOrder
-from rekindle.core.report.contents import Report
+from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.making import report
 from rekindle.core.report.masking import masked
 from rekindle.core.report.sources import (
@@ -226,5 +226,5 @@ def sources() -> Sources:
     return Sources(sessions, (JobSource("j9a8f8027", tuple(job)),), (feature,))
 
 
-def sample() -> Report:
+def sample() -> MorningReport:
     return masked(report(sources(), Window(NOW - 10 * 3600, NOW), NOW), lambda _, text: text)

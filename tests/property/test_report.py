@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rekindle.core.job import facts as jf
 from rekindle.core.masking import Masker
-from rekindle.core.report.contents import Line, Report
+from rekindle.core.report.contents import MorningReport, ReportLine
 from rekindle.core.report.making import report
 from rekindle.core.report.masking import masked
 from rekindle.core.report.sources import JobSource, SessionSource, Sources, TurnSaid, Window
@@ -59,7 +59,7 @@ def _priced(fact: f.AnyFact, number: int) -> f.AnyFact:
     return fact
 
 
-def told(found: Report) -> Counter[tuple[str, float, str, int]]:
+def told(found: MorningReport) -> Counter[tuple[str, float, str, int]]:
     return Counter((one.kind, one.at, one.about, one.evidence[0].seq) for one in found.lines if one.kind in EVENTS)
 
 
@@ -160,7 +160,7 @@ def test_a_job_is_asked_for_once_and_ends_once(acts: list, retries: int) -> None
     stage.run()
     facts: list[jf.JobFact] = stage.facts
     found = report(Sources(jobs=(JobSource("j00000001", tuple(enumerate(facts, 1))),)), Window(0.0, 1e12), 1e12)
-    lines: list[Line] = [line for line in found.lines if line.of == "job"]
+    lines: list[ReportLine] = [line for line in found.lines if line.of == "job"]
     assert [line.kind for line in lines].count("asked") == 1
     over = [line for line in lines if line.kind in ("done", "failed")]
     assert len(over) == sum(isinstance(one, jf.JobOver) for one in facts)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rekindle.adapters.sql_store.codec import decode_told
 from rekindle.core.fact import Fact
-from rekindle.core.report.contents import Line, Report
+from rekindle.core.report.contents import MorningReport, ReportLine
 from rekindle.core.report.making import report
 from rekindle.core.report.sources import JobSource, SessionSource, Sources, Window
 from rekindle.core.session import facts as f
@@ -38,7 +38,7 @@ class ReportOracle:
         self._spent(found.lines)
         self._jobs_told(found.lines)
 
-    def _made(self) -> Report:
+    def _made(self) -> MorningReport:
         by_stream: defaultdict[str, defaultdict[str, list[tuple[int, Any]]]] = defaultdict(lambda: defaultdict(list))
         newest, attempts = self._world.clock(), Counter[str]()
         for seq, stream, subject, text in self._stage.disk.content.facts:
@@ -55,7 +55,7 @@ class ReportOracle:
         sources = Sources(tuple(sessions), tuple(jobs), governor=tuple(governor))
         return report(sources, Window(0.0, newest + 1.0), newest)
 
-    def _evidence_is_there(self, found: Report) -> None:
+    def _evidence_is_there(self, found: MorningReport) -> None:
         facts = self._stage.disk.content.facts
         for line in found.lines:
             demand(bool(line.evidence), f"the report has a line without evidence: {line.text}")
@@ -68,14 +68,14 @@ class ReportOracle:
                     same or one.of == "all", f"the evidence of {line.text!r} ({one.look}) is about {stream} {subject}"
                 )
 
-    def _turns(self, lines: tuple[Line, ...]) -> None:
+    def _turns(self, lines: tuple[ReportLine, ...]) -> None:
         told = Counter(one.about for one in lines if one.kind == "done" and one.of == "session" and one.text == _ENDED)
         ended = Counter(session for session, how in self._world.turn_ends if how == "end_turn")
         for session in {*told, *ended}:
             wrong = f"the report tells of {told[session]} turns of {session} that ended well, and {ended[session]} did"
             demand(told[session] == ended[session], wrong)
 
-    def _cuts(self, lines: tuple[Line, ...]) -> None:
+    def _cuts(self, lines: tuple[ReportLine, ...]) -> None:
         told = {_attempt(one) for one in lines if one.kind == "cut" and one.evidence[0].kind == "exit"}
         for session, attempt in sorted(self._world.cut_off - told - self._asked_to_end):
             demand(False, f"attempt {attempt} of {session} was cut off at work, and the report does not say so")
@@ -83,14 +83,14 @@ class ReportOracle:
             there = self._world.attempts.get((session, attempt))
             demand(there is not None and not there.alive, f"the report calls a live agent of {session} cut off")
 
-    def _returns(self, lines: tuple[Line, ...]) -> None:
+    def _returns(self, lines: tuple[ReportLine, ...]) -> None:
         for line in lines:
             if line.kind == "resumed":
                 session, attempt = _attempt(line)
                 told = f"the report says that attempt {attempt} of {session} was back, and it never opened anything"
                 demand((session, attempt) in self._world.opened, told)
 
-    def _spent(self, lines: tuple[Line, ...]) -> None:
+    def _spent(self, lines: tuple[ReportLine, ...]) -> None:
         told = Counter[str]()
         for line in lines:
             if line.kind == "spent":
@@ -101,7 +101,7 @@ class ReportOracle:
                 told[session] == used, f"the report says that {session} used {told[session]} tokens, and it used {used}"
             )
 
-    def _jobs_told(self, lines: tuple[Line, ...]) -> None:
+    def _jobs_told(self, lines: tuple[ReportLine, ...]) -> None:
         of_jobs = [one for one in lines if one.of == "job" and one.kind != "next"]
         for name, job in self._jobs.jobs.items():
             mine = Counter(one.kind for one in of_jobs if one.about == name)
@@ -118,5 +118,5 @@ class ReportOracle:
             demand(mine["failed"] == ends, f"{name} failed {ends} times, and the report tells of {mine['failed']}")
 
 
-def _attempt(line: Line) -> tuple[str, int]:
+def _attempt(line: ReportLine) -> tuple[str, int]:
     return line.about, int(line.evidence[0].ref.rpartition(" ")[2])

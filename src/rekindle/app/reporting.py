@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rekindle.app.report_sources import ReportPorts, ReportReader
 from rekindle.core.masking import Masker
-from rekindle.core.report.contents import Report
+from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.making import report
 from rekindle.core.report.masking import masked
 from rekindle.core.report.sources import Window
@@ -22,7 +22,7 @@ class Reporting:
         self._masker = masker
         self._clock = clock
 
-    def asked_for(self, since: str, until: str | None) -> Report:
+    def asked_for(self, since: str, until: str | None) -> MorningReport:
         """The report about the time that somebody has named. Raises UsageError for what is not a time."""
         now = self._clock()
         begin, end = _moment("--since", since, now), now if until is None else _moment("--until", until, now)
@@ -30,7 +30,7 @@ class Reporting:
             raise UsageError("--since is not before --until", f"give an earlier time: {EXAMPLES}")
         return self.about(Window(begin, min(end, now)))
 
-    def about(self, window: Window) -> Report:
+    def about(self, window: Window) -> MorningReport:
         """The report about some time."""
         now = self._clock()
         found = report(ReportReader(self._ports, window, now).sources(), window, now)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rekindle.core.report.contents import Report
+from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.making import report
 from rekindle.core.report.sources import Sources, Window
 from rekindle.doors.cli import report_html, report_markdown, report_screen
@@ -44,7 +44,7 @@ class Page(HTMLParser):
         self.shown.append(data)
 
 
-def spoiled(text: str) -> Report:
+def spoiled(text: str) -> MorningReport:
     """The made night, with this text wherever people, agents or commands have a say."""
     found = sample()
     return replace(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from rekindle.core.job import facts as jf
-from rekindle.core.report.contents import Report
+from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.making import report
 from rekindle.core.report.sources import FeatureSource, JobSource, JournalFact, Sources, Window
 from tests.job_stage import order
 
 
-def of_jobs(*facts: jf.JobFact) -> Report:
+def of_jobs(*facts: jf.JobFact) -> MorningReport:
     return report(Sources(jobs=(JobSource("j1", tuple(enumerate(facts, 1))),)), Window(0.0, 100.0), 100.0)
 
 
-def of_feature(*events: tuple[str, dict[str, str]], is_merged: bool | None = None) -> Report:
+def of_feature(*events: tuple[str, dict[str, str]], is_merged: bool | None = None) -> MorningReport:
     told = tuple(JournalFact(float(n), f"run{n // 10}", n, type_, dict(data)) for n, (type_, data) in enumerate(events))
     source = FeatureSource("/w", "shop", "feature/shop", told, is_merged=is_merged)
     return report(Sources(features=(source,)), Window(0.0, 100.0), 100.0)

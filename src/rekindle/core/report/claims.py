@@ -43,20 +43,20 @@ _NONE_FAILED: Final = re.compile(
 _SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-class Claim(msgspec.Struct, frozen=True):
+class SpokenClaim(msgspec.Struct, frozen=True):
     """What an agent claims, with its own sentence."""
 
     subject: Subject
     quote: str
 
 
-def claims_in(text: str) -> list[Claim]:
+def claims_in(text: str) -> list[SpokenClaim]:
     """What an agent claims in a text: the last sentence about each subject counts."""
-    found: dict[Subject, Claim] = {}
+    found: dict[Subject, SpokenClaim] = {}
     for sentence in _SENTENCES.split(text):
         for subject in _about(sentence):
             found.pop(subject, None)
-            found[subject] = Claim(subject, in_words(sentence))
+            found[subject] = SpokenClaim(subject, in_words(sentence))
     return list(found.values())
 
 

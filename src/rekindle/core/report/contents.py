@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from rekindle.core.report.evidence import Evidence, Owner
+from rekindle.core.report.evidence import Cited, Owner
 
 LineKind = Literal["asked", "done", "failed", "cut", "resumed", "waited", "spent", "open", "next"]
 KINDS: tuple[LineKind, ...] = ("asked", "done", "failed", "cut", "resumed", "waited", "spent", "open", "next")
@@ -23,7 +23,7 @@ Subject = Literal["tests", "build", "lint"]
 Verdict = Literal["proved", "contradicted", "unproved"]
 
 
-class Line(msgspec.Struct, frozen=True):
+class ReportLine(msgspec.Struct, frozen=True):
     """One thing that happened, or that is still open. Every line has evidence.
 
     `about` is the session, job or feature (`of` says which), `title` what that is about. `seconds` is how long it
@@ -37,7 +37,7 @@ class Line(msgspec.Struct, frozen=True):
     about: str
     title: str
     text: str
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Cited, ...]
     seconds: float | None = None
     cost: float | None = None
     tokens: int = 0
@@ -77,7 +77,7 @@ class JudgedClaim(msgspec.Struct, frozen=True):
     at: float
     verdict: Verdict
     why: str
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Cited, ...]
 
 
 class LastWords(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ class LastWords(msgspec.Struct, frozen=True):
     agent: str
     text: str
     at: float
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Cited, ...]
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -150,14 +150,14 @@ class Totals(msgspec.Struct, frozen=True):
     unpriced_agents: tuple[str, ...]
 
 
-class Report(msgspec.Struct, frozen=True):
+class MorningReport(msgspec.Struct, frozen=True):
     """A report. It is about what happened from `since` on and before `until`. `problems`: what could not be read."""
 
     since: float
     until: float
     made_at: float
     totals: Totals
-    lines: tuple[Line, ...]
+    lines: tuple[ReportLine, ...]
     checks: tuple[Check, ...]
     claims: tuple[JudgedClaim, ...]
     last_words: tuple[LastWords, ...]
@@ -166,7 +166,7 @@ class Report(msgspec.Struct, frozen=True):
     contexts: tuple[ContextPoint, ...]
     problems: tuple[str, ...] = ()
 
-    def of_kind(self, *kinds: LineKind) -> tuple[Line, ...]:
+    def of_kind(self, *kinds: LineKind) -> tuple[ReportLine, ...]:
         """The lines of these kinds, in order of time."""
         return tuple(one for one in self.lines if one.kind in kinds)
 
@@ -176,7 +176,7 @@ class Report(msgspec.Struct, frozen=True):
         return not self.lines
 
 
-def counted(lines: Iterable[Line]) -> dict[str, int]:
+def counted(lines: Iterable[ReportLine]) -> dict[str, int]:
     """How many lines there are of each kind; those with none are left out."""
     found: dict[str, int] = {}
     for one in lines:

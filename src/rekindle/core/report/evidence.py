@@ -15,7 +15,7 @@ EvidenceKind = Literal["receipt", "snapshot", "commit", "exit", "turn", "check",
 Owner = Literal["session", "job", "feature", "all"]
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class Cited(msgspec.Struct, frozen=True):
     """One piece of evidence. `ref` says which one of its kind it is: `attempt 2`, `turn 3`, a commit, a question's id.
 
     `seq` is the place of its fact in the store or, for a feature, in its run's journal; 0: it is not a fact.

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rekindle.core.journal import event as ev
-from rekindle.core.report.contents import Check, Line, LineKind
-from rekindle.core.report.evidence import Evidence
+from rekindle.core.report.contents import Check, LineKind, ReportLine
+from rekindle.core.report.evidence import Cited
 from rekindle.core.report.sources import FeatureSource, JournalFact, Window
 from rekindle.core.report.walking import checked, evidence_of_check
 from rekindle.core.report.words import counted, in_words
@@ -38,7 +38,7 @@ class WalkedFeature:
         newest = self.events[starts[-1] :] if starts else []
         return next((one for one in newest if one.type == ev.SESSION_END), None)
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[ReportLine]:
         """Everything about it."""
         for one in self.events:
             if self.window.has(one.at):
@@ -55,7 +55,7 @@ class WalkedFeature:
             where = f"{self.source.branch} is finished, and can be merged (in {self.source.repository})"
             yield self._line("next", end, where, self._record(end), next_=f"git merge {quoted(self.source.branch)}")
 
-    def _told(self, one: JournalFact) -> Iterator[Line]:
+    def _told(self, one: JournalFact) -> Iterator[ReportLine]:
         data, task = one.data, _text(one.data.get("taskId"))
         match one.type:
             case ev.PLAN_CREATED:
@@ -64,7 +64,7 @@ class WalkedFeature:
                 yield self._line("asked", one, f"a plan of {counted(number, 'task')}", self._record(one))
             case "branch.merged" if isinstance(data.get("commit"), str):
                 commit = str(data["commit"])
-                refs = (Evidence("commit", "feature", self.source.feature, commit, one.seq),)
+                refs = (Cited("commit", "feature", self.source.feature, commit, one.seq),)
                 what = f"task {task} is merged" if task else f"{_text(data.get('name'))} is merged"
                 yield self._line("done", one, f"{what} as commit {commit[:10]}", *refs)
             case "check.ran":
@@ -86,13 +86,15 @@ class WalkedFeature:
             case _:
                 return
 
-    def _line(self, kind: LineKind, one: JournalFact, text: str, *evidence: Evidence, next_: str = "") -> Line:
+    def _line(self, kind: LineKind, one: JournalFact, text: str, *evidence: Cited, next_: str = "") -> ReportLine:
         name = self.source.feature
         needs_you = kind in ("open", "failed") and bool(next_)
-        return Line(kind, "proved", one.at, "feature", name, name, text, evidence, next=next_, needs_you=needs_you)
+        return ReportLine(
+            kind, "proved", one.at, "feature", name, name, text, evidence, next=next_, needs_you=needs_you
+        )
 
-    def _record(self, one: JournalFact) -> Evidence:
-        return Evidence("record", "feature", self.source.feature, f"{one.type} {one.sid}/{one.seq}", one.seq)
+    def _record(self, one: JournalFact) -> Cited:
+        return Cited("record", "feature", self.source.feature, f"{one.type} {one.sid}/{one.seq}", one.seq)
 
 
 def _check(source: FeatureSource, one: JournalFact) -> Check:

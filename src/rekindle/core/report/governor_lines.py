@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from rekindle.core.governor import facts as g
 from rekindle.core.governor.machine import question_id
-from rekindle.core.report.contents import Line, LineKind
-from rekindle.core.report.evidence import Evidence
+from rekindle.core.report.contents import LineKind, ReportLine
+from rekindle.core.report.evidence import Cited
 from rekindle.core.report.sources import Window
 from rekindle.core.report.words import in_words, span
 
 
-def governor_lines(facts: Sequence[tuple[int, g.GovernorFact]], window: Window) -> Iterator[Line]:
+def governor_lines(facts: Sequence[tuple[int, g.GovernorFact]], window: Window) -> Iterator[ReportLine]:
     """How long each question about all sessions was open, and which one still is."""
     asked: dict[str, tuple[int, g.GovernorAsked]] = {}
     for seq, fact in facts:
@@ -34,9 +34,11 @@ def governor_lines(facts: Sequence[tuple[int, g.GovernorFact]], window: Window) 
         yield _line("open", one, seq, f"asking: {in_words(one.title)}", None, name)
 
 
-def _line(kind: LineKind, one: g.GovernorAsked, seq: int, text: str, seconds: float | None, question: str = "") -> Line:
-    ref = Evidence("question", "all", "all sessions", question or question_id(one), seq)
+def _line(
+    kind: LineKind, one: g.GovernorAsked, seq: int, text: str, seconds: float | None, question: str = ""
+) -> ReportLine:
+    ref = Cited("question", "all", "all sessions", question or question_id(one), seq)
     next_ = f"rekindle answer {question}" if question else ""
-    return Line(
+    return ReportLine(
         kind, "proved", one.at, "all", "all sessions", "", text, (ref,), seconds, next=next_, needs_you=bool(question)
     )

@@ -8,8 +8,8 @@ from rekindle.core.job import facts as jf
 from rekindle.core.job.machine import evolve
 from rekindle.core.job.record import JobRecord, record
 from rekindle.core.job.state import Job
-from rekindle.core.report.contents import Line, LineKind
-from rekindle.core.report.evidence import Evidence
+from rekindle.core.report.contents import LineKind, ReportLine
+from rekindle.core.report.evidence import Cited
 from rekindle.core.report.sources import JobSource, Window
 from rekindle.core.report.words import in_words
 from rekindle.core.session.state import Session
@@ -36,12 +36,12 @@ class WalkedJob:
         """Whether anything happened to it in the window."""
         return any(self.window.has(fact.at) for _, fact in self.source.facts)
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[ReportLine]:
         """Everything about it."""
         if self.record is None or self.job is None:
             return
         for kind, at, text, seq in self._told:
-            ref = Evidence("record", "job", self.source.id, f"job {self.source.id}", seq)
+            ref = Cited("record", "job", self.source.id, f"job {self.source.id}", seq)
             is_how_it_is = kind == "failed" and at == self.job.over_at
             yield self._line(kind, at, text, ref, is_how_it_is=is_how_it_is)
         if self.job.over is None:
@@ -50,10 +50,10 @@ class WalkedJob:
             at = self.job.submitted_at
             yield self._line("open", at, told, self._newest(), is_how_it_is=True)
 
-    def _line(self, kind: LineKind, at: float, text: str, ref: Evidence, *, is_how_it_is: bool) -> Line:
+    def _line(self, kind: LineKind, at: float, text: str, ref: Cited, *, is_how_it_is: bool) -> ReportLine:
         """A line; if it says how the job is now, also whether a person has to act."""
         assert self.record is not None
-        return Line(
+        return ReportLine(
             kind,
             "proved",
             at,
@@ -67,10 +67,10 @@ class WalkedJob:
             session=self.record.session or "",
         )
 
-    def _newest(self) -> Evidence:
+    def _newest(self) -> Cited:
         """What is known last of it."""
         seq = max((seq for seq, fact in self.source.facts if fact.at < self.window.until), default=0)
-        return Evidence("record", "job", self.source.id, f"job {self.source.id}", seq)
+        return Cited("record", "job", self.source.id, f"job {self.source.id}", seq)
 
     def _take(self, seq: int, fact: jf.JobFact, job: Job) -> None:
         match fact:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rekindle.core.report.claims import Claim
+from rekindle.core.report.claims import SpokenClaim
 from rekindle.core.report.commands import checks
 from rekindle.core.report.contents import Check, Verdict
 from rekindle.core.report.sources import KeptState, SaidTool
@@ -55,7 +55,7 @@ class WorkStates:
 
 
 def judge(
-    claim: Claim,
+    claim: SpokenClaim,
     said_in: WalkedTurn,
     turns: Sequence[WalkedTurn],
     states: WorkStates,

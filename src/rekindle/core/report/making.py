@@ -11,8 +11,8 @@ from rekindle.core.report.contents import (
     Check,
     JudgedClaim,
     LastWords,
-    Line,
-    Report,
+    MorningReport,
+    ReportLine,
     Story,
     Totals,
     counted,
@@ -27,7 +27,7 @@ from rekindle.core.report.walking import WalkedSession, evidence_of_check
 from rekindle.core.report.words import in_words
 
 
-def report(sources: Sources, window: Window, made_at: float) -> Report:
+def report(sources: Sources, window: Window, made_at: float) -> MorningReport:
     """Everything that happened in the window, and what is open at its end."""
     walked = [WalkedSession(one, window) for one in sources.sessions]
     walked = [one for one in walked if one.session is not None]
@@ -35,7 +35,7 @@ def report(sources: Sources, window: Window, made_at: float) -> Report:
     jobs = [WalkedJob(one, window, sessions) for one in sources.jobs]
     features = [WalkedFeature(one, window) for one in sources.features]
     told_elsewhere = {one.source.id for one in jobs if one.job is not None and one.job.over is None}
-    lines: list[Line] = []
+    lines: list[ReportLine] = []
     stories: list[Story] = []
     for one in walked:
         found, its_story = _of_session(one, told_elsewhere)
@@ -53,7 +53,7 @@ def report(sources: Sources, window: Window, made_at: float) -> Report:
     spending = tuple(sorted((paid for one in walked for paid in one.paid), key=lambda paid: paid.at))
     unpriced = [agent for one in walked for agent in one.unpriced]
     concerned = len(stories), sum(one.is_concerned for one in jobs), sum(one.is_concerned for one in features)
-    return Report(
+    return MorningReport(
         window.since,
         window.until,
         made_at,
@@ -69,7 +69,7 @@ def report(sources: Sources, window: Window, made_at: float) -> Report:
     )
 
 
-def _of_session(walked: WalkedSession, jobs: set[str]) -> tuple[list[Line], Story]:
+def _of_session(walked: WalkedSession, jobs: set[str]) -> tuple[list[ReportLine], Story]:
     session, now = walked.session, now_of(walked)
     assert session is not None and now is not None
     found = [*walked.lines, *returned(walked), *waited(walked), *spent(walked), *to_merge(walked, now)]
@@ -78,9 +78,9 @@ def _of_session(walked: WalkedSession, jobs: set[str]) -> tuple[list[Line], Stor
     return found, story(walked, now)
 
 
-def _with_next(lines: list[Line]) -> list[Line]:
+def _with_next(lines: list[ReportLine]) -> list[ReportLine]:
     """A line of its own for each command that somebody should type, once, what needs a person first."""
-    typed: dict[str, Line] = {}
+    typed: dict[str, ReportLine] = {}
     for line in sorted(lines, key=lambda one: not one.needs_you):
         if line.next and line.kind != "next" and line.needs_you:
             typed.setdefault(line.next, replace(line, kind="next", seconds=None))
@@ -141,7 +141,7 @@ def _checks(walked: Sequence[WalkedSession], features: Sequence[WalkedFeature], 
 
 
 def _totals(
-    lines: Sequence[Line], claims: Sequence[JudgedClaim], concerned: tuple[int, int, int], unpriced: Sequence[str]
+    lines: Sequence[ReportLine], claims: Sequence[JudgedClaim], concerned: tuple[int, int, int], unpriced: Sequence[str]
 ) -> Totals:
     receipts: dict[str, int] = {}
     verdicts: dict[str, int] = {}

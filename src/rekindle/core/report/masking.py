@@ -9,15 +9,15 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from rekindle.core.report.contents import Check, JudgedClaim, LastWords, Line, Report, Story
-from rekindle.core.report.evidence import Evidence
+from rekindle.core.report.contents import Check, JudgedClaim, LastWords, MorningReport, ReportLine, Story
+from rekindle.core.report.evidence import Cited
 from rekindle.core.report.words import LONGEST, LONGEST_ACCOUNT, shortened
 
 #: Masks a text of a session; of no session, if that is empty.
 Mask = Callable[[str, str], str]
 
 
-def masked(report: Report, mask: Mask) -> Report:
+def masked(report: MorningReport, mask: Mask) -> MorningReport:
     """The same report, with every text masked and of a sensible length."""
     return replace(
         report,
@@ -34,7 +34,7 @@ def _text(session: str, text: str, mask: Mask, most: int = LONGEST) -> str:
     return shortened(mask(session, text), most)
 
 
-def _line(one: Line, mask: Mask) -> Line:
+def _line(one: ReportLine, mask: Mask) -> ReportLine:
     title, text = (_text(one.session, each, mask) for each in (one.title, one.text))
     return replace(one, title=title, text=text, evidence=_evidence(one.evidence, one.session, mask))
 
@@ -57,6 +57,6 @@ def _story(one: Story, mask: Mask) -> Story:
     return replace(one, title=_text(one.session, one.title, mask))
 
 
-def _evidence(found: tuple[Evidence, ...], session: str, mask: Mask) -> tuple[Evidence, ...]:
+def _evidence(found: tuple[Cited, ...], session: str, mask: Mask) -> tuple[Cited, ...]:
     """Ids stay as they are; a check is named by its command."""
     return tuple(replace(one, ref=_text(session, one.ref, mask)) if one.kind == "check" else one for one in found)

@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rekindle.core.report.contents import Line, Phase, Span, Standing, Story
-from rekindle.core.report.evidence import Evidence
+from rekindle.core.report.contents import Phase, ReportLine, Span, Standing, Story
+from rekindle.core.report.evidence import Cited
 from rekindle.core.report.walking import WalkedSession
 from rekindle.core.report.words import counted, in_words, span
 from rekindle.core.session.facts import Receipt
@@ -51,16 +51,16 @@ def story(walked: WalkedSession, now: Listing | None) -> Story:
     )
 
 
-def returned(walked: WalkedSession) -> Iterator[Line]:
+def returned(walked: WalkedSession) -> Iterator[ReportLine]:
     """Each time the agent was back, with what that proved."""
     name = walked.source.id
     for attempt, at, seq in walked.opened:
         place, receipt = walked.receipts.get(attempt, (0, None))
         if receipt is None:
-            ref = Evidence("exit", "session", name, f"attempt {attempt}", seq)
+            ref = Cited("exit", "session", name, f"attempt {attempt}", seq)
             yield walked.line("resumed", at, "started again; there was nothing to prove yet", ref)
             continue
-        ref = Evidence("receipt", "session", name, f"of attempt {attempt}", place)
+        ref = Cited("receipt", "session", name, f"of attempt {attempt}", place)
         standing: Standing = "unknown" if receipt.kind == "unproven" else "proved"
         text = f"{_RECEIPTS[receipt.kind]}: {in_words(receipt.reason)}{_unknown(receipt)}"
         yield walked.line("resumed", at, text, ref, standing=standing, receipt=receipt.kind)
@@ -71,17 +71,17 @@ def _unknown(receipt: Receipt) -> str:
     return f" ({counted(number, 'thing')} of unknown outcome)" if number else ""
 
 
-def waited(walked: WalkedSession) -> Iterator[Line]:
+def waited(walked: WalkedSession) -> Iterator[ReportLine]:
     """Each stretch of time in which the session waited for something."""
     session = walked.session
     assert session is not None
     for one in walked.spans.within(walked.window):
         if one.phase in _WAITED and one.until - one.since >= 1.0:
-            ref = Evidence("record", "session", session.id, f"fact {one.seq}", one.seq)
+            ref = Cited("record", "session", session.id, f"fact {one.seq}", one.seq)
             asked = _question(session, one) if one.phase == "asking" else None
             text = f"{span(one.until - one.since)} {_WAITED[one.phase]}"
             if asked is not None:
-                ref = Evidence("question", "session", session.id, asked[0], one.seq)
+                ref = Cited("question", "session", session.id, asked[0], one.seq)
                 text = f"{text}: {in_words(asked[1])}"
             yield walked.line("waited", one.since, text, ref, seconds=one.until - one.since)
 
@@ -98,14 +98,14 @@ def _question(session: Session, one: Span) -> tuple[str, str] | None:
     return (asked.id or asked.request, asked.title) if asked is not None else None
 
 
-def spent(walked: WalkedSession) -> Iterator[Line]:
+def spent(walked: WalkedSession) -> Iterator[ReportLine]:
     """What the session has used in the window."""
     if not walked.paid and not walked.unpriced:
         return
     cost, tokens = round(sum(one.cost for one in walked.paid), 9), sum(one.tokens for one in walked.paid)
     last = next((one for one in reversed(walked.turns.found) if one.sent_at < walked.window.until), None)
     name = walked.source.id
-    ref = walked.evidence_of(last) if last is not None else Evidence("record", "session", name, "its usage")
+    ref = walked.evidence_of(last) if last is not None else Cited("record", "session", name, "its usage")
     unpriced = len(walked.unpriced)
     text = f"{tokens:,} tokens"
     if unpriced:
@@ -125,24 +125,24 @@ def now_of(walked: WalkedSession) -> Listing | None:
     return listing(session, walked.window.until, alive=alive)
 
 
-def still_open(walked: WalkedSession, now: Listing) -> Iterator[Line]:
+def still_open(walked: WalkedSession, now: Listing) -> Iterator[ReportLine]:
     """That the session is not finished, and why. One that failed is told of when it fails, and not for ever."""
     session = walked.session
     assert session is not None
     is_old_failure = session.state is State.FAILED and not walked.is_concerned
     if is_old_failure or not (now.needs_you or now.status in _OPEN):
         return
-    ref = Evidence("record", "session", session.id, f"fact {walked.last_seq}", walked.last_seq)
+    ref = Cited("record", "session", session.id, f"fact {walked.last_seq}", walked.last_seq)
     asked = session.escalation or next((one for one in session.permissions if not one.answered), None)
     if asked is not None and asked.id:
-        ref = Evidence("question", "session", session.id, asked.id, walked.last_seq)
+        ref = Cited("question", "session", session.id, asked.id, walked.last_seq)
     why = in_words(now.why)
     text = why if why and now.status == "asking" else f"{now.status}: {why}" if why else now.status
     line = walked.line("open", session.changed_at, text, ref)
     yield replace(line, needs_you=now.needs_you, next=now.next)
 
 
-def to_merge(walked: WalkedSession, now: Listing) -> Iterator[Line]:
+def to_merge(walked: WalkedSession, now: Listing) -> Iterator[ReportLine]:
     """The command that merges what the session has committed on a branch of its own."""
     session, states = walked.session, walked.source.states
     assert session is not None
@@ -150,7 +150,7 @@ def to_merge(walked: WalkedSession, now: Listing) -> Iterator[Line]:
     is_at_rest = now.status not in _OPEN
     if not (walked.is_concerned and session.branch and is_at_rest and not session.of_run and len(set(heads)) > 1):
         return
-    ref = Evidence("commit", "session", session.id, heads[-1])
+    ref = Cited("commit", "session", session.id, heads[-1])
     where = f"{session.branch} has commits that you can merge"
     line = walked.line("next", session.changed_at, where, ref)
     yield replace(line, next=f"git merge {quoted(session.branch)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rekindle.core.report.contents import Report
+from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.words import counted
 
 _RECEIPTS: Final = {
@@ -16,7 +16,7 @@ _RECEIPTS: Final = {
 }
 
 
-def headline(report: Report) -> list[str]:
+def headline(report: MorningReport) -> list[str]:
     """The report in a few short facts."""
     totals = report.totals
     counts = totals.counts
@@ -30,7 +30,7 @@ def headline(report: Report) -> list[str]:
     return [*found, *([money(report)] if totals.tokens or totals.cost or totals.unpriced else [])]
 
 
-def money(report: Report) -> str:
+def money(report: MorningReport) -> str:
     """What was spent, as far as it is known."""
     totals = report.totals
     if totals.unpriced and not totals.cost:

@@ -31,7 +31,7 @@ class WalkedTurn(msgspec.Struct, frozen=True):
     mark: str = ""
 
 
-class Turns:
+class TurnsSeen:
     """Collects the turns. `heard` gets the session before and after each fact that has changed it."""
 
     def __init__(self) -> None:

@@ -10,11 +10,11 @@ import shlex
 from typing import Final
 
 from rekindle.core.feature.talks import is_signature
-from rekindle.core.report.contents import Check, ContextPoint, Line, LineKind, Paid, Standing
-from rekindle.core.report.evidence import Evidence
+from rekindle.core.report.contents import Check, ContextPoint, LineKind, Paid, ReportLine, Standing
+from rekindle.core.report.evidence import Cited
 from rekindle.core.report.phases import Spans, phase
 from rekindle.core.report.sources import SessionSource, Window
-from rekindle.core.report.turns import Turns, WalkedTurn
+from rekindle.core.report.turns import TurnsSeen, WalkedTurn
 from rekindle.core.report.words import first_line, in_words
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Receipt, Usage
@@ -37,8 +37,8 @@ class WalkedSession:
         self.window = window
         self.session: Session | None = None
         self.spans = Spans()
-        self.turns = Turns()
-        self.lines: list[Line] = []
+        self.turns = TurnsSeen()
+        self.lines: list[ReportLine] = []
         self.checks: list[Check] = []
         self.paid: list[Paid] = []
         self.contexts: list[ContextPoint] = []
@@ -71,14 +71,14 @@ class WalkedSession:
         kind: LineKind,
         at: float,
         text: str,
-        *evidence: Evidence,
+        *evidence: Cited,
         standing: Standing = "proved",
         seconds: float | None = None,
         receipt: str = "",
-    ) -> Line:
+    ) -> ReportLine:
         """A line about this session."""
         name = self.source.id
-        return Line(
+        return ReportLine(
             kind,
             standing,
             at,
@@ -92,17 +92,17 @@ class WalkedSession:
             session=name,
         )
 
-    def evidence_of(self, turn: WalkedTurn) -> Evidence:
+    def evidence_of(self, turn: WalkedTurn) -> Cited:
         """A turn as evidence."""
-        return Evidence("turn", "session", self.source.id, f"turn {turn.number}", turn.seq)
+        return Cited("turn", "session", self.source.id, f"turn {turn.number}", turn.seq)
 
-    def _ended(self, seq: int, prompt: str) -> tuple[Evidence, ...]:
+    def _ended(self, seq: int, prompt: str) -> tuple[Cited, ...]:
         """The turn that ended with a fact, and the snapshot that was taken then."""
         turn = self.turns.ended_at(seq)
         if turn is None:
-            return (Evidence("turn", "session", self.source.id, f"prompt {prompt}", seq),)
+            return (Cited("turn", "session", self.source.id, f"prompt {prompt}", seq),)
         kept = next((one for one in self.source.states if one.reason == turn.mark), None)
-        shot = (Evidence("snapshot", "session", self.source.id, kept.id),) if kept is not None else ()
+        shot = (Cited("snapshot", "session", self.source.id, kept.id),) if kept is not None else ()
         return (self.evidence_of(turn), *shot)
 
     def _take(self, seq: int, fact: AnyFact) -> None:
@@ -131,7 +131,7 @@ class WalkedSession:
         kind: LineKind
         match fact:
             case f.PromptQueued() if self._is_asked(before, fact):
-                ref = Evidence("turn", "session", name, f"prompt {fact.prompt}", seq)
+                ref = Cited("turn", "session", name, f"prompt {fact.prompt}", seq)
                 self.lines.append(self.line("asked", fact.at, first_line(request_of(fact.text)), ref))
             case f.TurnFinished():
                 how = "ended its turn" if fact.stop_reason == _WELL else f"ended its turn ({fact.stop_reason})"
@@ -145,12 +145,12 @@ class WalkedSession:
                 text = f"its turn {how}: {fact.error}: {in_words(fact.message)}"
                 self.lines.append(self.line(kind, fact.at, text, *self._ended(seq, fact.prompt)))
             case f.LaunchFailed():
-                ref = Evidence("exit", "session", name, f"attempt {fact.attempt}", seq)
+                ref = Cited("exit", "session", name, f"attempt {fact.attempt}", seq)
                 text = f"the agent could not be started: {in_words(fact.message)}"
                 self.lines.append(self.line("failed", fact.at, text, ref))
             case f.Exited() if _was_cut(before, after):
                 self.cuts.append(fact.at)
-                ref = Evidence("exit", "session", name, f"attempt {fact.attempt}", seq)
+                ref = Cited("exit", "session", name, f"attempt {fact.attempt}", seq)
                 text = f"the agent was cut off: {in_words(after.attempts[-1].how_ended or 'nobody saw why')}"
                 self.lines.append(self.line("cut", fact.at, text, ref))
             case f.Opened() if fact.attempt > 1:
@@ -192,9 +192,9 @@ class WalkedSession:
                 self.unpriced.append(after.agent)
 
 
-def evidence_of_check(check: Check) -> Evidence:
+def evidence_of_check(check: Check) -> Cited:
     """A check as evidence."""
-    return Evidence("check", check.of, check.about, f"`{check.command}`", check.seq)
+    return Cited("check", check.of, check.about, f"`{check.command}`", check.seq)
 
 
 def checked(check: Check) -> str:

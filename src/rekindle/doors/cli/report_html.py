@@ -13,10 +13,10 @@ from datetime import tzinfo
 from html import escape
 from typing import Final
 
-from rekindle.core.report.contents import Report
+from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.summary import headline
 from rekindle.doors.cli import report_plots
-from rekindle.doors.cli.report_sections import Row, Section, cited, clock, period, sections
+from rekindle.doors.cli.report_sections import ReportRow, Section, cited, clock, period, sections
 
 _STYLE: Final = """
 :root{--bg:#fff;--ink:#1c1e21;--soft:#5b626b;--line:#e3e6ea;--card:#f6f7f9;--needs:#9a5b00;--needs-bg:#fff4df;
@@ -72,7 +72,7 @@ margin-top:4px}
 _FOLDED: Final = ("Asked", "Done", "Waited", "Spent", "Cut off and resumed", "In the agents' own words")
 
 
-def page(report: Report, zone: tzinfo | None = None) -> str:
+def page(report: MorningReport, zone: tzinfo | None = None) -> str:
     """The whole page."""
     return "\n".join(_page(report, zone)) + "\n"
 
@@ -83,7 +83,7 @@ def policy() -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
-def _page(report: Report, zone: tzinfo | None) -> Iterator[str]:
+def _page(report: MorningReport, zone: tzinfo | None) -> Iterator[str]:
     told = clock(zone, report)
     yield "<!doctype html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
@@ -124,7 +124,7 @@ def _section(section: Section, told: Callable[[float], str], *, folded: bool) ->
         yield f"<section class={section.tone}>{heading}<ul class=rows>{rows}</ul></section>"
 
 
-def _row(row: Row, at: str) -> str:
+def _row(row: ReportRow, at: str) -> str:
     name = f" <small>{escape(row.name)}</small>" if row.name and row.name != f"feature {row.about}" else ""
     times = f" ({row.times} times)" if row.times > 1 else ""
     parts = [f"<span class=time>{escape(at)}</span><span class=about>{escape(row.about)}</span>{name}"]

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from datetime import tzinfo
 from typing import Final
 
-from rekindle.core.report.contents import Report
+from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.summary import headline
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.report_sections import Row, cited, clock, period, sections
+from rekindle.doors.cli.report_sections import ReportRow, cited, clock, period, sections
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 
 
-def lines(report: Report, zone: tzinfo | None = None) -> Iterator[str]:
+def lines(report: MorningReport, zone: tzinfo | None = None) -> Iterator[str]:
     """The report."""
     yield f"# Report: {period(report, zone)}"
     yield ""
@@ -38,7 +38,7 @@ def plain(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", printable(text))
 
 
-def _row(row: Row, at: str) -> str:
+def _row(row: ReportRow, at: str) -> str:
     about = f"**{plain(row.about)}** " if row.about else ""
     name = f"({plain(row.name)}) " if row.name else ""
     quote = f"“{plain(row.quote)}” " if row.quote else ""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Final
 
-from rekindle.core.report.contents import ContextPoint, Phase, Report, Story
+from rekindle.core.report.contents import ContextPoint, MorningReport, Phase, Story
 from rekindle.doors.cli.measure import counted, duration, short_number
 
 _WIDTH: Final = 1000
@@ -48,7 +48,7 @@ _LOOKS: Final[dict[Phase, str]] = {
 class TimeAxis:
     """Where a time is on the page. The axis covers what happened, and not the hours before and after it."""
 
-    def __init__(self, report: Report, told: Callable[[float], str]) -> None:
+    def __init__(self, report: MorningReport, told: Callable[[float], str]) -> None:
         spans = [span for one in report.stories for span in one.spans if span.phase not in ("idle", "over")]
         moments = [at for span in spans for at in (span.since, span.until)]
         moments += [one.at for one in report.spending]
@@ -68,7 +68,7 @@ class TimeAxis:
         return "".join(["<div class=axis>", *(f"<span>{escape(self._told(at))}</span>" for at in steps), "</div>"])
 
 
-def timeline(report: Report, axis: TimeAxis, told: Callable[[float], str]) -> Iterator[str]:
+def timeline(report: MorningReport, axis: TimeAxis, told: Callable[[float], str]) -> Iterator[str]:
     """What each session was doing, one bar each."""
     shown = report.stories[:MOST_STORIES]
     if not shown:
@@ -127,7 +127,7 @@ def _svg(high: int, shapes: Sequence[str], name: str) -> str:
     return f'<svg class={kind} {box} role=img aria-label="{name}">{"".join(shapes)}</svg>'
 
 
-def costs(report: Report, axis: TimeAxis) -> Iterator[str]:
+def costs(report: MorningReport, axis: TimeAxis) -> Iterator[str]:
     """What was spent, added up over time. A vertical line marks an agent that was cut off."""
     total = sum(one.cost for one in report.spending)
     if total <= 0:
@@ -154,7 +154,7 @@ def _cut_line(x: float) -> str:
     return f'<line class=cutline x1="{x}" x2="{x}" y1="0" y2="{_HIGH}" vector-effect="non-scaling-stroke" />'
 
 
-def contexts(report: Report, axis: TimeAxis) -> Iterator[str]:
+def contexts(report: MorningReport, axis: TimeAxis) -> Iterator[str]:
     """How full the contexts of the sessions were at the end of each turn."""
     by_session: dict[str, list[ContextPoint]] = {}
     for one in report.contexts:

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from datetime import tzinfo
 from typing import Final
 
-from rekindle.core.report.contents import Report
+from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.summary import headline
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.colours import Ink
 from rekindle.doors.cli.measure import cells, fitted, packed, wrapped
 from rekindle.doors.cli.next_step import next_step
-from rekindle.doors.cli.report_sections import Row, Tone, cited, clock, period, sections
+from rekindle.doors.cli.report_sections import ReportRow, Tone, cited, clock, period, sections
 from rekindle.doors.cli.session_screen import Surface
 
 _INDENT: Final = "      "
 
 
-def lines(report: Report, surface: Surface, zone: tzinfo | None = None) -> Iterator[str]:
+def lines(report: MorningReport, surface: Surface, zone: tzinfo | None = None) -> Iterator[str]:
     """The report as a person reads it."""
     ink, width = surface.ink, surface.width
     yield ink.bold(f"Report: {period(report, zone)}")
@@ -42,7 +42,7 @@ def _heading(title: str, tone: Tone, ink: Ink) -> str:
     return paint(title)
 
 
-def _row(row: Row, at: str, surface: Surface) -> Iterator[str]:
+def _row(row: ReportRow, at: str, surface: Surface) -> Iterator[str]:
     ink, width = surface.ink, surface.width
     yield _head(row, at, width)
     if row.quote:
@@ -58,7 +58,7 @@ def _row(row: Row, at: str, surface: Surface) -> Iterator[str]:
         yield _INDENT + next_step(printable(row.next), ink)
 
 
-def _head(row: Row, at: str, width: int | None) -> str:
+def _head(row: ReportRow, at: str, width: int | None) -> str:
     """When, and what it is about. A title that is too long is cut: the id finds it again."""
     name = printable(row.name)
     if not row.about or row.about == row.name.removeprefix("feature "):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Final, Literal
 
-from rekindle.core.report.contents import JudgedClaim, LastWords, Line, Report
-from rekindle.core.report.evidence import Evidence, Owner
+from rekindle.core.report.contents import JudgedClaim, LastWords, MorningReport, ReportLine
+from rekindle.core.report.evidence import Cited, Owner
 
 #: How a section feels: somebody has to act, something went wrong, it is proved, it is only said, or it is quiet.
 Tone = Literal["needs", "bad", "good", "said", "calm"]
@@ -19,14 +19,14 @@ _OWNERS: Final[dict[Owner, str]] = {"session": "session ", "job": "job ", "featu
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """One entry. `about` is the title of what it is about, `name` its id; `quote`: the words are an agent's."""
 
     at: float
     about: str
     name: str
     text: str
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[Cited, ...] = ()
     next: str = ""
     quote: str = ""
     times: int = 1
@@ -38,11 +38,11 @@ class Section:
 
     title: str
     tone: Tone
-    rows: tuple[Row, ...]
+    rows: tuple[ReportRow, ...]
     note: str = ""
 
 
-def sections(report: Report) -> list[Section]:
+def sections(report: MorningReport) -> list[Section]:
     """Everything, in the order of what matters; empty sections are left out."""
     lines = report.lines
     is_proof = {id(one) for one in lines if one.kind == "done" and one.evidence[0].kind in ("check", "commit")}
@@ -68,12 +68,12 @@ def sections(report: Report) -> list[Section]:
         Section("Waited", "calm", _of(lines, "waited")),
         Section("Spent", "calm", tuple(_spent(one) for one in lines if one.kind == "spent")),
         Section("Still open", "calm", _rows(one for one in lines if one.kind == "open" and not one.needs_you)),
-        Section("Not readable", "bad", tuple(Row(report.made_at, "", "", one) for one in report.problems)),
+        Section("Not readable", "bad", tuple(ReportRow(report.made_at, "", "", one) for one in report.problems)),
     ]
     return [one for one in found if one.rows]
 
 
-def clock(zone: tzinfo | None, report: Report) -> Callable[[float], str]:
+def clock(zone: tzinfo | None, report: MorningReport) -> Callable[[float], str]:
     """Times of day; with the date if that is not the day on which the report ends."""
     last = datetime.fromtimestamp(report.until, zone).date()
 
@@ -84,7 +84,7 @@ def clock(zone: tzinfo | None, report: Report) -> Callable[[float], str]:
     return told
 
 
-def period(report: Report, zone: tzinfo | None) -> str:
+def period(report: MorningReport, zone: tzinfo | None) -> str:
     """The time that the report is about."""
     since, until = (datetime.fromtimestamp(at, zone).strftime("%Y-%m-%d %H:%M") for at in (report.since, report.until))
     return f"{since} to {until}"
@@ -95,18 +95,18 @@ def name_of(of: Owner, about: str) -> str:
     return f"{_OWNERS[of]}{about}"
 
 
-def cited(evidence: Iterable[Evidence]) -> str:
+def cited(evidence: Iterable[Cited]) -> str:
     """Evidence in a few words."""
     return ", ".join(dict.fromkeys(one.words for one in evidence))
 
 
-def _of(lines: Iterable[Line], kind: str) -> tuple[Row, ...]:
+def _of(lines: Iterable[ReportLine], kind: str) -> tuple[ReportRow, ...]:
     return _rows(one for one in lines if one.kind == kind)
 
 
-def _rows(lines: Iterable[Line]) -> tuple[Row, ...]:
+def _rows(lines: Iterable[ReportLine]) -> tuple[ReportRow, ...]:
     return tuple(
-        Row(
+        ReportRow(
             one.at,
             one.title,
             name_of(one.of, one.about),
@@ -118,9 +118,9 @@ def _rows(lines: Iterable[Line]) -> tuple[Row, ...]:
     )
 
 
-def _joined(rows: Iterable[Row]) -> tuple[Row, ...]:
+def _joined(rows: Iterable[ReportRow]) -> tuple[ReportRow, ...]:
     """Rows that say the same about the same thing become one: nobody reads `ended its turn` forty times."""
-    found: dict[tuple[str, str], Row] = {}
+    found: dict[tuple[str, str], ReportRow] = {}
     for row in rows:
         key = (row.name, row.text) if not row.quote else (row.name, row.quote)
         before = found.pop(key, None)
@@ -130,15 +130,15 @@ def _joined(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(found.values())
 
 
-def _claim(one: JudgedClaim) -> Row:
+def _claim(one: JudgedClaim) -> ReportRow:
     told = {"contradicted": "contradicted: ", "unproved": "", "proved": ""}[one.verdict] + one.why
-    return Row(one.at, one.title, name_of("session", one.session), told, one.evidence, quote=one.quote)
+    return ReportRow(one.at, one.title, name_of("session", one.session), told, one.evidence, quote=one.quote)
 
 
-def _words(one: LastWords) -> Row:
-    return Row(one.at, one.title, name_of("session", one.session), "", one.evidence, quote=one.text)
+def _words(one: LastWords) -> ReportRow:
+    return ReportRow(one.at, one.title, name_of("session", one.session), "", one.evidence, quote=one.text)
 
 
-def _spent(one: Line) -> Row:
+def _spent(one: ReportLine) -> ReportRow:
     cost = f"${one.cost:.2f}, " if one.cost is not None else ""
-    return Row(one.at, one.title, name_of(one.of, one.about), f"{cost}{one.text}", one.evidence)
+    return ReportRow(one.at, one.title, name_of(one.of, one.about), f"{cost}{one.text}", one.evidence)

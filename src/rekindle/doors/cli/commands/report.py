@@ -10,8 +10,8 @@ from typing import Any
 import click
 import msgspec
 
-from rekindle.core.report.contents import Report
-from rekindle.core.report.evidence import Evidence
+from rekindle.core.report.contents import MorningReport
+from rekindle.core.report.evidence import Cited
 from rekindle.doors.cli.options import print_json
 from rekindle.doors.cli.status import surface_of
 from rekindle.doors.cli.use_cases import use_cases
@@ -55,7 +55,7 @@ def _form_of(out: str) -> str | None:
     return {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}.get(os.path.splitext(out)[1].lower())
 
 
-def _lines(found: Report, form: str | None, *, to_file: bool) -> list[str]:
+def _lines(found: MorningReport, form: str | None, *, to_file: bool) -> list[str]:
     from rekindle.doors.cli import report_html, report_markdown, report_screen
 
     match form:
@@ -72,11 +72,11 @@ def _lines(found: Report, form: str | None, *, to_file: bool) -> list[str]:
             return list(report_screen.lines(found, surface_of(on_terminal, os.environ, time.time())))
 
 
-def _as_json(found: Report) -> dict[str, Any]:
+def _as_json(found: MorningReport) -> dict[str, Any]:
     """The report as plain data; each piece of evidence with the command that shows it."""
 
     def with_look(value: Any) -> Any:
-        if isinstance(value, Evidence):
+        if isinstance(value, Cited):
             return {**msgspec.to_builtins(value), "look": value.look}
         if isinstance(value, msgspec.Struct):
             return {name: with_look(getattr(value, name)) for name in value.__struct_fields__}
