@@ -8,6 +8,7 @@ import pytest
 
 from rekindle.app import service
 from rekindle.app.service import Service
+from rekindle.app.signing import refuse_signature
 from rekindle.app.stopping import StoppedAll
 from rekindle.core.feature.talks import signed
 from rekindle.core.session import facts as f
@@ -55,10 +56,10 @@ async def settling(house: House) -> None:
         await settle(house.world, 1)
 
 
-async def stop_all(house: House, by: str = "me") -> StoppedAll:
+async def stop_all(house: House) -> StoppedAll:
     world = asyncio.ensure_future(settling(house))
     try:
-        return await house.service.stop_all(to="asleep", by=by)
+        return await house.service.stop_all(to="asleep", by="me")
     finally:
         world.cancel()
 
@@ -83,14 +84,8 @@ def test_an_agent_that_does_not_end_is_not_called_stopped(monkeypatch: pytest.Mo
     asyncio.run(story())
 
 
-def test_nobody_signs_as_a_run_to_end_agents() -> None:
-    async def story() -> None:
-        house = House()
-        await house.begin()
-        try:
-            with pytest.raises(UsageError):
-                await stop_all(house, by=signed("1"))
-        finally:
-            await house.supervisor.close()
-
-    asyncio.run(story())
+@pytest.mark.parametrize("name", [signed("1"), f" {signed('1')}", "rekindle", "Rekindle ", "", " "])
+def test_nobody_signs_as_a_run_or_as_rekindle_or_with_no_name(name: str) -> None:
+    with pytest.raises(UsageError):
+        refuse_signature(name)
+    refuse_signature("me")
