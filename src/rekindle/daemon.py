@@ -125,10 +125,7 @@ def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int
 async def _serve(
     places: Places, environment: Mapping[str, str], lock: int, ready: threading.Event, *, on_demand: bool
 ) -> bool:
-    """Serve until it is time to leave. False: something failed that should not have.
-
-    It always releases everything: the process may start over, and must not block itself.
-    """
+    """Serve until it is time to leave, then release everything. False: something failed that should not have."""
     async with contextlib.AsyncExitStack() as parts:
         return await _serve_with(parts, places, environment, lock, ready, on_demand=on_demand)
 

@@ -172,12 +172,21 @@ def test_the_hook_socket_is_for_this_user_only(staged: Desk) -> None:
     until(lambda: not os.path.lexists(staged.machine.places.hook_name), "the end of its name")
 
 
+def path_without_nc(folder: Path) -> str:
+    """A PATH with everything that is installed, but no nc."""
+    folder.mkdir()
+    for tool in [*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()]:
+        if not tool.name.startswith("nc") and not os.path.lexists(folder / tool.name):
+            (folder / tool.name).symlink_to(tool)
+    return f"{BIN}:{folder}"
+
+
 def test_what_cannot_go_through_the_daemon_is_written_all_the_same(staged: Desk) -> None:
     staged.serve()
     staged.edit("other settings.py", XDG_CONFIG_HOME=str(staged.machine.home / "elsewhere"))
     staged.call({**EDIT, "tool_input": {"file_path": "long.py", "new_string": "ä" * 600_000}})
     staged.edit("override.py", GIT_DIR=str(staged.machine.work / ".git"), GIT_WORK_TREE=str(staged.machine.work))
-    staged.edit("no nc.py", PATH=f"{BIN}:/usr/bin:/bin" if shutil.which("nc") is None else str(BIN))
+    staged.edit("no nc.py", PATH=path_without_nc(staged.machine.home / "tools"))
     assert staged.edited()[::2] == ["other settings.py", "long.py", "override.py", "no nc.py"]
     assert staged.edited()[1::2] == staged.edited()[::2], "each of the two events of a call, once"
 

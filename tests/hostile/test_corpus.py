@@ -25,7 +25,19 @@ LATER = {name: RUNS[1 - number % 2] for number, name in enumerate(HOSTILE)}
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[Machine]:
+def grounds() -> Iterator[str]:
+    """Where all repositories are. It is removed after everything that could still write into them has ended."""
+    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
+        yield os.path.realpath(folder)
+
+
+@pytest.fixture
+def ground(grounds: str) -> Path:
+    return Path(tempfile.mkdtemp(dir=grounds))
+
+
+@pytest.fixture(scope="module")
+def machine(grounds: str) -> Iterator[Machine]:  # noqa: ARG001 - it outlives this
     """One user for all of it: a HOME with files that somebody might want to change, and a daemon."""
     with tempfile.TemporaryDirectory(prefix="rk-") as folder:
         made = Machine(Path(folder, "home"), Path(folder, "work"))
@@ -44,14 +56,15 @@ def machine() -> Iterator[Machine]:
 @pytest.mark.parametrize(
     ("name", "run"), [*NOW.items(), *only_in_soak(*LATER.items())], ids=[*NOW, *(f"{name}-otherwise" for name in LATER)]
 )
-def test_nothing_of_it_runs_and_nothing_outside_is_written(machine: Machine, name: str, run: Command) -> None:
-    with tempfile.TemporaryDirectory(prefix="rk-") as folder:
-        stage = Stage(machine, Path(os.path.realpath(folder)))
-        stage.set_up()
-        scene = HOSTILE[name](stage)
-        assert stage.ran() == [], "building it must not spring it"
-        before = stage.untouched()
-        wrong = list(type_all(stage, scene, run))
-        assert stage.ran() == []
-        assert stage.untouched() == before
-        assert wrong == []
+def test_nothing_of_it_runs_and_nothing_outside_is_written(
+    ground: Path, machine: Machine, name: str, run: Command
+) -> None:
+    stage = Stage(machine, ground)
+    stage.set_up()
+    scene = HOSTILE[name](stage)
+    assert stage.ran() == [], "building it must not spring it"
+    before = stage.untouched()
+    wrong = list(type_all(stage, scene, run))
+    assert stage.ran() == []
+    assert stage.untouched() == before
+    assert wrong == []

@@ -102,7 +102,7 @@ def test_the_board_shows_what_is_asked_and_why_a_task_failed(width: int) -> None
     state["tasks"][1] |= {"state": "failed", "problem": "its agent died repeatedly"}
     shown = screen(state, width, 24, asked("s0"), NO_COLOR="1")
     assert "task-0 asks: May I write?" in shown
-    assert "rekindle answer q12 allow_once or reject_once" in shown
+    assert "(allow_once or reject_once)" in shown and "next: rekindle answer q12\n" in shown
     assert "task-1 failed: its agent died repeatedly" in shown
 
 

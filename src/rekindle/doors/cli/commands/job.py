@@ -160,7 +160,10 @@ def list_(every: bool, as_json: bool) -> None:
 @click.argument("name", metavar="JOB", shell_complete=complete_jobs)
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show everything about JOB: its terms, its steps, how it went on, and the snapshots of its files."""
+    """Show everything about JOB.
+
+    Its terms, its steps, how it went on, and the snapshots of its files.
+    """
     found = use_cases().jobs().show(name)
     kept = jobs.snapshots(found)
     if as_json:
