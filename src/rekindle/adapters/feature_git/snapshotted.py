@@ -29,7 +29,7 @@ def sessions(place: FeaturePlace, branches: Mapping[str, str]) -> frozenset[str]
         if ref in heads:
             tips[ref.removeprefix("refs/heads/")] = found
         elif session is not None and number.isdecimal() and found.branch == branches[session]:
-            newest[session] = max(newest.get(session, found), found, key=lambda one: one.at)
+            newest[session] = max(newest.get(session, found), found, key=lambda one: one.number)
     return frozenset(
         session
         for session, found in newest.items()
@@ -50,7 +50,7 @@ def fallen(place: FeaturePlace, branches: Mapping[str, str]) -> dict[str, str]:
         space, _, number = ref.rpartition("/")
         session = spaces.get(f"{space}/")
         if session is not None and number.isdecimal() and found.branch == gone[session] and found.head is not None:
-            newest[session] = max(newest.get(session, found), found, key=lambda one: one.at)
+            newest[session] = max(newest.get(session, found), found, key=lambda one: one.number)
     aside = strays.set_aside(place) if newest else ()
     return {
         session: found.head

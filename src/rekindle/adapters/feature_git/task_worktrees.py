@@ -222,7 +222,7 @@ def newest_snapshot(cwd: str, branch: str, session: str, tip: str | None) -> str
     """The newest snapshot of a session on this branch, if it has more than the branch, which has not moved since."""
     with contextlib.suppress(RekindleError, OSError):
         kept = [one for one in taking.listing(cwd, session) if one.branch == branch]
-        newest = max(kept, key=lambda one: one.at, default=None)
+        newest = max(kept, key=lambda one: one.number, default=None)
         if newest is None or newest.head != tip or tip is None:
             return None
         return newest.id if Git(cwd).line("rev-parse", f"{tip}^{{tree}}") != newest.tree else None
