@@ -130,9 +130,10 @@ class Shop:
             if is_served(self.machine.places):
                 os.kill(self.machine.daemon(), signal.SIGKILL)
         left = self._processes()
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        for how in (signal.SIGSTOP, signal.SIGKILL):  # so that none sees the death of another one and speaks of it
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, how)
         return not left and not is_served(self.machine.places)
 
     def _processes(self) -> set[int]:
