@@ -145,7 +145,7 @@ class JobService:
         """Return when a job has ended or waits for a person, or when the time is over."""
         found = self._meant(job)
         await self._jobs.until(found.id, lambda now: now.over is not None or self._jobs.is_resting(now.id), seconds)
-        shown = await self._jobs.shown(found)
+        shown = await self._jobs.shown(self._meant(found.id))  # as it is now, not as it was before the wait
         rested = shown.status in ("done", "failed", "cancelled") or (shown.status == "waiting" and shown.needs_you)
         return WaitedJob(shown, rested)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 
 from rekindle import files
 from rekindle.adapters.machine import process_identity
@@ -29,6 +30,10 @@ _SAFE_TO_REPEAT = (
 )
 
 
+#: The pauses before they are asked again: who was killed may accept connections until its last thread has ended.
+_PAUSES = (0.0, 0.1, 0.5)
+
+
 class DaemonClient:
     """A connection to the daemon of one store."""
 
@@ -45,8 +50,10 @@ class DaemonClient:
                 f"the request is too long ({len(request)} bytes of {LONGEST_REQUEST})", "put it into a file"
             )
         answer = self._exchange(request, start=start)
-        if answer is None and op in _SAFE_TO_REPEAT:
-            answer = self._exchange(request, start=start)
+        for pause in _PAUSES if op in _SAFE_TO_REPEAT else ():
+            if answer is None:
+                time.sleep(pause)
+                answer = self._exchange(request, start=start)
         if answer is None:
             raise NoDaemon(
                 "the daemon went away while it was asked; it may have heard",
@@ -161,8 +168,6 @@ def start_daemon(places: Places) -> None:
 
     One that is just leaving holds the store a moment longer than its socket. Then ours is refused, and started again.
     """
-    import time
-
     from rekindle.adapters.machine import ancestry
 
     ancestry.refuse_inside("start the daemon, which would end with it", "rekindle serve")

@@ -123,7 +123,7 @@ def follow(name: str) -> int:
                     if len(job["steps"]) > 1:
                         print(f"Step {step['name']}: session {step['session']}.", file=sys.stderr)
                 view.show(conversation.poll())
-                if step["status"] != "done":
+                if step["status"] != "done" and not rested:
                     break
                 view.rest()
                 at += 1
