@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from rekindle.core.session.facts import AnyFact, Compared, Due, Named, Opened, Receipt
+from rekindle.core.session.history import TITLE
 from rekindle.core.session.outstanding import not_in, outstanding
 from rekindle.core.session.prompt_marks import in_both
 from rekindle.core.session.state import Attempt, Prompt, Session, conversation_begun, prompts_in
@@ -48,6 +49,13 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
 def _earlier(session: Session, attempt: Attempt) -> list[Prompt]:
     """What a person had said before this attempt."""
     return [one for one in session.prompts if one.by == "user" and 0 < one.attempt < attempt.number]
+
+
+def _histories(session: Session, attempt: Attempt, begun: int) -> list[Prompt]:
+    """What this conversation was told of an earlier one, in turns that ended: it is a part of what it knows."""
+    told = [one for one in session.prompts if one.by != "user" and one.text.startswith(TITLE)]
+    here = [one for one in told if begun <= one.attempt < attempt.number]
+    return [one for one in here if one.cut in ("no", "known") and one.state != "queued"]
 
 
 def _open_lines(session: Session, attempt: Attempt) -> list[str]:
@@ -114,6 +122,8 @@ def _shown(session: Session, attempt: Attempt, known: Sequence[str], proved: str
     said = [one for one in _earlier(session, attempt) if one.attempt >= begun]
     due = [one for one in said if one.cut in ("no", "known") and one.state != "queued"]
     there = prompts_in(session, known)
+    if any(one.id not in there for one in _histories(session, attempt, begun)):
+        return _not_same(session, attempt, "unproven", "the agent's record lacks the history that it was told")
     missing = [one for one in due if one.id not in there]
     if missing:
         reason = f"the agent's record lacks {len(missing)} of {len(due)} earlier prompts"
