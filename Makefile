@@ -27,7 +27,7 @@ test: $(STAMP)   ## all tests but those with real agents
 	@$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/real
 
 simulate: $(STAMP) ## two minutes of stories in virtual time: kept ones first, then the same seeds every time
-	@$(BIN)/python -m tests.simulate --seeds 100000 --seconds 90 --processes 2
+	@$(BIN)/python -m tests.simulate --seeds 1800 --seconds 90 --processes 2
 
 SEEDS ?= 100000
 simulate-soak: $(STAMP) ## fresh stories that nobody has played yet: make simulate-soak SEEDS=100000
