@@ -29,7 +29,7 @@ class Ground:
             one.mkdir(parents=True)
         self.git("init", "-q", "-b", "main")
         (self.repo / "a.txt").write_text("not committed")
-        stayed = [fact for fact in a_life("s1")[1:] if not isinstance(fact, f.Relocated)]
+        stayed = [fact for fact in a_life("s1")[1:] if not isinstance(fact, f.Relocated | f.TakenOver)]
         self.facts: list[AnyFact] = [f.Created(at=1.0, session="s1", agent="scripted", cwd=str(self.repo)), *stayed]
         write_session_file(self.sessions / "s1", f.Created(at=1.0, session="s1", agent="scripted", cwd=str(self.repo)))
         session = folded(self.facts)

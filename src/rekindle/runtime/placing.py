@@ -16,6 +16,7 @@ from rekindle.core.governor.admission import Admission
 from rekindle.core.governor.places import (
     Census,
     PlaceWait,
+    comes_back,
     is_at_work,
     needs_place,
     place_wait,
@@ -52,8 +53,10 @@ class Placing:
         rules: Callable[[], GovernorRules],
         load: Callable[[], MachineReading | None],
         ring: Callable[[Sequence[str]], None],
+        barred: Callable[[Session], str] = lambda _session: "",
     ) -> None:
-        """`ring` has these sessions ask again."""
+        """`ring` has these sessions ask again. `barred` says why the agent of one may not be started here at all."""
+        self._barred = barred
         self._clock = clock
         self._sessions = sessions
         self._rules = rules
@@ -132,6 +135,8 @@ class Placing:
         starts = starts_agent(session, effect)
         needs = is_automatic and needs_place(session, effect)
         now = self._clock()
+        if starts and (why := self._barred(session)):
+            return Admission(False, why=why)
         if needs and enter:
             self._enter(session, now)
         if needs and self._is_held:
@@ -144,13 +149,14 @@ class Placing:
         census = self.census()
         if not any(one.session == session.id for one in census.waiting):
             census = Census(census.at_work, [*census.waiting, place_wait(session, now)], census.last)
-        return placed(session.id, census, most, self._rules().start_spacing, now)
+        spacing = self._rules().start_spacing if comes_back(session) else 0.0
+        return placed(session.id, census, most, spacing, now)
 
     def _give(self, session: Session, effect: Effect, *, is_automatic: bool) -> None:
         if not is_at_work(session) and (is_automatic or starts_agent(session, effect)):
             self._promised.add(session.id)
             self._version += 1
-        if is_automatic and starts_agent(session, effect):
+        if is_automatic and comes_back(session) and starts_agent(session, effect):
             self._last = self._clock()
 
     def done(self, session: str) -> None:

@@ -18,8 +18,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from rekindle import files
-from rekindle.adapters.sql_store import schema, sqlite
-from rekindle.adapters.sql_store.store import SqlStore, make_engine
+from rekindle.adapters.sql_store import schema, shared, sqlite
+from rekindle.adapters.sql_store.databases import Place, explain, make_engine, shown_place
+from rekindle.adapters.sql_store.store import SqlStore
 from rekindle.ports.store import NewerSchema, OlderSchema, StoreError
 
 _HINT = "See whether the file and its folder belong to you and can be read."
@@ -33,15 +34,15 @@ class OpenedStore:
     notice: str | None = None
 
 
-def open_store(place: Path | str, *, now: datetime) -> OpenedStore:
-    """Open the store, or make it. `place` is a file, or the URL of a database elsewhere. `now` names what is set aside.
+def open_store(place: Place, *, now: datetime, host: str | None = None) -> OpenedStore:
+    """Open the store, or make it. `place` is a file, or the address of a database elsewhere.
 
-    Raises NewerSchema and OlderSchema (the file is as it was), and StoreError if the file cannot be used for a reason
-    outside of it.
+    `now` names what is set aside. With `host` the store is a host's part of a shared one (see `shared`). Raises
+    NewerSchema and OlderSchema (nothing was changed), and StoreError if it cannot be used for a reason outside of it.
     """
-    if isinstance(place, str) and "://" in place:
-        _migrate(place)
-        return OpenedStore(SqlStore(place))
+    if isinstance(place, sa.URL) or (isinstance(place, str) and "://" in place):
+        _migrate(place, host)
+        return OpenedStore(SqlStore(place, shared.HostPart(host)))
     path = Path(place)
     try:
         return _open_file(path, now)
@@ -157,27 +158,30 @@ def _make(path: Path) -> None:
         schema.make(connection)
 
 
-def _migrate(place: Path | str) -> None:
+def _migrate(place: Place, host: str | None = None) -> None:
     """Bring the schema up to date in one transaction. A revision that is not ours is refused before that."""
     from rekindle.adapters.sql_store import migrations  # loads Alembic, which an up-to-date store does not need
 
+    name = shown_place(place)
     if isinstance(place, Path):
-        _refuse_unknown(str(place), _revision(place), migrations.is_known)
+        _refuse_unknown(name, _revision(place), migrations.is_known)
     with _one_transaction(place) as connection:
         if sa.inspect(connection).has_table("alembic_version"):
             stored = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-            _refuse_unknown(str(place), stored, migrations.is_known)
+            _refuse_unknown(name, stored, migrations.is_known)
         migrations.upgrade(connection)
+        if host is not None:
+            shared.make(connection, name)
 
 
 @contextmanager
-def _one_transaction(place: Path | str) -> Iterator[sa.Connection]:
+def _one_transaction(place: Place) -> Iterator[sa.Connection]:
     engine = make_engine(place)
     try:
         with engine.execution_options(**{sqlite.WRITES: True}).begin() as connection:
             yield connection
     except sa.exc.DBAPIError as error:
-        raise sqlite.explain(error, str(place)) from error
+        raise explain(error, shown_place(place)) from error
     finally:
         engine.dispose()
 

@@ -13,10 +13,11 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
-from rekindle.adapters.sql_store import in_place, schema, sqlite
+from rekindle.adapters.sql_store import databases, in_place, schema, sqlite
 from rekindle.adapters.sql_store.codec import (
     Unreadable,
     decode_fact,
@@ -29,20 +30,13 @@ from rekindle.adapters.sql_store.codec import (
     unescaped,
 )
 from rekindle.adapters.sql_store.rows import attempt_row, changed, prompt_row, receipt_row, session_row
+from rekindle.adapters.sql_store.shared import HostPart, is_placed
 from rekindle.core.fact import Fact
 from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION, StreamKind, kind_of
 from rekindle.ports.store import DamagedStore, OutboxEntry, Recorded, StaleGeneration, StoreChange, StoreError
 
 log = logging.getLogger(__name__)
-
-
-def make_engine(place: Path | str) -> sa.Engine:
-    """An engine for a file (a path) or for a database elsewhere (a text with `://` in it)."""
-    if isinstance(place, str) and "://" in place:
-        url = sa.make_url(place)
-        return sqlite.make_engine(url) if url.get_backend_name() == "sqlite" else sa.create_engine(url)
-    return sqlite.make_engine(sa.URL.create("sqlite", database=str(place)))
 
 
 @dataclass(frozen=True)
@@ -62,12 +56,14 @@ class _Written:
 class SqlStore:
     """The port's promises are in `rekindle.ports.store`. The schema has to be there: see `open.open_store`."""
 
-    def __init__(self, place: Path | str) -> None:
-        self._place = str(place)
+    def __init__(self, place: databases.Place, part: HostPart | None = None) -> None:
+        """`part` is a host's part of a store that several share; without it this is the only owner of all of it."""
+        self._part = part or HostPart()
+        self._place = databases.shown_place(place)
         self._file = place if isinstance(place, Path) else None
         self._known: in_place.Inodes | None = None
         self._read: dict[str, tuple[str, Session]] = {}
-        self._open(make_engine(place))
+        self._open(databases.make_engine(place))
 
     def _open(self, engine: sa.Engine) -> None:
         self._engine = engine
@@ -96,7 +92,7 @@ class SqlStore:
             ) from error
         log.error("%s was deleted or moved while it was in use; it was put back with everything in it", self._place)
         self._engine.dispose()
-        self._open(make_engine(self._file))
+        self._open(databases.make_engine(self._file))
         return True
 
     def commit(self, changes: Sequence[StoreChange]) -> list[list[Recorded] | StaleGeneration]:
@@ -117,6 +113,8 @@ class SqlStore:
         change = written.change
         if change.session is not None:
             self._put_session(connection, change.session, change.facts, change.generation)
+        elif is_placed(change.stream, change.subject):
+            self._part.check(connection, change.subject)
         numbers = self._append(connection, written)
         self._post(connection, written.entries)
         pairs = zip(numbers, change.facts, strict=True)
@@ -124,17 +122,21 @@ class SqlStore:
 
     def session(self, session: str) -> Session | None:
         query = sa.select(schema.sessions.c.id, schema.sessions.c.body).where(schema.sessions.c.id == shown(session))
+        query = self._part.of_sessions(query)
         with self._transaction(self._engine) as connection:
             row = connection.execute(query).first()
             return None if row is None else self._decode(connection, row.id, row.body)
 
     def sessions(self, *, attended: bool = False, feature: str | None = None) -> list[Session]:
         table = schema.sessions
-        query = sa.select(table.c.id, table.c.body).order_by(table.c.created_at, table.c.id)
+        query = sa.select(table.c.id, table.c.body).order_by(
+            table.c.created_at, databases.in_bytes(self._engine, table.c.id)
+        )
         if attended:
             query = query.where(table.c.attended.is_(True))
         if feature is not None:
             query = query.where(table.c.feature == shown(feature))
+        query = self._part.of_sessions(query)
         with self._transaction(self._engine) as connection:
             rows = connection.execute(query).all()
             read = {id_: (body, self._reread(connection, id_, body)) for id_, body in rows}
@@ -151,7 +153,8 @@ class SqlStore:
         table, changed_rows = schema.sessions, 0
         made = (table.c.attended, table.c.if_alive, table.c.if_dead)
         with self._transaction(self._writer) as connection:
-            for row in connection.execute(sa.select(table.c.id, table.c.generation, table.c.body, *made)).all():
+            query = self._part.of_sessions(sa.select(table.c.id, table.c.generation, table.c.body, *made))
+            for row in connection.execute(query).all():
                 now = session_row(self._decode(connection, row.id, row.body), row.generation)
                 new = {column.name: now[column.name] for column in made}
                 if new != {column.name: row._mapping[column] for column in made}:
@@ -162,7 +165,8 @@ class SqlStore:
     def named(self, prefix: str) -> list[str]:
         name, prefix = schema.sessions.c.id, shown(prefix)  # whatever somebody types, no id has it
         # Not LIKE: it has wildcards, and SQLite's does not tell A from a.
-        query = sa.select(name).where(sa.func.substr(name, 1, len(prefix)) == prefix).order_by(name)
+        query = sa.select(name).where(sa.func.substr(name, 1, len(prefix)) == prefix)
+        query = self._part.of_sessions(query).order_by(databases.in_bytes(self._engine, name))
         with self._transaction(self._engine) as connection:
             return list(connection.scalars(query))
 
@@ -181,20 +185,27 @@ class SqlStore:
         if stream is not None:
             query = query.where(table.c.stream == stream)
         if subject is not None:
-            query = query.where(table.c.subject == shown(subject))
+            stored = subject if stream is None else self._part.subject(stream, subject)
+            query = query.where(table.c.subject == shown(stored))
+        query = self._part.of_facts(query, stream)
         if kinds is not None:
             query = query.where(table.c.kind.in_(kinds))
         place = table.c.seq.desc() if newest else table.c.seq
         with self._transaction(self._engine) as connection:
             found = connection.execute(query.order_by(place).limit(limit)).all()
         try:
-            return [Recorded(row.seq, row.stream, row.subject, decode_told(row.stream, row.body)) for row in found]
+            return [self._recorded(row) for row in found]
         except (KeyError, Unreadable) as error:
             raise self._damaged(f"a fact behind {after}", error) from error
+
+    def _recorded(self, row: sa.Row[*tuple[Any, ...]]) -> Recorded:
+        subject = self._part.own(row.stream, row.subject)
+        return Recorded(row.seq, row.stream, subject, decode_told(row.stream, row.body))
 
     def outbox(self, limit: int = 100) -> list[OutboxEntry]:
         table = schema.outbox
         query = sa.select(table).where(table.c.settled.is_(False)).order_by(table.c.position).limit(limit)
+        query = self._part.of_outbox(query)
         with self._transaction(self._engine) as connection:
             found = connection.execute(query).all()
         return [
@@ -227,7 +238,7 @@ class SqlStore:
             with engine.begin() as connection:
                 yield connection
         except sa.exc.DBAPIError as error:
-            raise sqlite.explain(error, self._place) from error
+            raise databases.explain(error, self._place) from error
 
     def _put_session(self, connection: sa.Connection, session: Session, facts: Sequence[Fact], generation: int) -> None:
         """Put a session in its row, with what is new of its parts. A writer that was overtaken is refused."""
@@ -236,8 +247,10 @@ class SqlStore:
         stored = connection.execute(query).first()
         if stored is None:
             connection.execute(sa.insert(table), session_row(session, max(generation, session.generation)))
+            self._part.begin(connection, session.id, session.created_at)
             self._put_parts(connection, None, session, facts)
             return
+        self._part.check(connection, session.id)
         if generation < stored.generation:
             raise StaleGeneration(
                 f"Session {session.id} is at generation {stored.generation}; this writer has {generation}.",
@@ -294,12 +307,15 @@ class SqlStore:
 
     def _append(self, connection: sa.Connection, written: _Written) -> list[int]:
         change = written.change
-        rows = [
-            {"stream": change.stream, "subject": change.subject, "at": fact.at, "kind": kind_of(fact), "body": body}
+        subject = self._part.subject(change.stream, change.subject)
+        rows: list[dict[str, Any]] = [
+            {"stream": change.stream, "subject": subject, "at": fact.at, "kind": kind_of(fact), "body": body}
             for fact, body in zip(change.facts, written.bodies, strict=True)
         ]
         if not rows:
             return []
+        if connection.dialect.name == "postgresql":
+            return databases.append_numbered(connection, rows)
         query = sa.insert(schema.facts).returning(schema.facts.c.seq, sort_by_parameter_order=True)
         return [int(seq) for seq in connection.scalars(query, rows)]
 
@@ -308,6 +324,7 @@ class SqlStore:
             return
         table = schema.outbox
         known = set(connection.scalars(sa.select(table.c.id).where(table.c.id.in_(list(entries)))))
+        self._part.post(connection, [entry for entry, _ in entries.values() if entry.id not in known])
         for entry, data in entries.values():
             if entry.id not in known:
                 row = {

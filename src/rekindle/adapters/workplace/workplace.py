@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import math
 import os
+import time
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -26,7 +28,7 @@ from rekindle.adapters.session_folder.session_file import (
     read_session_file,
     write_session_file,
 )
-from rekindle.adapters.snapshots.changes import changed_since, conflict
+from rekindle.adapters.snapshots.changes import Changes, changed_in, changed_since, conflict, look
 from rekindle.adapters.workplace.rebuilding import Wanted, is_missing, rebuild
 from rekindle.adapters.workplace.recent import recently_written
 from rekindle.agents.base.conversation import as_turns, last_turns
@@ -42,6 +44,8 @@ from rekindle.ports.feature import CommandDone
 _POLL = 0.1
 #: How long the command of a gate may take.
 GATE_SECONDS = 3600.0
+#: For so many seconds the look of `ready` is good enough for `changed`: a start asks for both, one after the other.
+_FRESH = 1.0
 
 
 class LocalWorkplace:
@@ -52,6 +56,7 @@ class LocalWorkplace:
         self._sockets = sockets
         self._conversations = FolderConversations(sessions)
         self._callbacks: dict[tuple[str, int], Callbacks] = {}
+        self._looked: dict[str, tuple[float, Changes | None]] = {}
 
     def prepare(self, created: Created, env: dict[str, str]) -> None:
         """Make a session's folder, with what has to outlive the store."""
@@ -120,10 +125,13 @@ class LocalWorkplace:
     def _ready(self, session: Session) -> list[str]:
         own = session.worktree if session.branch is not None else None
         wanted = Wanted(session.id, session.cwd, own, session.branch, session.repository)
+        self._looked.pop(session.id, None)
         told = rebuild(wanted) if is_missing(wanted) else []
         if not told and session.attempts:
             with contextlib.suppress(GitFailed, OSError):
-                found = conflict(session.cwd, session.id, session.worktree)
+                changes = look(session.cwd, session.id, session.worktree)
+                self._looked[session.id] = (time.monotonic(), changes)
+                found = conflict(changes, session.id)
                 told += [found] if found is not None else []
         if kept_environment.read(session_folder(self._sessions, session.id).path) is None:
             told.append("the environment that the session was begun in cannot be read; its agent gets the daemon's")
@@ -137,6 +145,9 @@ class LocalWorkplace:
         """
         turn = session.turn
         until = turn.sent_at if turn is not None and turn.state == "cut" else None
+        at, changes = self._looked.pop(session.id, (-math.inf, None))
+        if until is None and time.monotonic() - at < _FRESH:
+            return changed_in(changes) or []
         try:
             found = await asyncio.to_thread(changed_since, session.cwd, session.id, session.worktree, until)
         except (GitFailed, OSError):

@@ -1,0 +1,1 @@
+"""Sessions off their host: `shipping` copies what is new, `bringing` puts it in place on another."""

@@ -1,0 +1,138 @@
+"""All that is PostgreSQL's own: how it is reached, what its writers wait for, what its errors mean. Needs psycopg.
+
+Several hosts write to one database. A writer takes one lock for the whole store before anything else, and holds it
+until its commit: facts are then numbered in the order in which they become visible, so nobody who reads on from a
+number misses a fact, and whoever was overtaken is refused in the transaction in which it wanted to write.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from rekindle.adapters.sql_store.sqlite import WRITES
+from rekindle.ports.errors import UsageError
+from rekindle.ports.store import StoreError
+
+SCHEME: Final = "postgresql"
+#: Where it is said that facts were committed; the message is the last one's number.
+CHANNEL: Final = "rekindle_facts"
+CONNECT_SECONDS: Final = 5
+#: The longest a statement may take, and the longest that one waits for another host's commit.
+STATEMENT_SECONDS: Final = 60
+LOCK_SECONDS: Final = 30
+#: A host that hangs in the middle of a transaction loses it after this time: all others wait for its lock.
+HANGING_SECONDS: Final = 5
+#: How soon a peer that is gone without a word is noticed: the loop does not wait, but its callers do.
+_ALIVE: Final = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
+#: Any number that no other program would choose for its own lock in the same database.
+_WRITERS: Final = 0x72656B696E646C65 >> 1
+#: SQLSTATEs with words of their own.
+_FULL, _NO_PASSWORD, _BAD_PASSWORD, _NO_DATABASE, _LATE = "53100", "28000", "28P01", "3D000", "55P03"
+_NO_RIGHT, _READ_ONLY, _CROWDED = "42501", "25006", "53300"
+#: What the server says while it lets nobody else in: a connection that was refused has no SQLSTATE.
+_CROWDED_WORDS: Final = ("too many clients", "too many connections", "remaining connection slots")
+
+
+def is_url(place: object) -> bool:
+    """Whether a place is the address of a PostgreSQL database."""
+    return isinstance(place, str) and place.split("://")[0].split("+")[0] in (SCHEME, "postgres")
+
+
+def parsed(place: str, password: str | None = None) -> sa.URL:
+    """The address. A password does not belong in it: settings are shown and copied. Raises UsageError."""
+    unfit = UsageError("store_url is not an address of a database", "write it as postgresql://user@host:5432/database")
+    if not is_url(place):
+        raise unfit
+    try:
+        url = sa.make_url(place)
+    except (sa.exc.ArgumentError, ValueError):
+        raise unfit from None  # its words would quote the address, and what is secret in it
+    if url.password is not None or "password" in url.query:
+        raise UsageError(
+            "store_url has a password in it", "put the password in a file with mode 0600 and set store_password_file"
+        )
+    return url.set(drivername=f"{SCHEME}+psycopg", password=password)
+
+
+def shown_place(url: sa.URL) -> str:
+    """The address as messages and logs may show it: no password, and nothing that stands behind the database's name."""
+    return url.set(password=None, query={}, drivername=SCHEME).render_as_string()
+
+
+def make_engine(url: sa.URL) -> sa.Engine:
+    """One connection, kept open and looked at before it is used: the server may have been restarted."""
+    try:
+        engine = sa.create_engine(
+            url,
+            pool_size=1,
+            max_overflow=1,
+            pool_pre_ping=True,
+            connect_args={
+                "connect_timeout": CONNECT_SECONDS,
+                "application_name": "rekindle",
+                "options": f"-c statement_timeout={STATEMENT_SECONDS}s -c lock_timeout={LOCK_SECONDS}s "
+                f"-c idle_in_transaction_session_timeout={HANGING_SECONDS}s",
+                **_ALIVE,
+            },
+        )
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            "a store in PostgreSQL needs psycopg, which is not installed", "install rekindle with the extra `fleet`"
+        ) from error
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: Any, _record: object) -> None:
+    """A commit is on disk when it returns, whatever the server's settings say."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW synchronous_commit")
+        if cursor.fetchone() == ("off",):
+            cursor.execute("SET synchronous_commit = on")
+    connection.commit()
+
+
+def _begin(connection: sa.Connection) -> None:
+    if connection.get_execution_options().get(WRITES, False):
+        connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_WRITERS})"))
+
+
+def next_number(connection: sa.Connection, column: sa.Column[int]) -> int:
+    """The number of the next fact. What was rolled back leaves no gap: its numbers are given again."""
+    return int(connection.scalar(sa.select(sa.func.coalesce(sa.func.max(column), 0))) or 0) + 1
+
+
+def tell(connection: sa.Connection, number: int) -> None:
+    """Say, once this transaction is committed, that there are facts up to this number."""
+    connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(number))))
+
+
+def explain(error: sa.exc.DBAPIError, place: str) -> StoreError:
+    """What a failure means to a person. The server's words may quote a statement: only the first line is told."""
+    code = getattr(error.orig, "sqlstate", None)
+    words = (str(error.orig).strip().splitlines() or ["no reason given"])[0]
+    if code == _FULL:
+        return StoreError(f"{place} cannot grow: the server's disk is full", "Free some room there.", code="disk_full")
+    if code in (_NO_PASSWORD, _BAD_PASSWORD) or "password" in words:
+        hint = "See store_url and store_password_file in the settings, and pg_hba.conf on the server."
+        return StoreError(f"{place} refused to let rekindle in", hint, code="store_refused")
+    if code == _NO_DATABASE:
+        return StoreError(f"{place}: there is no such database", "Make it (createdb), or correct store_url.")
+    if code == _LATE:
+        return StoreError(f"{place}: another host writes for more than {LOCK_SECONDS} s", "Try again.", code="busy")
+    if code == _CROWDED or (code is None and any(one in words for one in _CROWDED_WORDS)):
+        hint = "Raise max_connections there (or the role's limit): each host needs up to 16."
+        return StoreError(f"{place} has no connection left for this host", hint, code="store_away")
+    if code == _NO_RIGHT:
+        hint = "Make the role of store_url the owner of the database (docs/fleet.md), or grant it what is missing."
+        return StoreError(f"{place}: {words}", hint, code="store_refused")
+    if code == _READ_ONLY:
+        hint = "It is a standby, or is set to read only: let store_url lead to the server that takes writes."
+        return StoreError(f"{place} takes no writes", hint, code="store_away")
+    if code is None or code.startswith(("08", "57P")) or error.connection_invalidated:
+        return StoreError(f"{place} cannot be reached: {words}", "See whether the server runs.", code="store_away")
+    return StoreError(f"{place}: {words}", "See the server's log.")

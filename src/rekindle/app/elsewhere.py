@@ -1,0 +1,83 @@
+"""Sessions that other hosts of the fleet have, as far as this one knows: from the shared store, and what hosts told.
+
+Nothing here is more than what was last written. Whether an agent on another host still works is not seen from here: if
+its host has been silent, that is what is said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from rekindle.app import session_view
+from rekindle.app.session_names import meant
+from rekindle.app.session_view import SessionView
+from rekindle.core.session.activity import needs_daemon
+from rekindle.core.session.state import Session
+from rekindle.ports.hosts import SILENT_SECONDS, Hosts
+from rekindle.ports.placements import Placement, Placements
+
+
+class Elsewhere:
+    """Raises StoreError and NoSuchSession."""
+
+    def __init__(self, placements: Placements, hosts: Hosts, clock: Callable[[], float]) -> None:
+        self.host = placements.host
+        self._placements = placements
+        self._hosts = hosts
+        self._clock = clock
+
+    async def named(self, prefix: str) -> str | None:
+        """The session of any host that an id, or the beginning of one, means; None: there is none."""
+        found = await asyncio.to_thread(self._placements.named, prefix) if prefix else {}
+        return meant(found, prefix) if found else None
+
+    async def find(self, session: str) -> Placement | None:
+        """A session of another host, or one that is still on its way here."""
+        found = await asyncio.to_thread(self._placements.find, session)
+        return found if found is not None and self._is_away(found) else None
+
+    async def everything(self) -> list[Placement]:
+        """All of them, oldest first."""
+        return [one for one in await asyncio.to_thread(self._placements.everything) if self._is_away(one)]
+
+    async def silences(self) -> dict[str, float]:
+        """How many seconds ago each host was seen."""
+        return {one.host: one.seen_seconds_ago for one in await asyncio.to_thread(self._hosts.everything)}
+
+    def shown(self, placed: Placement, silences: dict[str, float]) -> SessionView:
+        """A session of another host as lists show it."""
+        session = placed.session
+        silent = silences.get(placed.host)
+        is_heard = silent is not None and silent < SILENT_SECONDS
+        view = session_view.shown(session, self._clock(), alive=session.is_up and is_heard, seen_seconds_ago=None)
+        view = replace(view, host=placed.host)
+        if is_heard or not _is_in_doubt(session):
+            return view
+        when = f"was last seen {silent:.0f} s ago" if silent is not None else "was never seen"
+        return replace(
+            view,
+            status="unknown",
+            executor="unknown",
+            is_running=False,
+            needs_resume=False,
+            reason="",
+            needs_you=True,
+            why=f"host {placed.host} {when}: whether its agent works is not known from here",
+            next=f"rekindle fleet takeover {session.id} --host-is-gone",
+            waits_until=None,
+        )
+
+    async def one_shown(self, placed: Placement) -> SessionView:
+        """The same, for one."""
+        return self.shown(placed, await self.silences())
+
+    def _is_away(self, placed: Placement) -> bool:
+        return placed.host != self.host or not placed.is_in_place
+
+
+def _is_in_doubt(session: Session) -> bool:
+    """Whether a host that is not seen may have gone on with it: what rests there stays as it was written."""
+    return needs_daemon(session)

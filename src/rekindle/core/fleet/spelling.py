@@ -1,0 +1,71 @@
+"""How the settings of a fleet are written. What cannot be right is refused when it is set. Pure.
+
+Light standard library only: every command reads the settings.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from rekindle.core.fleet.lease import SHORTEST
+from rekindle.core.quantities import seconds_in
+
+#: The longest heartbeat, in seconds.
+LONGEST = 3600.0
+_LABEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_ADDRESS = re.compile(r"[A-Za-z0-9._\[\]:-]+:[0-9]{1,5}")
+#: A scheme, then perhaps a user, then the rest. A colon behind the user's name would begin a password.
+_STORE = re.compile(r"(postgresql|postgres)(\+\w+)?://([^/?#@:]*@)?[^@#]*")
+#: A password, or a token as a user's name, in the address of a repository.
+_SECRET = re.compile(r"https?://[^/@]*@|[A-Za-z][A-Za-z0-9+.-]*://[^/@:]*:[^/@]*@")
+
+
+def is_label(text: str) -> bool:
+    """Whether a text can be a label of a host."""
+    return _LABEL.fullmatch(text) is not None
+
+
+def are_labels(text: str) -> bool:
+    """Whether every word can be a label."""
+    return all(is_label(one) for one in text.split())
+
+
+def is_host(text: str) -> bool:
+    """Whether a text can be the name of a host."""
+    return _HOST.fullmatch(text) is not None
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is HOST:PORT."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def is_store(text: str) -> bool:
+    """Whether a text is the address of a database, with no password in it."""
+    return _STORE.fullmatch(text) is not None and "password=" not in text
+
+
+def is_heartbeat(text: str) -> bool:
+    """Whether a text is a time that a host may be silent."""
+    seconds = seconds_in(text)
+    return seconds is not None and SHORTEST <= seconds <= LONGEST
+
+
+def are_sources(text: str) -> bool:
+    """Whether a text says where repositories are fetched from: NAME=ADDRESS, with blanks between.
+
+    A password in an address would be seen by everybody on the host who lists processes, and in logs.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return False
+    parted = [word.partition("=") for word in words]
+    return all(name and address and _SECRET.match(address) is None for name, _, address in parted)
+
+
+def is_blobs(text: str) -> bool:
+    """Whether a text says where copies are: in the store, or in a folder with its whole path."""
+    return text == "postgresql" or text.startswith("/")

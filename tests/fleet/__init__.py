@@ -1,0 +1,1 @@
+"""Hosts that share a store: real daemons, real agents, a real PostgreSQL."""
