@@ -1,19 +1,21 @@
-"""Has Claude Code report its tool calls to the journal, or stop doing so."""
+"""Has Claude Code report its tool calls to the journal and find its way back into skill sessions, or stop doing so."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
+from rekindle.ports.errors import UsageError
 from rekindle.ports.hook_settings import HookSettings
 from rekindle.ports.workspace import Workspace
 
 SHARED, LOCAL = "settings.json", "settings.local.json"
+CLAUDE = "claude"
 
 
 class Installed(msgspec.Struct, frozen=True):
@@ -22,6 +24,17 @@ class Installed(msgspec.Struct, frozen=True):
     file: Path
     command: str
     added: list[str]
+    #: the files that agents read, each with what became of it: written, unchanged, kept
+    texts: Mapping[str, str]
+    #: what a person has to do before the agent runs the hook
+    trust: str = ""
+
+
+class Uninstalled(msgspec.Struct, frozen=True):
+    """The hook events by settings file, and what became of the files that agents read: removed, kept."""
+
+    events: Mapping[str, list[str]]
+    texts: Mapping[str, str]
 
 
 class Hooking:
@@ -31,20 +44,36 @@ class Hooking:
         self._open_here = open_here
         self._settings = settings
 
-    def install(self, *, local: bool) -> Installed:
-        """Put the hook client into the project's settings, or into the user's own for this project."""
-        file = self._file(LOCAL if local else SHARED)
+    def install(self, *, local: bool, agent: str = CLAUDE) -> Installed:
+        """Put the hook client into an agent's settings of the project, or into the user's own for this project."""
+        about = self._settings.HOOKED.get(agent)
+        if about is None:
+            raise UsageError(f"{agent} has no hooks that are known here", f"choose: {', '.join(self._settings.HOOKED)}")
+        if local and agent != CLAUDE:
+            raise UsageError(f"--local is for {CLAUDE} only", "leave it out")
+        file = self._file(LOCAL if local else about.file, agent)
         command = self._settings.PROGRAM
         if shutil.which(command) is None:
             beside = Path(sys.executable).with_name(self._settings.PROGRAM)
             command = shlex.quote(str(beside)) if beside.exists() else command
-        return Installed(file, command, self._settings.install(file, command))
+        if agent != CLAUDE:
+            command = f"{command} {agent}"
+            return Installed(file, command, self._settings.install(file, command, agent), {}, about.trust)
+        added = self._settings.install(file, command)
+        return Installed(file, command, added, self._settings.put_texts(self._top()))
 
-    def uninstall(self, *, only_local: bool) -> dict[str, list[str]]:
-        """Take the hooks out again; returns the hook events by file."""
+    def uninstall(self, *, only_local: bool) -> Uninstalled:
+        """Take the hooks out again. The command and the skill go with the last of them."""
         files = [self._file(name) for name in ((LOCAL,) if only_local else (SHARED, LOCAL))]
-        return {str(file): self._settings.uninstall(file) for file in files}
+        others = {} if only_local else {name: one.file for name, one in self._settings.HOOKED.items() if name != CLAUDE}
+        files += [file for agent, name in others.items() if (file := self._file(name, agent)).exists()]
+        removed = {str(file): self._settings.uninstall(file) for file in files}
+        is_last = not any(self._settings.installed(self._file(name)) for name in (SHARED, LOCAL))
+        return Uninstalled(removed, self._settings.remove_texts(self._top()) if is_last else {})
 
-    def _file(self, name: str) -> Path:
+    def _file(self, name: str, agent: str = CLAUDE) -> Path:
+        return self._settings.settings_file(self._top(), name, agent)
+
+    def _top(self) -> str:
         repo = self._open_here().repository
-        return self._settings.settings_file(repo.top or repo.root, name)
+        return repo.top or repo.root

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from typing import Any, Literal
 
@@ -13,14 +12,16 @@ from msgspec.structs import replace
 from rekindle.app.skill_sessions import By, FoundSkillSession, SkillSessions
 from rekindle.core.inbox.question import Question, QuestionOption
 from rekindle.core.session.asking import MARK
-from rekindle.core.skill import lifecycle
+from rekindle.core.skill import lifecycle, plain_json
+from rekindle.core.skill.decision import RECOMMENDED
 from rekindle.core.skill.moves import JudgedMove, RefusedMove, judge, moves_told, next_after
 from rekindle.core.skill.skill import SkillPhase
 from rekindle.core.skill.state import SkillQuestion, SkillState
-from rekindle.ports.errors import QuestionError, UsageError
+from rekindle.ports.errors import QuestionError
 from rekindle.ports.skills import MoveRefused
 
 GateChoice = Literal["proceed", "stay"]
+_REASON = "its reason: "
 
 
 class MovedSkill(msgspec.Struct, frozen=True):
@@ -43,9 +44,6 @@ class SkillMoves:
         sessions = self._sessions
         folder = sessions.at_work(given)
         by = sessions.by()
-        shown = _json(proof) if proof is not None else None
-        if reason is not None and not reason.strip():
-            raise UsageError("an approval needs a reason", "--approve 'why this is right'")
         done: list[tuple[str, str]] = []
         asked: list[SkillQuestion] = []
 
@@ -53,7 +51,10 @@ class SkillMoves:
             sessions.refuse_completed(state)
             holder = sessions.folders.holder(state)
             if holder is not None and by == "agent":
-                raise sessions.held(folder, holder)
+                raise sessions.held(folder, holder, moves_told(state.phases, state.label))
+            if reason is not None and not reason.strip():
+                raise refused("an approval needs a reason: --approve 'why this is right'", state)
+            shown = _json(proof, state) if proof is not None else None
             judged = judge(state.phases, state.label, wanted)
             if isinstance(judged, RefusedMove):
                 raise refused(judged.why, state)
@@ -66,11 +67,13 @@ class SkillMoves:
                 return replace(state, question=asked[-1])
             done.append((judged.kind, approved_by))
             at = sessions.folders.me().at
-            return lifecycle.moved(state, judged, at, reason=reason or "", approved_by=approved_by, proof=shown)
+            why = _granted(state, judged)
+            why = reason or "" if why is None else why  # what the person has read and approved, not what is said now
+            return lifecycle.moved(state, judged, at, reason=why, approved_by=approved_by, proof=shown)
 
         state = sessions.changed(folder, change)
         if asked:
-            raise waiting(folder, asked[-1])
+            raise waiting(folder, asked[-1], state)
         return MovedSkill(folder, state, *done[-1])
 
     def gate(self, given: str | None, choice: GateChoice | None) -> tuple[FoundSkillSession, Question | None]:
@@ -95,7 +98,7 @@ class SkillMoves:
         state = sessions.changed(folder, change)
         question = left[-1]
         if question is not None and choice is not None:
-            raise waiting(folder, question)
+            raise waiting(folder, question, state)
         return FoundSkillSession(folder, state), None if question is None else as_question(folder, question)
 
     def _check_gate(self, state: SkillState, judged: JudgedMove, folder: str) -> None:
@@ -132,7 +135,7 @@ def _approval(state: SkillState, judged: JudgedMove, reason: str | None, by: By)
     """Who approved a move, and whether it waits for a person. Raises MoveRefused without an approval."""
     if not judged.needs_approval:
         return "", False
-    if _is_granted(state, judged):
+    if _granted(state, judged) is not None:
         return "person", False
     if reason is None:
         what = "goes back" if judged.kind == "back" else "leaves out phases"
@@ -140,11 +143,12 @@ def _approval(state: SkillState, judged: JudgedMove, reason: str | None, by: By)
     return by, by == "agent" and state.rules.approver == "person"
 
 
-def _is_granted(state: SkillState, judged: JudgedMove) -> bool:
+def _granted(state: SkillState, judged: JudgedMove) -> str | None:
+    """The reason for which a person has approved a move; None: nobody has."""
     asked = state.question
-    return (
-        asked is not None and asked.kind == "approval" and asked.option == "approve" and asked.about == judged.to.label
-    )
+    if asked is None or asked.kind != "approval" or asked.option != "approve" or asked.about != judged.to.label:
+        return None
+    return asked.detail.removeprefix(_REASON)
 
 
 def _is_answered_gate(state: SkillState) -> bool:
@@ -165,7 +169,7 @@ def _approval_question(folder: str, state: SkillState, judged: JudgedMove, reaso
         [("approve", f"Approve the move to {judged.to.text}", "allow_once"), ("refuse", "Stay", "reject_once")],
         time.time(),
         about=judged.to.label,
-        detail=f"its reason: {reason}",
+        detail=f"{_REASON}{reason}",
     )
 
 
@@ -184,7 +188,7 @@ def _gate_question(folder: str, state: SkillState) -> SkillQuestion:
 
 def question_id(folder: str, kind: str, about: str) -> str:
     """The id of a question: the same as long as it asks the same."""
-    return MARK + hashlib.sha256(f"{folder}\0{kind}\0{about}".encode()).hexdigest()[:10]
+    return MARK + hashlib.sha256(f"{folder}\0{kind}\0{about}".encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def as_question(folder: str, asked: SkillQuestion) -> Question:
@@ -198,24 +202,25 @@ def as_question(folder: str, asked: SkillQuestion) -> Question:
         detail=asked.detail,
         options=tuple(QuestionOption(code, label, kind) for code, label, kind in asked.options),
         asked_at=asked.asked_at,
-        recommended=None,
+        recommended=RECOMMENDED.get(asked.kind),
         otherwise="the skill session waits",
         takes_text=("OTH/custom",) if asked.kind == "resume" else (),
         repository=folder,
     )
 
 
-def waiting(folder: str, asked: SkillQuestion) -> QuestionError:
-    """What waits for a person."""
+def waiting(folder: str, asked: SkillQuestion, state: SkillState) -> QuestionError:
+    """What waits for a person, and what is open meanwhile."""
     return QuestionError(
         f"this waits for a person: {asked.title}",
-        f"ask the person to run: rekindle answer {asked.id} {asked.options[0][0]}; then run this command again",
+        f"ask the person to run: rekindle answer {asked.id} {asked.options[0][0]}; then run this command again; "
+        f"{moves_told(state.phases, state.label)}",
         details={"question": as_question(folder, asked).document},
     )
 
 
-def _json(content: bytes) -> Any:
+def _json(content: bytes, state: SkillState) -> Any:
     try:
-        return json.loads(content)
+        return plain_json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the proof is not JSON ({error})", "give one JSON object") from error
+        raise refused(f"the proof is not one JSON object ({error})", state) from error

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rekindle.app.skill_moves import question_id
 from rekindle.app.skill_sessions import ContinuedSkill, SkillSessions
-from rekindle.core.skill import decision, lifecycle, telling
+from rekindle.core.skill import decision, lifecycle, manual, telling
 from rekindle.core.skill.artifacts import Artifacts
 from rekindle.core.skill.decision import ChosenWay
 from rekindle.core.skill.lifecycle import Claimant
@@ -111,7 +111,7 @@ class SkillResuming:
             "resume",
             decision.asked_in_words(found.state.current_phase, found.progress.left),
             [(one.code, f"{one.title}: {one.about}", "choice") for one in options]
-            + [(decision.CUSTOM, "Say something else (with --text)", "instruct")],
+            + [(decision.CUSTOM, "Something else, in your own words", "instruct")],
             time.time(),
             about=found.state.current_phase,
             detail="\n".join([*found.intent, f"Extras, before you decide: {extras}"]),
@@ -191,13 +191,17 @@ class SkillResuming:
         """The skill that was picked. Raises QuestionError with all of them if none was."""
         if skill is not None:
             return skill
-        known = self._sessions.skills.names()
+        known = {name: about for name, about in self._sessions.skills.names().items() if name != manual.NAME}
+        question = "Which skill should take this session over?"
         again = f"--choose {'OTH/custom:TEXT' if text else 'SWT'} --skill NAME"
         raise QuestionError(
             "which skill should take this session over? " + (", ".join(known) or "no skill is installed"),
             f"rekindle session resume {self._sessions.named(found.folder)} {again}",
             code="skill_picker",
-            details={"skills": [{"name": name, "description": about} for name, about in known.items()]},
+            details={
+                "skills": [{"name": name, "description": about} for name, about in known.items()],
+                "askUserQuestion": [decision.choice_for_tool(question, "Skill", list(known.items()))],
+            },
         )
 
     def _abandon(self, found: FoundResume) -> ResumedSkill:

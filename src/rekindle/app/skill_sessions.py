@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
 
-from rekindle.core.skill import lifecycle, telling
+from rekindle.core.inside import is_marked
+from rekindle.core.skill import lifecycle, plain_json, telling
+from rekindle.core.skill.dehydration import BadContext, DehydratedContext, context_of
 from rekindle.core.skill.holding import SeenSession, in_use, meant
 from rekindle.core.skill.lifecycle import Claimant
 from rekindle.core.skill.moves import moves_told, next_after, open_moves
 from rekindle.core.skill.proof import SCHEMA, ResumePath, proof_of
-from rekindle.core.skill.state import BadState, Dehydrated, SkillResume, SkillState, dehydrated_of, document
+from rekindle.core.skill.state import SkillResume, SkillState, document
 from rekindle.core.terminal_text import quoted
 from rekindle.ports.ancestry import Ancestry
 from rekindle.ports.errors import RekindleError, UsageError
 from rekindle.ports.skills import MoveRefused, NoSkillSession, ProofChecker, SkillFiles, SkillFolders, SkillSessionHeld
 
-#: Variables that agents set for the commands that they run.
-AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CODEX_CI", "OPENCODE", "QWEN_CODE")
 LONGEST_ENTRY = 1 << 20
 By = Literal["agent", "person"]
 
@@ -46,7 +45,7 @@ class ContinuedSkill(msgspec.Struct, frozen=True):
     folder: str
     state: SkillState
     proof: dict[str, str]
-    context: Dehydrated | None = None
+    context: DehydratedContext | None = None
 
 
 class SkillSessions:
@@ -68,8 +67,7 @@ class SkillSessions:
 
     def by(self) -> By:
         """Who calls: an agent, which may claim things, or a person."""
-        is_marked = any(self._environment.get(name) for name in AGENT_MARKS)
-        return "agent" if is_marked or self._ancestry.is_inside() else "person"
+        return "agent" if is_marked(self._environment) or self._ancestry.is_inside() else "person"
 
     # Which session
 
@@ -108,15 +106,19 @@ class SkillSessions:
         found = sorted(self.folders.seen(), key=lambda one: one.newest, reverse=True)
         best = in_use(found, self.folders.me().pane) or next(iter(found), None)
         if best is None:
-            raise NoSkillSession(telling.NO_SESSION)
+            raise NoSkillSession(telling.NO_SESSION, "`rekindle session activate FOLDER SKILL` begins one")
         return best.folder
 
     def load(self, folder: str) -> SkillState:
         """The state of a folder. Raises NoSkillSession if it has none."""
         state = self.folders.read(folder)
         if state is None:
-            raise NoSkillSession(telling.NO_SESSION, f"{self.folders.shown(folder)} has no .state.json")
+            raise self._no_session(folder)
         return state
+
+    def _no_session(self, folder: str) -> NoSkillSession:
+        begin = f"`rekindle session activate {self.named(folder)} SKILL` begins one"
+        return NoSkillSession(telling.NO_SESSION, f"{self.folders.shown(folder)} has no .state.json; {begin}")
 
     def find(self) -> tuple[SeenSession | None, list[SeenSession]]:
         """The session that is meant here, and all of them, the newest first."""
@@ -130,6 +132,8 @@ class SkillSessions:
     ) -> ActivatedSkill:
         """Activate a skill on a folder, or activate it again for a new process."""
         folder = self.folders.resolve(given)
+        if self.folders.read(folder) is None:
+            self.skills.load(name)  # so that no folder is made for a skill that is not there
         who = self.folders.me(pid)
         how: list[Literal["begun", "reactivated", "switched"]] = []
 
@@ -156,7 +160,8 @@ class SkillSessions:
 
     def proceed(self, folder: str, pid: int | None = None) -> ContinuedSkill:
         """Claim a session and go on at its phase. On the fast path the restart is written to the log."""
-        kept: list[Dehydrated | None] = []
+        kept: list[DehydratedContext | None] = []
+        self._drop_notes_of_completed(folder)
 
         def change(state: SkillState, who: Claimant) -> SkillState:
             kept.append(state.dehydrated_context)
@@ -168,6 +173,17 @@ class SkillSessions:
             entry = telling.overflow_entry(done.state.current_phase, context)
             self.folders.append_log(folder, self.log_name(done.state), entry)
         return ContinuedSkill(folder, done.state, done.proof, context)
+
+    def _drop_notes_of_completed(self, folder: str) -> None:
+        """A session that was completed before its overflow: its notes are seen, and not given to anybody again."""
+
+        def change(state: SkillState) -> SkillState:
+            if state.lifecycle != lifecycle.COMPLETED or state.dehydrated_context is None:
+                return state
+            self._keep_dropped(folder, state, self.folders.me().at)
+            return lifecycle.acknowledged(state)
+
+        self._changed(folder, change)
 
     def take_up(
         self,
@@ -184,15 +200,13 @@ class SkillSessions:
 
         def taken(state: SkillState | None) -> SkillState:
             if state is None:
-                raise NoSkillSession(telling.NO_SESSION, f"{self.folders.shown(folder)} has no .state.json")
+                raise self._no_session(folder)
             self.refuse_completed(state)
             self._refuse_held(folder, state, who)
             path: ResumePath = "slow"
             if state.dehydrated_context is not None:
                 path = "fast"
-                left = {"at": who.at, "phase": state.current_phase, "session": state.session_id}
-                context = msgspec.to_builtins(state.dehydrated_context)
-                self.folders.keep_dropped(folder, {**left, "context": context})
+                self._keep_dropped(folder, state, who.at)
             after = change(state, who)
             proof = proof_of(outcome, path, after.current_phase)
             self._validate(proof)
@@ -201,6 +215,10 @@ class SkillSessions:
         after = self.folders.change(folder, taken)
         self.folders.remember(folder, who)
         return ContinuedSkill(folder, after, after.resumes[-1].proof)
+
+    def _keep_dropped(self, folder: str, state: SkillState, at: str) -> None:
+        left = {"at": at, "phase": state.current_phase, "session": state.session_id}
+        self.folders.keep_dropped(folder, {**left, "context": msgspec.to_builtins(state.dehydrated_context)})
 
     def write_log(self, path: str, text: str) -> FoundSkillSession:
         """Append an entry to a log in a session's folder, and bring the heartbeat's counter down."""
@@ -221,16 +239,17 @@ class SkillSessions:
         """Keep an agent's summary for the one that takes over."""
         folder = self.at_work(given)
         try:
-            context = dehydrated_of(json.loads(content))
+            context = context_of(plain_json.loads(content))
         except (ValueError, RecursionError) as error:
-            if isinstance(error, BadState):
+            if isinstance(error, BadContext):
                 raise UsageError(error.message, error.hint) from error
             raise UsageError(f"the dehydrated context is not JSON ({error})", "give one JSON object") from error
 
         def change(state: SkillState) -> SkillState:
             problem = lifecycle.why_not_dehydrate(state)
             if problem is not None:
-                raise UsageError(f"no summary is taken now: {problem}", "go on with the phase's work")
+                told = moves_told(state.phases, state.label)
+                raise UsageError(f"no summary is taken now: {problem}", f"go on with the phase's work; {told}")
             return lifecycle.dehydrated(state, context, self.folders.me().at)
 
         return FoundSkillSession(folder, self._changed(folder, change))
@@ -307,22 +326,23 @@ class SkillSessions:
         if holder is not None and holder != who.pid:
             raise self.held(folder, holder)
 
-    def held(self, folder: str, pid: int) -> SkillSessionHeld:
-        """The refusal of a session that another live process holds."""
+    def held(self, folder: str, pid: int, moves: str = "") -> SkillSessionHeld:
+        """The refusal of a session that another live process holds. `moves`: which ones are open to its holder."""
         return SkillSessionHeld(
             f"{self.folders.shown(folder)} is held by the live process {pid}",
-            f"wait until it ends, or end it; `rekindle session show {self.named(folder)}` shows the session",
+            f"wait until it ends, or end it; `rekindle session show {self.named(folder)}` shows the session"
+            + (f"; {moves}" if moves else ""),
             details={"pid": pid, "folder": folder},
         )
 
     def _changed(self, folder: str, change: Callable[[SkillState], SkillState]) -> SkillState:
         def on_state(state: SkillState | None) -> SkillState:
             if state is None:
-                raise NoSkillSession(telling.NO_SESSION, f"{self.folders.shown(folder)} has no .state.json")
+                raise self._no_session(folder)
             return change(state)
 
         if self.folders.read(folder) is None:  # so that no folder is made for a session that is not there
-            raise NoSkillSession(telling.NO_SESSION, f"{self.folders.shown(folder)} has no .state.json")
+            raise self._no_session(folder)
         return self.folders.change(folder, on_state)
 
     changed = _changed

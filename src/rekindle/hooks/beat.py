@@ -13,10 +13,10 @@ EVENTS = ("PreToolUse", "PostToolUse", "Stop")
 _LOCK_SECONDS = 0.5
 
 
-def beat(call: dict[str, object], state_dir: str, parent: int) -> str:
+def beat(call: dict[str, object], state_dir: str, parent: int, replaced: list[int] | None = None) -> str:
     """What a hook call does to the skill session that its agent holds; returns what the hook prints.
 
-    `parent` is the process that started the hook. Raises OSError, ValueError.
+    `parent` is the process that started the hook. `replaced`: see `state_file.put`. Raises OSError, ValueError.
     """
     name = call.get("hook_event_name")
     shortcuts = os.path.join(state_dir, "skill", "by-pid")
@@ -27,22 +27,36 @@ def beat(call: dict[str, object], state_dir: str, parent: int) -> str:
     pid = holder.worker_pid(parent)
     if not os.path.exists(os.path.join(shortcuts, str(pid))):
         return ""
-    import json
-
     from rekindle.adapters.skill_folder import pointer, state_file
+    from rekindle.core import lean_json
 
     folder = pointer.pointed(state_dir, pid)
     if folder is None:
         return ""
     with state_file.StateLock(folder, _LOCK_SECONDS):
         content = state_file.content(folder)
-        state = json.loads(content) if content is not None else None
+        state = lean_json.loads(content) if content is not None else None
         if not isinstance(state, dict) or state.get("pid") != pid or state.get("version", 1) != 1:
             return ""
         after, said = _after(call, str(name), state)
         if after != state:
-            state_file.put(folder, json.dumps(after, indent=2).encode() + b"\n", durable=False)
-    return json.dumps({"hookSpecificOutput": {"hookEventName": name, **said}}) if said else ""
+            state_file.put(folder, _written(after), durable=False, replaced=replaced)
+    return lean_json.compact({"hookSpecificOutput": {"hookEventName": name, **said}}) if said else ""
+
+
+def _written(state: dict[str, object]) -> bytes:
+    """The content of a state file, one field in a line. The next command of the session writes it as usual."""
+    from rekindle.core import lean_json
+
+    fields = [f"  {_key(key)}: {lean_json.compact(value)}" for key, value in state.items()]
+    return ("{\n" + ",\n".join(fields) + "\n}\n").encode()
+
+
+def _key(name: str) -> str:
+    """A name as JSON has it. Nearly all of them are plain words, and a daemon writes them on every tool call."""
+    from rekindle.core import lean_json
+
+    return f'"{name}"' if name.isascii() and name.isalnum() else lean_json.compact(name)
 
 
 def _after(call: dict[str, object], name: str, state: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:

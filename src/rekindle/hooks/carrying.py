@@ -42,8 +42,12 @@ def carry_out(
     parent: int,
     is_inside: Callable[[], bool],
     is_waited_for: Callable[[], bool],
+    replaced: list[int] | None = None,
 ) -> str:
-    """Append the events of the call `name`; returns what the hook tells its agent. Raises what goes wrong."""
+    """Append the events of the call `name`; returns what the hook tells its agent. Raises what goes wrong.
+
+    `replaced` gets descriptors of files that were replaced, to be closed once the agent waits no longer.
+    """
     other = [one for one in _SAME if variables.get(one, "") != os.environ.get(one, "")]
     if other or repository.is_overridden() or os.environ.get("SUDO_UID"):
         raise ValueError(f"the caller has another environment: {', '.join(other)}")
@@ -54,5 +58,6 @@ def carry_out(
         is_inside=is_inside,
         call=name,
         journals=_Lent(journals, is_waited_for),
+        replaced=replaced,
     )
     return note(given, caller)

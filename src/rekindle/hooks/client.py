@@ -11,6 +11,7 @@ import os
 import sys
 
 from rekindle.hooks import noting
+from rekindle.hooks.surroundings import state_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,11 @@ def _alarm(_signal: int, _frame: object) -> None:
 
 
 def note() -> str:
-    """Read one hook call and append its events."""
+    """Read one hook call and append its events. An agent other than Claude Code is named: only starts count."""
+    if len(sys.argv) > 1:
+        from rekindle.hooks.other_agents import started
+
+        return started(sys.stdin.buffer.read(_MOST), sys.argv[1], os.getcwd(), os.environ, os.getppid())
     call = os.environ.get(ASKED) or None
     caller = noting.HookCaller(
         cwd=os.getcwd(),
@@ -77,7 +82,7 @@ def _close_dead_door() -> None:
     """Remove the way to a daemon that is gone, so that the next call does not try it. A live daemon makes it again."""
     import socket
 
-    door = os.path.join(noting.state_dir(os.environ), DOOR)
+    door = os.path.join(state_dir(os.environ), DOOR)
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.settimeout(0.2)
@@ -99,7 +104,7 @@ def _log(message: str) -> None:
     try:
         import time
 
-        folder = noting.state_dir(os.environ)
+        folder = state_dir(os.environ)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, "hook.log")
         if os.path.exists(path) and os.path.getsize(path) > 1 << 20:

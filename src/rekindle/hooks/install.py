@@ -1,4 +1,7 @@
-"""Puts the hook client into a project's Claude Code settings, and takes it out, leaving everything else as it is."""
+"""Puts the hook client into an agent's settings of a project, and takes it out, leaving everything else as it is.
+
+What agents read about skill sessions is put there with it (`procedure_files`).
+"""
 
 from __future__ import annotations
 
@@ -9,43 +12,62 @@ from pathlib import Path
 from typing import Any
 
 from rekindle import files
+from rekindle.hooks.hooked_agents import EVENTS, HOOKED
+from rekindle.hooks.procedure_files import put_texts, remove_texts
 from rekindle.ports.errors import ForeignRepository, RekindleError, UsageError
 
+__all__ = [
+    "EVENTS",
+    "HOOKED",
+    "PROGRAM",
+    "install",
+    "installed",
+    "put_texts",
+    "remove_texts",
+    "settings_file",
+    "uninstall",
+]
+
 PROGRAM = "rekindle-hook"
-EVENTS = {"SessionStart": None, "PreToolUse": "*", "PostToolUse": "*", "Stop": None, "SessionEnd": None}
 
 
-def settings_file(top: str, name: str = "settings.json") -> Path:
-    """Claude Code's settings of a project. Raises ForeignRepository if a link leads out of it, or into git's folder.
+def settings_file(top: str, name: str = "settings.json", agent: str = "claude") -> Path:
+    """An agent's settings of a project. Raises ForeignRepository if a link leads out of it, or into git's folder.
 
     A link that stays in the project is the project's own way to keep its files.
     """
-    file = os.path.join(top, ".claude", name)
+    file = os.path.join(top, HOOKED[agent].folder, name)
     real, whole = os.path.realpath(file), os.path.realpath(top)
     if not files.is_below(real, whole) or ".git" in os.path.relpath(real, whole).lower().split(os.sep):
-        raise ForeignRepository(f"{file} leads out of the project, to {real}", "make .claude and the file plain ones")
+        raise ForeignRepository(
+            f"{file} leads out of the project, to {real}", "make the folder and the file plain ones"
+        )
     return Path(file)
 
 
-def install(file: Path, command: str) -> list[str]:
+def install(file: Path, command: str, agent: str = "claude") -> list[str]:
     """Add the hooks that are not there yet; returns the hook events that were added."""
     settings, indent = _read(file)
+    about = HOOKED[agent]
+    if about.is_flat:
+        settings.setdefault("version", 1)
     hooks = settings.setdefault("hooks", {})
     if not isinstance(hooks, dict):
         raise _wrong(file, "hooks", "an object")
     added = []
-    for event, matcher in EVENTS.items():
+    for event, matcher in about.events.items():
         groups = hooks.setdefault(event, [])
         if not isinstance(groups, list):
             raise _wrong(file, f"hooks.{event}", "a list")
         ours = [entry for group in groups for entry in _entries(group) if _is_ours(entry)]
         if ours:
             for entry in ours:
-                if entry["command"] != command:
-                    entry["command"] = command  # it was installed from a place that no longer exists
+                if entry[about.key] != command:
+                    entry[about.key] = command  # it was installed from a place that no longer exists
                     added.append(event)
             continue
-        group: dict[str, Any] = {"hooks": [{"type": "command", "command": command, "timeout": 10}]}
+        ours_now = {"type": "command", about.key: command, **about.entry}
+        group: dict[str, Any] = ours_now if about.is_flat else {"hooks": [ours_now]}
         if matcher is not None:
             group = {"matcher": matcher, **group}
         groups.append(group)
@@ -82,7 +104,10 @@ def uninstall(file: Path) -> list[str]:
     if removed:
         if not hooks:
             del settings["hooks"]
-        _write(file, settings, indent)
+        if any(one.is_own and one.file == file.name for one in HOOKED.values()) and settings in ({}, {"version": 1}):
+            file.unlink()
+        else:
+            _write(file, settings, indent)
     return removed
 
 
@@ -100,17 +125,17 @@ def installed(file: Path) -> list[str]:
 
 
 def _entries(group: object) -> list[Any]:
-    entries = group.get("hooks") if isinstance(group, dict) else None
+    entries = group.get("hooks", [group]) if isinstance(group, dict) else None
     return entries if isinstance(entries, list) else []
 
 
 def _is_ours(entry: object) -> bool:
-    command = entry.get("command") if isinstance(entry, dict) else None
+    command = entry.get("command", entry.get("bash")) if isinstance(entry, dict) else None
     try:
         words = shlex.split(command) if isinstance(command, str) else []
     except ValueError:
         return False
-    return len(words) == 1 and os.path.basename(words[0]) == PROGRAM
+    return 1 <= len(words) <= 2 and os.path.basename(words[0]) == PROGRAM
 
 
 def _read(file: Path) -> tuple[dict[str, Any], int | str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from rekindle.hooks.surroundings import setting, state_dir
+
 TYPE_CHECKING = False  # `typing` itself would cost more than the rest of the imports
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 _LOCK_SECONDS = 0.5
 _GIT_SECONDS = 0.7
-_SHELLS = ("sh", "bash", "dash", "zsh", "fish", "rekindle-hook", "nc")
+_SHELLS = ("sh", "bash", "dash", "zsh", "fish", "rekindle-hook")
 
 
 class HookCaller:
@@ -36,7 +38,7 @@ class HookCaller:
     a line of it is recognized. `asked_before`: nobody knows whether the daemon did, so look for each line first.
     """
 
-    __slots__ = ("asked_before", "call", "cwd", "environment", "is_inside", "journals", "parent")
+    __slots__ = ("asked_before", "call", "cwd", "environment", "is_inside", "journals", "parent", "replaced")
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class HookCaller:
         call: str | None = None,
         asked_before: bool = False,
         journals: Lender | None = None,
+        replaced: list[int] | None = None,
     ) -> None:
         self.cwd = cwd
         self.environment = environment
@@ -58,6 +61,8 @@ class HookCaller:
         self.asked_before = asked_before
         #: where open journals are borrowed; None: open one for this call
         self.journals = journals
+        #: gets descriptors of files that were replaced, to be closed after the answer; None: nobody would close them
+        self.replaced = replaced
 
 
 def note(given: bytes, caller: HookCaller) -> str:
@@ -72,8 +77,11 @@ def note(given: bytes, caller: HookCaller) -> str:
         return told
     from rekindle.adapters.git import repository
 
-    here = call.get("cwd")
-    repo = repository.find(here if isinstance(here, str) and os.path.isdir(here) else caller.cwd)
+    given_cwd = call.get("cwd")
+    here = given_cwd if isinstance(given_cwd, str) and os.path.isdir(given_cwd) else caller.cwd
+    repo = repository.find(here)
+    if call.get("hook_event_name") == "SessionStart":
+        told = _recovered(call, repo, here, caller)
     feature = _feature(repo, caller) if repo is not None else None
     if repo is not None and feature is not None:
         _Noting(call, caller, repo, feature).note()
@@ -85,9 +93,25 @@ def _beaten(call: dict[str, object], caller: HookCaller) -> str:
     from rekindle.hooks.beat import beat
 
     try:
-        return beat(call, state_dir(caller.environment), caller.parent)
+        return beat(call, state_dir(caller.environment), caller.parent, caller.replaced)
     except (OSError, ValueError):
         return ""  # a state file that cannot be used is named by every command of the session
+
+
+def _recovered(call: dict[str, object], repo: Repository | None, here: str, caller: HookCaller) -> str:
+    """What the agent gets back of its skill session. If that fails, the journal gets its events anyway."""
+    from rekindle.hooks.recovery import recovery
+
+    try:
+        text = recovery(call, repo, here, caller.environment, caller.parent)
+    except Exception:  # a root that is no plain folder, settings that cannot be read: every command names them
+        return ""
+    if not text:
+        return ""
+    from rekindle.core import lean_json
+
+    said = {"hookEventName": "SessionStart", "additionalContext": text}
+    return lean_json.compact({"hookSpecificOutput": said})
 
 
 def agent_of(parent: int) -> int:
@@ -100,12 +124,6 @@ def agent_of(parent: int) -> int:
             return pid
         pid = process_identity.parent(pid)
     return parent
-
-
-def state_dir(environment: Mapping[str, str]) -> str:
-    """Where rekindle keeps what it has to remember."""
-    base = environment.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return os.path.join(base, "rekindle")
 
 
 class _OwnJournal:
@@ -130,7 +148,7 @@ class _Noting:
         self._repo = repo
         self._feature = feature
         self._written = 0
-        progress = repo.progress_folder(_progress_setting(repo.root, caller.environment))
+        progress = repo.progress_folder(setting(caller.environment, repo.root, "progress_dir"))
         if not os.path.isdir(progress):
             repo.exclude(progress)
         self._folder = os.path.join(progress, feature)
@@ -288,14 +306,3 @@ def _given(variable: str, environment: Mapping[str, str]) -> str | None:
     if problem is not None:
         raise ValueError(f"{variable} {problem}")
     return name or None
-
-
-def _progress_setting(root: str, environment: Mapping[str, str]) -> str | None:
-    given = environment.get("REKINDLE_PROGRESS_DIR")
-    home = environment.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    files = (os.path.join(root, ".rekindle.toml"), os.path.join(home, "rekindle", "config.toml"))
-    if given or not any(os.path.lexists(file) for file in files):
-        return given or None
-    from rekindle.settings import load
-
-    return load(environment, root).progress_dir

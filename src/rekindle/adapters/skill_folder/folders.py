@@ -12,7 +12,9 @@ from typing import Any
 
 from rekindle import files
 from rekindle.adapters.machine import process_identity
-from rekindle.adapters.skill_folder import asking, holder, pointer, scan, state_file
+from rekindle.adapters.skill_folder import asking, holder, left_notes, pointer, scan, state_file
+from rekindle.core.names import why_not
+from rekindle.core.skill import surroundings
 from rekindle.core.skill.artifacts import Artifacts
 from rekindle.core.skill.holding import SeenSession
 from rekindle.core.skill.lifecycle import Claimant
@@ -24,7 +26,6 @@ from rekindle.ports.skills import BadSkillState
 _MOST = 5_000
 _LONGEST_DROPPED = 8 << 20
 _DROPPED = ".dropped.jsonl"
-_PANES = ("TMUX_PANE", "ZELLIJ_PANE_ID", "STY", "WEZTERM_PANE", "KITTY_WINDOW_ID")
 
 
 class SkillFoldersHere:
@@ -78,6 +79,7 @@ class SkillFoldersHere:
                 after = change(before)
                 if after != before:
                     state_file.put(folder, encode(after))
+                    self._note_context(folder, before, after)
                 if after.question is not None:
                     with contextlib.suppress(OSError):  # a shortcut only: the question is in the state file
                         asking.remember(self._state_dir, folder)
@@ -91,6 +93,17 @@ class SkillFoldersHere:
             raise RekindleError(
                 f"{error.filename or folder}: cannot be written ({error.strerror})", "check the folder's permissions"
             ) from error
+
+    def _note_context(self, folder: str, before: SkillState | None, after: SkillState) -> None:
+        """Remember which dehydrated context was left here. Without it a hook asks before it is followed."""
+        context = after.dehydrated_context
+        if before is not None and before.dehydrated_context == context:
+            return
+        with contextlib.suppress(OSError):
+            if context is None:
+                left_notes.forget(self._state_dir, folder)
+            else:
+                left_notes.remember(self._state_dir, folder, document(after)["dehydratedContext"])
 
     def seen(self) -> list[SeenSession]:
         """All folders with a state file directly below the root."""
@@ -149,14 +162,25 @@ class SkillFoldersHere:
         owner = process_identity.identity(meant)
         if owner is None:
             raise UsageError(f"there is no process {meant}", "give the pid of a live process, or leave --pid out")
-        pane = next((self._environment[name] for name in _PANES if self._environment.get(name)), None)
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return Claimant(meant, owner, at, pane)
+        return Claimant(
+            meant,
+            owner,
+            at,
+            surroundings.pane_of(self._environment) or None,
+            conversation=surroundings.conversation_of(self._environment) or None,
+        )
+
+    def asking(self) -> asking.AskingFoldersHere:
+        """The folders that have asked something."""
+        return asking.AskingFoldersHere(self._state_dir)
 
     def remember(self, folder: str, who: Claimant) -> None:
         """A shortcut only: without it the hooks count nothing."""
         with contextlib.suppress(OSError):
             pointer.point(self._state_dir, who.pid, folder)
+            if who.conversation is not None and why_not(who.conversation) is None:
+                pointer.point_conversation(self._state_dir, who.conversation, folder)
 
     def scan(self, folder: str, state: SkillState) -> Artifacts:
         """What the artifacts say."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh", "busybox")
-_WRAPPERS = ("env", "nice", "timeout", "nc", "rekindle-hook")
+_WRAPPERS = ("env", "nice", "timeout", "rekindle-hook")
 
 
 def worker_pid(parent: int | None = None) -> int:
@@ -62,16 +62,19 @@ def seconds_of(stamp: object) -> float | None:
     if isinstance(stamp, bool):
         return None
     if isinstance(stamp, (int, float)):
-        return stamp / 1000 if stamp > 1e11 else float(stamp)
+        try:
+            return stamp / 1000 if stamp > 1e11 else float(stamp)
+        except OverflowError:
+            return None  # no time that anybody means
     if not isinstance(stamp, str):
         return None
     from datetime import UTC, datetime
 
     try:
         found = datetime.fromisoformat(stamp)
-    except ValueError:
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
         return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def verdict(state: dict[str, Any]) -> str:

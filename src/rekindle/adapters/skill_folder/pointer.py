@@ -5,11 +5,12 @@ These are shortcuts and may be deleted at any time: what counts stands in the fo
 
 from __future__ import annotations
 
-import json
 import os
 
 from rekindle import files
 from rekindle.adapters.machine import process_identity
+from rekindle.core import lean_json
+from rekindle.core.names import why_not
 
 _LONGEST = 16 << 10
 
@@ -30,13 +31,32 @@ def point(state_dir: str, pid: int, folder: str) -> None:
             except OSError:
                 pass
     data = {"started": process_identity.start_time(pid), "folder": folder}
-    files.replace(os.path.join(home, str(pid)), json.dumps(data).encode(), mode=0o600)
+    files.replace(os.path.join(home, str(pid)), lean_json.compact(data).encode(), mode=0o600)
+
+
+def point_conversation(state_dir: str, conversation: str, folder: str) -> None:
+    """Remember which folder the agent of a supervised session works in. Raises OSError."""
+    home = os.path.join(state_dir, "skill", "by-conversation")
+    files.make_private(home)
+    files.replace(os.path.join(home, conversation), os.fsencode(folder), mode=0o600)
+
+
+def of_conversation(state_dir: str, conversation: str) -> str | None:
+    """The folder that the agent of a supervised session works in, as far as anybody remembers."""
+    if why_not(conversation) is not None:
+        return None
+    try:
+        path = os.path.join(state_dir, "skill", "by-conversation", conversation)
+        folder = os.fsdecode(files.read_short(path, _LONGEST))
+    except OSError:
+        return None
+    return folder if os.path.isabs(folder) else None
 
 
 def pointed(state_dir: str, pid: int) -> str | None:
     """The folder that a process works in, as far as anybody remembers."""
     try:
-        found = json.loads(files.read_short(os.path.join(place(state_dir), str(pid)), _LONGEST))
+        found = lean_json.loads(files.read_short(os.path.join(place(state_dir), str(pid)), _LONGEST))
     except (OSError, ValueError):
         return None
     if not isinstance(found, dict) or found.get("started") != process_identity.start_time(pid):

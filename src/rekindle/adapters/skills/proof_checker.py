@@ -27,9 +27,9 @@ class JsonSchemaProofs:
         from referencing import Registry
         from referencing.exceptions import Unresolvable
 
-        kind = validator_for(schema, default=Draft202012Validator)
         try:
             with _at_most(_SECONDS):
+                kind = validator_for(schema, default=Draft202012Validator)
                 kind.check_schema(schema)
                 checker = kind(schema, registry=Registry())  # an empty one: nothing is looked up anywhere
                 found = sorted(checker.iter_errors(value), key=lambda one: list(map(str, one.absolute_path)))
@@ -41,6 +41,9 @@ class JsonSchemaProofs:
             raise UsageError(f"the skill's schema refers to {error.ref!r}", "fix it in the skill") from error
         except (_TooSlow, RecursionError) as error:
             raise UsageError("the skill's schema takes too long to check", "simplify it in the skill") from error
+        except Exception as error:  # the checker trusts a schema that is formally valid; ours come from anywhere
+            why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise UsageError(f"the skill's schema cannot be checked ({why})", "simplify it in the skill") from error
         return [_told(one) for one in found[:_SHOWN]]
 
 

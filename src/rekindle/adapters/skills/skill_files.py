@@ -15,6 +15,7 @@ import yaml
 
 from rekindle import files
 from rekindle.core.names import why_not
+from rekindle.core.skill import plain_json
 from rekindle.core.skill.skill import BadSkill, Skill, skill_of
 from rekindle.ports.skills import NoSuchSkill
 
@@ -76,6 +77,8 @@ class SkillFilesHere:
         if "phases" in front and said is not None and "phases" in said:
             raise NoSuchSkill(f"{table}: phases are declared in {MANUAL} too", "declare them in one of the two")
         place = table if said is not None and "phases" in said else manual
+        for path, found in ((manual, front), (table, said)):
+            _check_numbers(path, found)
         try:
             return skill_of(name, {**front, **(said or {})}, manual if os.path.exists(manual) else table)
         except BadSkill as error:
@@ -114,8 +117,21 @@ def _table(path: str) -> Mapping[str, Any] | None:
         return None
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise NoSuchSkill(f"{path}: is not valid TOML ({error})", "fix it", code="bad_skill") from error
+
+
+def _check_numbers(path: str, found: object) -> None:
+    """Refuse numbers that nobody can write down: not even a message could name them."""
+    below: list[object] = [found]
+    while below:
+        one = below.pop()
+        if isinstance(one, Mapping):
+            below += one.values()
+        elif isinstance(one, list):
+            below += one
+        elif not plain_json.is_writable(one):
+            raise NoSuchSkill(f"{path}: holds a number that is too large", "use a smaller one", code="bad_skill")
 
 
 def _text(path: str) -> str | None:

@@ -16,8 +16,8 @@ LOG_TAIL: Final = 16 << 10
 PLAN_MOST: Final = 256 << 10
 MOST_FILES: Final = 200
 ENTRIES: Final = 5
-_BOX: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[(?P<mark>[ xX])\]\s*(?P<step>.*)$", re.MULTILINE)
-_HEADING: Final = re.compile(r"^#{1,6}\s+(?P<title>.+?)\s*$", re.MULTILINE)
+_BOX: Final = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[(?P<mark>[ xX])\][ \t]*(?P<step>.*)$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(?P<title>\S.*)$", re.MULTILINE)
 _LONGEST: Final = 160
 
 
@@ -72,7 +72,7 @@ def entries_of(text: str) -> tuple[LogEntry, ...]:
     for number, head in enumerate(heads):
         end = heads[number + 1].start() if number + 1 < len(heads) else len(text)
         body = " ".join(text[head.end() : end].split())
-        found.append(LogEntry(head["title"][:_LONGEST], body[:_LONGEST]))
+        found.append(LogEntry(head["title"].rstrip()[:_LONGEST], body[:_LONGEST]))
     return tuple(found[-ENTRIES:])
 
 
@@ -85,4 +85,4 @@ def steps_of(text: str) -> PlanSteps:
 
 def headings_of(text: str) -> Sequence[str]:
     """The headings in a text."""
-    return [one["title"] for one in _HEADING.finditer(text)]
+    return [one["title"].rstrip() for one in _HEADING.finditer(text)]

@@ -5,6 +5,7 @@ The tree's options are neither added to, removed nor reworded. Whoever answers m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 Choice = Literal["RSM", "RST", "SWT", "OTH/ABN", "OTH/INS", "OTH/custom"]
@@ -20,6 +21,10 @@ class TreeOption(NamedTuple):
 
 
 TITLE: Final = "Resume Method"
+#: The same for the question tool, which takes 12 characters.
+HEADER: Final = "Resume"
+#: More the question tool does not take.
+MOST_OPTIONS: Final = 4
 TREE: Final = (
     TreeOption("RSM", "Resume at saved phase", "Pick up where the session left off"),
     TreeOption("RST", "Restart current phase", "Redo the current phase cleanly from scratch"),
@@ -37,6 +42,9 @@ EXTRAS: Final = (
 CUSTOM: Final = "OTH/custom"
 #: What `--choose` takes, for messages.
 ALLOWED: Final = (*(one.code for one in TREE), *(one.code for one in OTHER), f"{CUSTOM}:TEXT", "A", "B", "C")
+#: What is recommended, by the kind of a skill session's question. An agent that wants to leave the declared way has to
+#: convince a person.
+RECOMMENDED: Final = {"resume": "RSM", "gate": "proceed", "approval": "refuse"}
 _SHORT: Final = {"ABN": "OTH/ABN", "INS": "OTH/INS"}
 
 
@@ -72,6 +80,18 @@ def chosen(typed: str) -> ChosenWay | None:
     return None
 
 
+def tree_lines() -> list[str]:
+    """The whole tree as it is put to a person, word for word, with the extras above it."""
+    extras = " | ".join(f"{one.code}: {one.title}" for one in EXTRAS)
+    told = [f"Extras: {extras}", "", f"## Decision: {TITLE}"]
+    for one in TREE:
+        told += [f"- [{one.code}] {one.title}", f"  {one.about}"]
+    told.append("- [OTH] Other")
+    for one in OTHER:
+        told += [f"  - [{one.code.removeprefix('OTH/')}] {one.title}", f"    {one.about}"]
+    return told
+
+
 def asked_in_words(saved: str, left: str) -> str:
     """The question with the phase's own name and one line on what is left."""
     at = f"at {saved}" if saved else "where it was left"
@@ -81,16 +101,28 @@ def asked_in_words(saved: str, left: str) -> str:
 def for_question_tool(title: str) -> list[dict[str, object]]:
     """The tree for Claude Code's question tool: first the four options, then those below Other.
 
-    The tool adds a field for free text by itself.
+    The tool adds a field for free text by itself: the extras are typed there.
     """
+    extras = " | ".join(f"{one.code}: {one.title}" for one in EXTRAS)
+    title = f"{title} (Extras, to be typed: {extras})"
     first = [*TREE, TreeOption("OTH", "Other", "Abandon session, or inspect first")]
     return [_tool(title, first), _tool("What else should happen to this session?", OTHER)]
 
 
-def _tool(question: str, options: tuple[TreeOption, ...] | list[TreeOption]) -> dict[str, object]:
+def choice_for_tool(question: str, header: str, choices: Sequence[tuple[str, str]]) -> dict[str, object]:
+    """Any other choice for the question tool, which takes four options: whoever wants another one types its name."""
+    shown = [TreeOption("", title, about) for title, about in choices[:MOST_OPTIONS]]
+    rest = ", ".join(title for title, _ in choices[MOST_OPTIONS:])
+    return _tool(f"{question} (also: {rest})" if rest else question, shown, header)
+
+
+def _tool(question: str, options: Sequence[TreeOption], header: str = HEADER) -> dict[str, object]:
     return {
         "question": question,
-        "header": TITLE[:12],
+        "header": header,
         "multiSelect": False,
-        "options": [{"label": f"{one.title} [{one.code}]", "description": one.about} for one in options],
+        "options": [
+            {"label": f"{one.title} [{one.code}]" if one.code else one.title, "description": one.about}
+            for one in options
+        ],
     }

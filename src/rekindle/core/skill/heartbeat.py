@@ -1,4 +1,5 @@
-"""The heartbeat: tool calls since the last entry in the log. Pure; no imports at all, since a hook reads this.
+"""The heartbeat: tool calls since the last entry in the log. Pure; imports next to nothing, since a hook
+reads this.
 
 An agent that works without writing its log leaves nothing to come back to. It is reminded after some calls, and after
 some more its calls are refused until it has written an entry.
@@ -6,10 +7,13 @@ some more its calls are refused until it has written an entry.
 
 from __future__ import annotations
 
+from rekindle.core.names import why_not
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+#: Tool calls without a log entry until the agent is reminded, and until its calls are refused.
 WARN, BLOCK = 10, 20
 #: Words of a command that brings the counter down, or is needed to do so: it is never refused.
 _ALWAYS = "rekindle session "
@@ -55,7 +59,8 @@ def refusal(state: dict[str, Any], tool: str, command: str) -> str | None:
 def _how(state: dict[str, Any]) -> str:
     rules = state.get("rules")
     log = rules.get("log") if isinstance(rules, dict) else None
-    name = log if isinstance(log, str) and log else "your skill's log"
+    is_name = isinstance(log, str) and why_not(log) is None  # the state file may have come with the repository
+    name = log if is_name else "your skill's log"
     return f"Write what you did and found: rekindle session log DIR/{name} <<'EOF' ... EOF"
 
 

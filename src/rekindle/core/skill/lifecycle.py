@@ -12,9 +12,10 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from rekindle.core.skill.dehydration import DehydratedContext
 from rekindle.core.skill.moves import JudgedMove
 from rekindle.core.skill.skill import Skill
-from rekindle.core.skill.state import KEPT, Dehydrated, EarlierSkill, PhaseMove, SkillResume, SkillState
+from rekindle.core.skill.state import KEPT, EarlierSkill, PhaseMove, SkillResume, SkillState
 
 COMPLETED: Final = "completed"
 
@@ -27,6 +28,8 @@ class Claimant(msgspec.Struct, frozen=True):
     at: str
     pane: str | None = None
     session: str | None = None
+    #: the id of the session that rekindle supervises it in
+    conversation: str | None = None
 
 
 def begun(skill: Skill, who: Claimant, parameters: Mapping[str, Any]) -> SkillState:
@@ -59,6 +62,7 @@ def claimed(state: SkillState, who: Claimant) -> SkillState:
         owner=dict(who.owner),
         pane_id=who.pane or state.pane_id,
         session_id=who.session or state.session_id,
+        conversation=who.conversation,
         last_heartbeat=who.at,
     )
 
@@ -145,9 +149,17 @@ def asked_to_dehydrate(state: SkillState, usage: float, at: str) -> SkillState:
     )
 
 
-def dehydrated(state: SkillState, context: Dehydrated, at: str) -> SkillState:
-    """The summary is there: what follows is a restart in a new conversation."""
-    return replace(state, lifecycle="restarting", overflowed=True, dehydrated_context=context, last_heartbeat=at)
+def dehydrated(state: SkillState, context: DehydratedContext, at: str) -> SkillState:
+    """The summary is there: what follows is a restart in a new conversation, and nobody is asked how to resume."""
+    asked = None if state.question is not None and state.question.kind == "resume" else state.question
+    return replace(
+        state,
+        lifecycle="restarting",
+        overflowed=True,
+        dehydrated_context=context,
+        question=asked,
+        last_heartbeat=at,
+    )
 
 
 def why_not_dehydrate(state: SkillState) -> str | None:
@@ -165,6 +177,11 @@ def why_not_dehydrate(state: SkillState) -> str | None:
 def turn_finished(state: SkillState) -> SkillState:
     """The agent finished a turn."""
     return replace(state, turns_since_resume=state.turns_since_resume + 1)
+
+
+def acknowledged(state: SkillState) -> SkillState:
+    """The dehydrated context was seen. A session that is over stays over."""
+    return replace(state, dehydrated_context=None)
 
 
 def idled(state: SkillState, at: str) -> SkillState:

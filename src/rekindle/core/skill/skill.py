@@ -12,7 +12,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from rekindle.core.names import why_not
-from rekindle.core.skill import labels
+from rekindle.core.skill import labels, plain_json
+from rekindle.core.skill.heartbeat import BLOCK, WARN
 
 #: More phases than any workflow has.
 MOST_PHASES: Final = 200
@@ -21,8 +22,6 @@ LONGEST_NAME: Final = 120
 #: How deep a proof's schema may be nested, and how many values it may hold.
 DEEPEST: Final = 20
 LARGEST: Final = 2_000
-#: Tool calls without a log entry until the agent is reminded, and until its calls are refused.
-WARN, BLOCK = 10, 20
 _FILES: Final = {"log": "{}_LOG.md", "plan": "{}_PLAN.md", "debrief": "{}.md"}
 #: Who may approve a move that is not free: the agent's word counts, or a person has to answer.
 Approver = Literal["agent", "person"]
@@ -164,6 +163,8 @@ def _check_proof(proof: object, key: str) -> None:
         elif isinstance(value, list):
             for below in value:
                 look(below, depth + 1)
+        elif not plain_json.is_writable(value):
+            raise BadSkill(key, "the proof's schema holds a number that nobody can write down", "use a smaller number")
         elif not isinstance(value, str | int | float | bool | None):
             raise BadSkill(key, f"the proof's schema holds a {type(value).__name__}", "use texts, numbers, true, false")
 

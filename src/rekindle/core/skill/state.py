@@ -13,7 +13,9 @@ from typing import Any, Final, Literal, get_args
 import msgspec
 from msgspec.structs import replace
 
-from rekindle.core.skill import labels
+from rekindle.core.names import why_not
+from rekindle.core.skill import labels, plain_json
+from rekindle.core.skill.dehydration import DehydratedContext
 from rekindle.core.skill.skill import BadSkill, SkillPhase, SkillRules, phases_of
 
 NAME: Final = ".state.json"
@@ -24,7 +26,6 @@ Lifecycle = Literal["active", "dehydrating", "restarting", "resuming", "idle", "
 LIFECYCLES: Final[tuple[str, ...]] = get_args(Lifecycle)
 #: Kept of long lists of our own, newest last.
 KEPT: Final = 200
-MOST_FILES: Final = 8
 
 
 class BadState(ValueError):
@@ -33,17 +34,6 @@ class BadState(ValueError):
     def __init__(self, message: str, hint: str, *, is_newer: bool = False) -> None:
         super().__init__(message)
         self.message, self.hint, self.is_newer = message, hint, is_newer
-
-
-class Dehydrated(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What an agent left behind for the one that takes over."""
-
-    summary: str
-    last_action: str = ""
-    next_steps: list[str] = []
-    required_files: list[str] = []
-    handover_instructions: str = ""
-    user_history: str = ""
 
 
 class PhaseMove(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -107,7 +97,7 @@ class SkillState(msgspec.Struct, frozen=True, rename="camel"):
     loading: bool = False
     overflowed: bool = False
     context_usage: float = 0.0
-    dehydrated_context: Dehydrated | None = None
+    dehydrated_context: DehydratedContext | None = None
     current_phase: str = ""
     phases: list[SkillPhase] = []
     phase_history: list[Any] = []
@@ -129,6 +119,8 @@ class SkillState(msgspec.Struct, frozen=True, rename="camel"):
     earlier_skills: list[EarlierSkill] = []
     turns_since_resume: int = 0
     abandoned: str = ""
+    #: the id of the session that rekindle supervises the holder in
+    conversation: str | None = None
     others: dict[str, Any] = {}
 
     @property
@@ -155,7 +147,7 @@ def parse(content: bytes, place: str) -> SkillState:
     """The state in a file. Raises BadState that names the place."""
     keep = "repair it, or move it away and run `rekindle session activate DIR SKILL`: log and plan stay"
     try:
-        found = json.loads(content.decode("utf-8"), parse_constant=_refused)
+        found = plain_json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise BadState(f"{place} is damaged: {_why(error)}", keep) from error
     if not isinstance(found, dict):
@@ -186,6 +178,12 @@ def decode(found: Mapping[str, Any], place: str) -> SkillState:
         raise BadState(f"{place}: {error.key}: {error.message}", error.hint) from error
     except (msgspec.ValidationError, ValueError) as error:
         raise BadState(f"{place}: a field has the wrong type: {error}", "repair it; nothing was changed") from error
+    for key in ("log", "plan", "debrief"):
+        name = getattr(state.rules, key)
+        problem = why_not(name) if name else None
+        if problem is not None:  # it is read and written to, and the file may come from anywhere
+            hint = "it takes the name of a file in the session's folder; nothing was changed"
+            raise BadState(f"{place}: rules.{key}: the file name {name[:200]!r} {problem}", hint)
     if not 0 <= state.context_usage <= 1:
         raise BadState(f"{place}: contextUsage is {state.context_usage}", "it takes a number from 0 to 1")
     return replace(state, others={key: value for key, value in found.items() if key not in _FIELDS or key == _OTHERS})
@@ -199,27 +197,12 @@ def document(state: SkillState) -> dict[str, Any]:
 
 
 def encode(state: SkillState) -> bytes:
-    """The content of a state file."""
+    """The content of a state file. Raises ValueError for a number that could not be read again."""
     found = document(state)
     try:
-        return json.dumps(found, indent=2, ensure_ascii=False).encode() + b"\n"
+        return plain_json.dumps(found).encode() + b"\n"
     except UnicodeEncodeError:  # half a surrogate pair, which only an escape can write
-        return json.dumps(found, indent=2).encode() + b"\n"
-
-
-def dehydrated_of(given: object) -> Dehydrated:
-    """Dehydrated context as an agent gives it. Raises BadState that says what it takes."""
-    takes = "it takes {summary, lastAction, nextSteps, requiredFiles, handoverInstructions, userHistory}"
-    try:
-        found = msgspec.convert(given, Dehydrated)
-    except msgspec.ValidationError as error:
-        raise BadState(f"the dehydrated context cannot be used: {error}", takes) from error
-    if not found.summary.strip():
-        raise BadState("the dehydrated context has no summary", takes)
-    if len(found.required_files) > MOST_FILES:
-        count = len(found.required_files)
-        raise BadState(f"the dehydrated context names {count} files", f"name the {MOST_FILES} most important ones")
-    return found
+        return plain_json.dumps(found, is_ascii=True).encode() + b"\n"
 
 
 def _phase_text(item: object) -> str:
@@ -231,10 +214,6 @@ def _phase_text(item: object) -> str:
         if isinstance(item.get("label"), str):
             return labels.joined(item["label"], str(item.get("name") or ""))
     return ""
-
-
-def _refused(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _why(error: Exception) -> str:

@@ -8,53 +8,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from rekindle.core.skill.state import Dehydrated, SkillState
+from rekindle.core.skill import procedure
+from rekindle.core.skill.dehydration import DehydratedContext
+from rekindle.core.skill.state import SkillState
 
-#: The heading that chooses the fast path.
-RECOVERY: Final = "## Session Recovery (Dehydrated Context)"
-OVERFLOW_ENTRY: Final = "## ♻️ Context Overflow Restart"
-MANUAL_ENTRY: Final = "## ♻️ Manual Session Resume"
-NO_SESSION: Final = "No active session found. Use a `/skill` to start one."
-COMPLETED: Final = "Session already completed before overflow. Nothing to resume."
-
-
-def overflow_intent(folder: str, skill: str, phase: str) -> list[str]:
-    """Step 2F: what follows, after a restart with dehydrated context."""
-    return [
-        "> **Context Overflow Recovery**",
-        ">",
-        "> Rehydrating session after context overflow restart:",
-        f"> - **Session**: `{folder}`",
-        f"> - **Skill**: `{skill}`",
-        f"> - **Resuming at**: `{phase}`",
-        ">",
-        "> I will now:",
-        "> 1. Re-activate session",
-        "> 2. Resume session tracking",
-        "> 3. Log the restart",
-        f"> 4. Continue at `{phase}`",
-    ]
+RECOVERY: Final = procedure.RECOVERY
+NO_SESSION: Final = procedure.NO_SESSION
+COMPLETED: Final = procedure.COMPLETED
+overflow_intent = procedure.overflow_intent
 
 
 def manual_intent(folder: str, skill: str, phase: str, artifacts: Sequence[str], progress: str) -> list[str]:
     """Step 4S: what was found, without dehydrated context."""
-    return [
-        "> **Session Resume (Manual)**",
-        ">",
-        "> Found active session:",
-        f"> - **Session**: `{folder}`",
-        f"> - **Skill**: `{skill}`",
-        f"> - **Saved phase**: `{phase}`",
-        f"> - **Artifacts found**: {', '.join(artifacts) or 'none'}",
-        f"> - **Actual progress**: {progress}",
-    ]
+    return procedure.manual_intent(folder, skill, phase, ", ".join(artifacts) or "none", progress)
 
 
-def overflow_entry(phase: str, context: Dehydrated) -> str:
+def overflow_entry(phase: str, context: DehydratedContext) -> str:
     """Step 5F: the entry in the log."""
     return "\n".join(
         [
-            OVERFLOW_ENTRY,
+            procedure.OVERFLOW_ENTRY,
             f"*   **Resumed At**: {phase}",
             f"*   **Last Action**: {_line(context.last_action or context.summary)}",
             f"*   **Next Steps**: {_line('; '.join(context.next_steps))}",
@@ -66,7 +39,7 @@ def manual_entry(phase: str, method: str, artifacts: Sequence[str], progress: st
     """Step 7S: the entry in the log."""
     return "\n".join(
         [
-            MANUAL_ENTRY,
+            procedure.MANUAL_ENTRY,
             f"*   **Resumed At**: {phase}",
             f"*   **Method**: {_line(method)}",
             f"*   **Artifacts Found**: {', '.join(artifacts) or 'none'}",
@@ -75,18 +48,10 @@ def manual_entry(phase: str, method: str, artifacts: Sequence[str], progress: st
     )
 
 
-def announcement(skill: str, phase: str, context: Dehydrated) -> list[str]:
+def announcement(skill: str, phase: str, context: DehydratedContext) -> list[str]:
     """Step 9F: goal, last action, next steps, and where they come from."""
-    return [
-        f"> **Resuming `{skill}`** at `{phase}`",
-        ">",
-        "> **Context restored from**: `.state.json` (auto-injected by SessionStart)",
-        f"> - **Goal**: {_line(context.summary)}",
-        f"> - **Last Action**: {_line(context.last_action)}",
-        f"> - **Next Steps**: {_line('; '.join(context.next_steps))}",
-        ">",
-        "> Continuing now...",
-    ]
+    goal, last, following = _line(context.summary), _line(context.last_action), _line("; ".join(context.next_steps))
+    return procedure.announcement(skill, phase, goal, last, following)
 
 
 def orders(state: SkillState, folder: str, *, redo: bool = False) -> list[str]:
