@@ -17,9 +17,6 @@ from tests.simulate.story import from_text, keep, kept, replay, story
 
 #: So many stories that fail are told.
 _TOLD = 5
-#: Seeds whose stories do not hold yet, found when a clock that is set, restarts in vain and hurries were first played
-#: (docs/simulation.md). Each is said when it is played; any other one that fails is a failure.
-OPEN = frozenset((1_000_651, 1_000_723, 1_000_922, 1_000_925, 1_001_454, 1_001_578, 1_001_830))
 #: The seeds that are played before every change lands.
 FIXED = 1_000_000
 
@@ -78,9 +75,7 @@ def _many(seeds: Iterable[int], seconds: float, processes: int) -> dict[str, lis
     began, played, steps = time.monotonic(), 0, 0
     for outcome in _played(seeds, processes):
         played, steps = played + 1, steps + outcome.steps
-        if outcome.has_failed and outcome.seed in OPEN:
-            print(f"OPEN: seed {outcome.seed} does not hold yet: {outcome.problem}", flush=True)
-        elif outcome.has_failed:
+        if outcome.has_failed:
             bad.setdefault(sort_of(outcome.problem), []).append(outcome)
             print(f"seed {outcome.seed} fails: {outcome.problem}", flush=True)
         took = time.monotonic() - began

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tests.simulate.motifs import MOTIFS, PLAN_MOTIFS, Beat
 from tests.simulate.plans import some_plan
 from tests.simulate.rulebooks import BOOKS
 
@@ -109,6 +110,9 @@ _WITH_PLAN = 0.12
 _WITH_CROWD = 0.03
 _NIGHTS = 0.01
 _CROWD = 20
+#: So many stories of a hundred have a motif in them, and its prompts have these numbers and up.
+_WITH_MOTIF = 0.35
+_MOTIF_PROMPTS = 100
 _MEDDLING = (
     "removes a worktree",
     "removes a worktree",
@@ -225,7 +229,27 @@ def actions_of(seed: int) -> list[Action]:
     brisk = random.random() < 0.5
     first = _action(random, "begin_ruled" if "begin_ruled" in kinds and random.random() < 0.4 else "begin", 0, brisk)
     numbers = range(1, random.randint(6, 22))
-    return [first, *(_action(random, random.choices(kinds, weights)[0], number, brisk) for number in numbers)]
+    others = [_action(random, random.choices(kinds, weights)[0], number, brisk) for number in numbers]
+    return [first, *_with_motif(random, others, MOTIFS)]
+
+
+def _with_motif(random: Random, actions: list[Action], motifs: dict[str, tuple[Beat, ...]]) -> list[Action]:
+    """Some stories have actions in them that belong together."""
+    if random.random() > _WITH_MOTIF:
+        return actions
+    at, who = random.randint(0, len(actions)), random.randrange(SESSIONS) if random.random() < 0.3 else 0
+    chosen = motifs[random.choice(tuple(motifs))]
+    told = [_beat(random, one, who, _MOTIF_PROMPTS + number) for number, one in enumerate(chosen)]
+    return [*actions[:at], *told, *actions[at:]]
+
+
+def _beat(random: Random, beat: Beat, who: int, number: int) -> Action:
+    arg = beat.arg or _argument(random, beat.kind, number)
+    if beat.arg and beat.kind == "send":
+        arg = f"p{number}: {beat.arg}"
+    elif beat.arg and beat.kind in ("begin", "begin_ruled"):
+        arg = f"{beat.arg} p{number}: say"
+    return Action(beat.kind, who, arg, random.choice(beat.pauses))
 
 
 def _with_plan(random: Random) -> list[Action]:
@@ -236,7 +260,8 @@ def _with_plan(random: Random) -> list[Action]:
     brisk = random.random() < 0.3
     first = _action(random, "plan", 0, brisk)
     numbers = range(1, random.randint(3, 14))
-    return [first, *(_action(random, random.choices(kinds, weights)[0], number, brisk) for number in numbers)]
+    others = [_action(random, random.choices(kinds, weights)[0], number, brisk) for number in numbers]
+    return [first, *_with_motif(random, others, PLAN_MOTIFS)]
 
 
 def night_of(seed: int, jobs: int = _JOBS) -> list[Action]:

@@ -30,8 +30,8 @@ _OPTIONS = [
 #: How long each piece of a turn takes.
 _SECONDS = {"say": 0.02, "tool": 0.5, "build": 20.0, "ask": 0.05, "hang": 0.01}
 _FAILURES = ("overflow", "broken")
-#: So soon after a prompt a sick agent ends.
-_SICK_SECONDS = 0.3
+#: So soon after a prompt a sick agent ends: it may have answered by then, or has not.
+SICK_SECONDS = {"die": 0.3, "die at once": 0.01}
 #: What each turn uses.
 TURN_TOKENS = {"inputTokens": 60, "outputTokens": 40}
 
@@ -65,8 +65,11 @@ class AgentWorld(FakeWorld):
         self.limit_ends = 0.0
         #: agents end by themselves, soon after they have got a prompt
         self.is_sick = False
-        #: by attempt: when its agent said something, the last two times; by session: what turns that ended have used
-        self.spoke_at: dict[tuple[str, int], list[float]] = {}
+        self.sick_seconds = SICK_SECONDS["die"]
+        #: by attempt: when its agent said something or was told something, the last two times, and when it last said
+        #: something by the wall clock; by session: what turns that ended have used
+        self.stirred_at: dict[tuple[str, int], list[float]] = {}
+        self.wrote_at: dict[tuple[str, int], float] = {}
         self.used: Counter[str] = Counter()
         self.turns_well: Counter[str] = Counter()
         #: every turn that its agent has ended, and how; every attempt that died in the middle of a turn
@@ -111,6 +114,7 @@ class AgentWorld(FakeWorld):
         if one.alive and not one.frozen and one.handled < len(one.records):
             record = one.records[one.handled]
             one.handled += 1
+            self._stirs(one)
             self._hear(one, record.payload)
 
     def _handle(self, one: FakeAttempt, message: dict[str, Any]) -> None:
@@ -195,7 +199,7 @@ class AgentWorld(FakeWorld):
             turn.begun = Begun(one.order.session, one.order.attempt, turn.prompt, turn.recalled.prompt)
             self.begun.append(turn.begun)
             if self.is_sick:
-                self.time.later(_SICK_SECONDS, lambda: self.crash(one))
+                self.time.later(self.sick_seconds, lambda: self.crash(one))
             if (refusal := self.refusal()) is not None and turn.recalled.prompt != "/compact":
                 turn.begun.is_shown = True
                 self._failed(turn, *refusal)
@@ -310,9 +314,14 @@ class AgentWorld(FakeWorld):
 
     def _write(self, one: FakeAttempt, message: dict[str, Any]) -> None:
         if one.alive:
-            said = self.spoke_at.setdefault(key_of(one), [])
-            said[:] = [*said[-1:], self.time.now] if said[-1:] != [self.time.now] else said
+            self._stirs(one)
+            self.wrote_at[key_of(one)] = self.clock()
             super()._write(one, message)
+
+    def _stirs(self, one: FakeAttempt) -> None:
+        stirred = self.stirred_at.setdefault(key_of(one), [])
+        if stirred[-1:] != [self.time.now]:
+            stirred[:] = [*stirred[-1:], self.time.now]
 
 
 def key_of(one: FakeAttempt) -> tuple[str, int]:

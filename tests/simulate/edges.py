@@ -81,7 +81,8 @@ class SimulatedPlace(FakeWorkplace):
     async def run_gate(self, session: Session, words: Sequence[str]) -> CommandDone:
         """`true` passes; a gate takes a while, so that a daemon can be killed meanwhile."""
         self._world.tell(f"the gate of {session.id} runs: {' '.join(words)}")
-        self._world.gates.append((session.id, session.gate.id if session.gate is not None else ""))
+        gate = session.gate.id if session.gate is not None else ""
+        self._world.gates.setdefault((session.id, gate), []).append(self._world.time.now)
         await asyncio.sleep(_GATE_SECONDS)
         return await super().run_gate(session, words)
 

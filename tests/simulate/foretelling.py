@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rekindle.app.feature_resume import ExplainedFeature
+from rekindle.core.feature.outlook import UNTOLD
 from tests.simulate.house import Request
 from tests.simulate.violation import demand
 from tests.simulate.worktrees import Worktrees
@@ -29,8 +30,8 @@ _FIRST: dict[str, tuple[str, ...]] = {
     "start": ("work",),
     "make the branch and start": ("work",),
 }
-#: What is foretold if nobody has heard that the agent has finished.
-_STARTS = ("resume the work", "start")
+#: What is foretold if the journal has not heard that the agent has finished, perhaps with the issues of a review.
+_STARTS = ("resume the work", "start", "work on the issues", "go on with your words")
 #: What becomes of a task about which a person is asked, by the answer.
 _ANSWERED = {"A": "start over", "B": "skip", "C": "go on with your words"}
 
@@ -59,7 +60,7 @@ class Foretelling:
         found = Foretold(request, len(self._worktrees.trace))
         for row in told.tasks:
             action = str(row["action"])
-            if action == "asked" or (choice == "C" and action not in ("done", "skipped", "not begun")):
+            if action == "asked" or (choice == "C" and action not in UNTOLD):
                 action = _ANSWERED.get(choice, "")
             found.tasks[str(row["name"])] = action
         self._newest = found

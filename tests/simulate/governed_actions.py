@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rekindle.app.requests import BeginRequest
 from tests.simulate.actions import Action
+from tests.simulate.agents import SICK_SECONDS
 from tests.simulate.client_actions import ClientActions, beginning
 from tests.simulate.house import AGENT, Request
 from tests.simulate.machine_actions import MachineActions
@@ -29,7 +30,8 @@ class GovernedActions(ClientActions, MachineActions):
             self.ask(client, "hurry", session, request)
 
     def do_sick(self, action: Action) -> None:
-        self.world.is_sick = action.arg == "die"
+        self.world.is_sick = action.arg in SICK_SECONDS
+        self.world.sick_seconds = SICK_SECONDS.get(action.arg, self.world.sick_seconds)
 
     def do_answer_killed(self, action: Action) -> None:
         """The daemon is killed while it hears an answer; the client, which was told nothing, answers again."""

@@ -260,7 +260,9 @@ class Oracle:
         if now - max(self._healthy_since, self.world.died_at.get(name, 0.0)) < _LATE:
             return
         if self.world.obstacle is None and not self.world.is_sick:
-            self.waiting.goes_on(self._stored(name), now)
+            self.waiting.goes_on(self._stored(name), told, now)
+            self.waiting.falls_silent(self._stored(name), now, self._healthy_since)
+            self.rules.gate_is_decided(self._stored(name), now, self._healthy_since)
             self.rules.waits_no_longer(self._stored(name), now, self._healthy_since)
         is_there = self.world.is_taken(name)
         demand(is_there or not told.is_running, f"{name} is listed as {told.status}, and its agent is dead")

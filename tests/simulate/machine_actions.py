@@ -29,7 +29,7 @@ class MachineActions(Stage):
 
     def do_kill_daemon(self, _action: Action) -> None:
         if self.houses and self.houses[-1] is not self.frozen:
-            self.deaths += 1
+            self.note_death()
             self.houses.pop().kill()
 
     def do_restart_daemon(self, _action: Action) -> None:
@@ -43,7 +43,7 @@ class MachineActions(Stage):
     def do_freeze_daemon(self, _action: Action) -> None:
         if self.frozen is None and (house := self.served) is not None:
             self.frozen = house
-            self.deaths += 1
+            self.note_death()
             house.loop.is_frozen = True
             self.start_daemon()
 
@@ -64,12 +64,14 @@ class MachineActions(Stage):
     def _is_overtaken(self, house: House) -> bool:
         """Whether its successor speaks for every agent that it spoke for. Else the daemon's lock has to end it.
 
-        No fence stops one that is just about to start an agent, to begin a session or to run a gate, nor one that has a
-        request to answer: it reads what its successor wrote. One that drives a feature has that feature's lock.
+        No fence stops one that is just about to start an agent, to begin a session, to run a gate or to note that the
+        clock was set under a session without an agent, nor one that has a request to answer: it reads what its
+        successor wrote. One that drives a feature has that feature's lock.
         """
         stored, live = self.disk.content.sessions, [one for one in house.engine.at_hand() if one.is_up]
         asked = any(one.state == "waiting" for one in house.requests) or house.features.is_busy
         starts = any(wants_agent(one) or one.gate is not None for one in house.engine.at_hand() if not one.is_up)
+        starts |= any(house.engine.is_clock_set(one.id) for one in house.engine.at_hand() if not one.is_up)
         starts |= any(one.attempt is not None and one.attempt.status == "launching" for one in live)
         return not asked and not starts and all(stored[one.id][0] > one.generation for one in live)
 
@@ -99,9 +101,11 @@ class MachineActions(Stage):
         self.world.failing_starts += 1
 
     def do_set_clock(self, action: Action) -> None:
+        for house in [one for one in self.houses if one is not self.frozen and one.number < self.newest]:
+            house.kill()  # it would note that under every session: its lock alone stops it
+            self.houses.remove(house)
         by = float(action.arg)
-        self.world.jumped += by
-        self.world.set_forward_at = self.time.now if by > 0 else self.world.set_forward_at
+        self.world.set_clock(by)
         self.world.is_ahead |= by > 0 and self.served is None
 
     def do_forget(self, action: Action) -> None:

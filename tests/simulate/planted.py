@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -25,11 +25,9 @@ from rekindle.core.session.state import ACTIVE, State
 from rekindle.core.session.tables import TRANSITIONS
 from tests.fakes.store import FakeStore
 from tests.fakes.workspace import FakeWorkspace, Held
-from tests.simulate.actions import Action
 from tests.simulate.play import Outcome, play
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-Stories = dict[Plant, tuple[int, Sequence[Action]]]
 
 
 def failed_start_ends_the_session(patched: pytest.MonkeyPatch) -> None:
@@ -95,32 +93,6 @@ PLANTED: dict[Plant, str] = {
 }
 
 
-#: Short stories that show a fault which takes a long search. If one does not show it any more, all is searched.
-KNOWN: Stories = {
-    answer_goes_to_the_session: (
-        720,
-        (
-            Action("begin", 0, "continue ask p0: say", 0.04),
-            Action("send", 0, "p2: ask", 0.008),
-            Action("wait", 0, "", 0.1),
-            Action("look", 0, "", 0.0),
-            Action("kill_agent", 0, "", 0.5),
-            Action("send", 0, "p6: ask", 0.0),
-            Action("wait", 0, "", 0.04),
-            Action("answer", 0, "no", 0.0),
-        ),
-    ),
-    no_lock_of_a_feature: (
-        1_001_670,
-        (
-            Action("plan", 0, "strict 2 good;a/build/-/-/", 0.1),
-            Action("kill_daemon", 0, "", 0.0),
-            Action("plan_twice", 0, "A", 0.0),
-        ),
-    ),
-}
-
-
 @dataclass(frozen=True)
 class Found:
     """The first story in which a fault shows, and what it took to come to it."""
@@ -142,10 +114,3 @@ def search(words: str, first: int, seconds: float) -> Found:
         if is_it or took > seconds:
             return Found(outcome if is_it else None, number, steps, took)
     raise AssertionError
-
-
-def remembered(words: str, seed: int, actions: Sequence[Action]) -> Found | None:
-    """Play a story that is known to fail in this way; None: it does not any more."""
-    began = time.process_time()
-    outcome = play(seed, actions)
-    return Found(outcome, 1, outcome.steps, time.process_time() - began) if words in outcome.problem else None

@@ -27,7 +27,6 @@ from rekindle.core.session.state import OURS, Session
 from rekindle.runtime import governing
 from rekindle.runtime.clock_watch import ClockWatch
 from rekindle.runtime.talk import Talk
-from tests.simulate.actions import Action
 
 
 def all_come_back_at_once(patched: pytest.MonkeyPatch) -> None:
@@ -64,7 +63,7 @@ def hurry_waits_its_turn(patched: pytest.MonkeyPatch) -> None:
 def silence_counts_twice(patched: pytest.MonkeyPatch) -> None:
     """An agent is called silent long before it was."""
     real = Talk.silent_seconds
-    patched.setattr(Talk, "silent_seconds", lambda talk, now: 4 * real(talk, now))
+    patched.setattr(Talk, "silent_seconds", lambda talk: 4 * real(talk))
 
 
 def tokens_count_twice(patched: pytest.MonkeyPatch) -> None:
@@ -120,26 +119,4 @@ PLANTED: dict[Callable[[pytest.MonkeyPatch], None], str] = {
     deadlines_follow_the_wall_clock: "after its time",
     explain_foretells_something_else: "--explain foretells",
     retry_tells_the_prompt_again: "fresh starts were decided",
-}
-
-#: Short stories that show a fault which takes a long search.
-KNOWN: dict[Callable[[pytest.MonkeyPatch], None], tuple[int, tuple[Action, ...]]] = {
-    deadlines_follow_the_wall_clock: (
-        1,
-        (
-            Action("begin", 0, "ask all p0: say", 0.0),
-            Action("model", 0, "overloaded 0", 20.0),
-            Action("set_clock", 0, "-7200", 3.0),
-            Action("model", 0, "well", 130.0),
-        ),
-    ),
-    explain_foretells_something_else: (
-        1,
-        (
-            Action("plan", 0, "standard 1 -;a/build/-/-/", 3.0),
-            Action("kill_daemon", 0, "", 0.0),
-            Action("kill_task", 0, "", 3.0),
-            Action("plan_resume", 0, "", 130.0),
-        ),
-    ),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from rekindle.app.session_view import SessionView
@@ -85,6 +86,8 @@ def _finish(simulation: Simulation, oracle: Oracle) -> None:
     _pass(simulation, oracle)
     wanted: list[str] = [""]
     looks = _LOOKS_AT_JOBS if simulation.orders else _LOOKS
+    # A limit ends at a time of the day. What an agent said of it before the clock was set back may be read afterwards.
+    looks += ceil(simulation.world.set_back / _PATIENCE)
     for _ in range(looks):
         before = wanted
         wanted = [name for name in list(simulation.disk.content.sessions) if _help(simulation, oracle, name)]
@@ -114,9 +117,10 @@ def _help(simulation: Simulation, oracle: Oracle, name: str) -> bool:
     """Do what a list says; whether it said that there is something to do, or something is still going on."""
     told = oracle.view(name)
     session = oracle.known[name].session
-    if session is not None and session.job:
+    is_led = told.feature is not None or (session is not None and bool(session.job))
+    if is_led:  # its run or its job goes on with it, and the person only answers
         return told.needs_you and told.next.startswith("rekindle answer") and _do_next(simulation, told)
-    return _answer(simulation, told) if told.feature is not None else _do_next(simulation, told)
+    return _do_next(simulation, told)
 
 
 def _help_job(simulation: Simulation, oracle: Oracle, job: str) -> bool:
@@ -132,14 +136,6 @@ def _help_job(simulation: Simulation, oracle: Oracle, job: str) -> bool:
     elif told.needs_you and told.next.startswith("rekindle job retry"):
         simulation.tell(f"  {job} is {told.status} ({told.why}); the person types: {told.next}")
         simulation.retry_job(simulation.clients[0], job)
-    return True
-
-
-def _answer(simulation: Simulation, told: SessionView) -> bool:
-    """A session of a feature: its run goes on with it, and the person only answers its questions."""
-    if told.asks is None:
-        return False
-    _reply(simulation, told.id, told.asks)
     return True
 
 

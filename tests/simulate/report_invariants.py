@@ -115,7 +115,8 @@ class ReportOracle:
                 mine["open"] == is_open, f"{name} is {job.over or 'open'}, and the report has {mine['open']} open lines"
             )
             ends = self._jobs.ends_in_all[name] - is_done
-            demand(mine["failed"] == ends, f"{name} failed {ends} times, and the report tells of {mine['failed']}")
+            told = mine["failed"] + mine["stopped"]
+            demand(told == ends, f"{name} failed or was cancelled {ends} times, and the report tells of {told}")
 
 
 def _attempt(line: ReportLine) -> tuple[str, int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 from typing import NamedTuple
 
 from rekindle.core.runbook.triggers import ERROR_CLASSES, TRIGGERS
 from rekindle.core.session import facts as f
 from rekindle.core.session.choosing import budget_of, newest_turn
-from rekindle.core.session.state import OURS, Session
+from rekindle.core.session.state import OURS, TERMINAL, Session
 from tests.simulate.simulation import Simulation
 from tests.simulate.violation import demand
 
@@ -19,6 +20,8 @@ _BY_A_PERSON = "renewals"
 _CORRECTED = 1.1
 #: So much later than its time something may be done.
 _LATE = 60.0
+#: A slow disk may take so long to record what was decided. The time counts from the decision.
+_RECORDED = 10.0
 
 
 class Wait(NamedTuple):
@@ -35,12 +38,16 @@ class RuleOracle:
         self._simulation = simulation
         self._spent: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._gates: set[tuple[str, str]] = set()
+        self._wanted: dict[tuple[str, str], float] = {}
         self._asked: defaultdict[str, Counter[tuple[object, ...]]] = defaultdict(Counter)
         self._rested: dict[str, float] = {}
+        self._lifted: dict[str, float] = {}
         self.due: dict[tuple[str, str], Wait] = {}
 
     def fact(self, session: Session, fact: f.AnyFact, when: float) -> None:
         """Something was truly recorded at `when`; `session` is as it was before."""
+        if session.on_hold and isinstance(fact, f.HoldLifted | f.ResumeAsked | f.Hurried):
+            self._lifted[session.id] = when
         match fact:
             case f.BudgetSpent():
                 self._spend(session, fact.budget)
@@ -52,6 +59,8 @@ class RuleOracle:
                 self._spent[session.id].pop(_BY_A_PERSON, None)
             case f.PromptQueued(by="user"):
                 self._spent[session.id].pop(_BY_A_PERSON, None)
+            case f.GateWanted():
+                self._wanted[session.id, fact.gate] = when
             case f.GateRan():
                 key = (session.id, fact.gate)
                 demand(key not in self._gates, f"{session.id}: the gate {fact.gate} was decided twice")
@@ -63,15 +72,19 @@ class RuleOracle:
                 again = f"{session.id}: a person is asked twice about the same ({' '.join(map(str, about))})"
                 demand(self._asked[session.id][about] == 1, again)
             case f.TurnFinished() | f.TurnFailed() | f.Opened():
-                self._rested[session.id] = when
+                self._rested[session.id] = self._simulation.world.when(fact.at, when)  # recorded a moment later
             case f.PromptQueued(by=by) if by == OURS and fact.after is not None:
-                self.due.setdefault((session.id, fact.prompt), Wait(when + fact.after - fact.at, fact.after - fact.at))
+                self._has_to_wait(session.id, fact, fact.after - fact.at, when)
             case f.PromptQueued(by=by) if by == OURS and _is_nudge(fact.prompt):
                 self._nudged(session, when)
             case f.PromptSent():
                 self._said(session, fact, when)
             case _:
                 pass
+
+    def _has_to_wait(self, session: str, fact: f.PromptQueued, seconds: float, when: float) -> None:
+        decided = max(self._simulation.world.when(fact.at, when), when - _RECORDED)
+        self.due.setdefault((session, fact.prompt), Wait(decided + seconds, seconds))
 
     def _spend(self, session: Session, budget: str) -> None:
         if budget == _BY_A_PERSON and session.queued:
@@ -108,13 +121,23 @@ class RuleOracle:
         if due is None or queued[0].limit or session.gate is not None or session.stop_asked is not None:
             return
         late = f"{session.id}: {queued[0].id} had to wait for {due.seconds:.0f} s, and still waits"
-        demand(now <= max(due.at, healthy_since + due.seconds) + _LATE, f"{late} {now - due.at:.0f} s after its time")
+        latest = max(due.at, healthy_since + due.seconds, self._lifted.get(session.id, 0.0)) + _LATE
+        demand(now <= latest, f"{late} {now - due.at:.0f} s after its time")
+
+    def gate_is_decided(self, session: Session, now: float, healthy_since: float) -> None:
+        """A command that is to decide runs to its end. Called while nothing is in its way since `healthy_since`."""
+        if session.gate is not None and session.state not in TERMINAL:
+            since = max(self._wanted[session.id, session.gate.id], healthy_since)
+            late = f"{session.id}: the gate {session.gate.id} is not decided after {now - since:.0f} s"
+            demand(now - since <= _LATE, late)
 
     def gates_ran(self) -> None:
         """A command runs again only if a daemon was killed while it ran."""
-        for (session, _), times in Counter(self._simulation.world.gates).items():
-            most = 1 + self._simulation.deaths
-            demand(times <= most, f"{session}: a gate's command ran {times} times, with {most - 1} dead daemons")
+        deaths = self._simulation.deaths
+        for (session, gate), runs in self._simulation.world.gates.items():
+            for before, again in pairwise(runs):
+                told = f"{session}: the command of gate {gate} ran twice, and no daemon died in between"
+                demand(any(before <= one <= again for one in deaths), told)
 
 
 def _is_nudge(prompt: str) -> bool:

@@ -53,6 +53,9 @@ class SimulatedKeepers(FakeKeepers):
         await self._moment()
         return number
 
+    def heard_at(self, session: str, attempt: int) -> float | None:
+        return self._simulated.wrote_at.get((session, attempt))
+
     async def end(self, session: str, attempt: int, reason: str) -> None:
         await self._moment()
         await super().end(session, attempt, reason)

@@ -79,7 +79,8 @@ class Stage:
         self.replied: list[Replied] = []
         self.permissions: dict[str, str] = {}
         self.books: dict[str, str] = {}
-        self.deaths = 0
+        #: when a daemon ended, was killed or was frozen
+        self.deaths: list[float] = []
         self.ended: set[str] = set()
         self.requests: list[tuple[str, str, Request]] = []
         self.steps = 0
@@ -109,25 +110,36 @@ class Stage:
         is_newest = found is not None and found.number == self._number
         return found if found is not None and is_newest and found.is_ready and not found.is_over else None
 
+    @property
+    def newest(self) -> int:
+        """The number of the daemon that was started last."""
+        return self._number
+
     def start_daemon(self) -> None:
         """Start a daemon."""
         self._number += 1
-        self.world.is_ahead |= self.time.now - self.world.set_forward_at < _NOTICED
         self.tell(f"daemon {self._number} starts")
         self.houses.append(House(self.world, self.disk, self._number))
 
     def kill_houses(self) -> None:
         """No daemon is left."""
-        self.deaths += len(self.houses)
         for house in self.houses:
+            self.note_death()
             house.kill()
         self.houses.clear()
         self.frozen = None
 
+    def note_death(self) -> None:
+        """A daemon is no more, or will not act again. The next one cannot know what this one had no time to notice."""
+        self.deaths.append(self.time.now)
+        has_no_disk = self.world.is_full or self.world.syncs == "failing"
+        is_unwritten = self.world.was_set_forward and has_no_disk  # it may have noticed, and could not write it down
+        self.world.is_ahead |= is_unwritten or self.time.now - self.world.set_forward_at < _NOTICED
+
     def clear_up(self) -> None:
         """A daemon that has left, or was told that another one has taken over, is no process any more."""
         for house in [one for one in self.houses if one.is_over and one is not self.frozen]:
-            self.deaths += 1
+            self.note_death()
             house.kill()
             self.houses.remove(house)
 

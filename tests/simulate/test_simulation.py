@@ -13,6 +13,7 @@ import pytest
 
 from tests.simulate.__main__ import FIXED
 from tests.simulate.actions import CROWD_KINDS, KINDS, NIGHT_KINDS, PLAN_KINDS, WORDS, Action, actions_of, night_of
+from tests.simulate.motifs import MOTIFS, PLAN_MOTIFS
 from tests.simulate.play import Outcome, play
 from tests.simulate.shrink import shrunk
 from tests.simulate.simulation import Simulation
@@ -89,6 +90,12 @@ def test_in_a_night_each_of_twenty_jobs_ends_once_and_no_prompt_is_told_twice(se
     assert not outcome.has_failed, story(outcome)
 
 
+def test_in_a_quiet_night_work_is_done() -> None:
+    outcome = play(1, (Action("jobs", 0, "20 1", 7200.0),))
+    assert not outcome.has_failed, story(outcome)
+    assert sum(" gets p0" in line for line in outcome.lines) >= 20, "a night in which every job fails at once is none"
+
+
 def test_another_seed_is_another_story() -> None:
     assert len({play(seed).trace for seed in range(20)}) == 20
 
@@ -96,6 +103,8 @@ def test_another_seed_is_another_story() -> None:
 def test_every_kind_of_action_can_be_told_and_done_and_comes_up() -> None:
     assert {*KINDS, *PLAN_KINDS, *CROWD_KINDS, *NIGHT_KINDS} == set(WORDS)
     assert {action.kind for seed in range(2000) for action in actions_of(seed)} == set(WORDS)
+    motifs = [*MOTIFS.values(), *PLAN_MOTIFS.values()]
+    assert {beat.kind for motif in motifs for beat in motif} <= set(WORDS)
     for kind in WORDS:
         assert callable(getattr(Simulation, f"do_{kind}"))
 

@@ -11,6 +11,7 @@ import contextlib
 import heapq
 from asyncio import base_events, events
 from collections.abc import Callable, Coroutine, Generator
+from math import inf
 from typing import Any
 
 from rekindle.ports.errors import RekindleError
@@ -43,34 +44,36 @@ class VirtualTime:
 
     def run(self, seconds: float) -> None:
         """Let so much time pass, with everything that is due in it."""
-        deadline, callbacks = self.now + seconds, 0
+        deadline, agenda, callbacks = self.now + seconds, self._agenda, 0
         while True:
-            ran = 0
+            callbacks = self._run_ready(callbacks)
+            due = agenda[0][0] if agenda else inf
             for loop in self.loops:
-                if not loop.is_frozen:
-                    ran += loop.run_ready()
-            if ran:
-                callbacks += ran
-                if callbacks > MOST_CALLBACKS:
-                    raise GoesRound(f"more than {MOST_CALLBACKS} callbacks while no time passes")
-                continue
-            due = self._next()
-            if due is None or due > deadline:
+                if not loop.is_frozen and (when := loop.next_timer()) < due:
+                    due = when
+            if due > deadline:
                 break
             if due > self.now:
                 self.now, callbacks = due, 0
-            while self._agenda and self._agenda[0][0] <= self.now:
-                heapq.heappop(self._agenda)[2]()
+            while agenda and agenda[0][0] <= self.now:
+                heapq.heappop(agenda)[2]()
             for loop in self.loops:
                 if not loop.is_frozen:
                     loop.ripen()
         self.now = deadline
 
-    def _next(self) -> float | None:
-        found = [when for loop in self.loops if not loop.is_frozen and (when := loop.next_timer()) is not None]
-        if self._agenda:
-            found.append(self._agenda[0][0])
-        return min(found, default=None)
+    def _run_ready(self, callbacks: int) -> int:
+        """Everything that is ready, and all that follows at once; how many callbacks that makes since time passed."""
+        ran = 1
+        while ran:
+            ran = 0
+            for loop in self.loops:
+                if not loop.is_frozen:
+                    ran += loop.run_ready()
+            callbacks += ran
+            if callbacks > MOST_CALLBACKS:
+                raise GoesRound(f"more than {MOST_CALLBACKS} callbacks while no time passes")
+        return callbacks
 
 
 class NumberedTask(asyncio.Task[Any]):
@@ -126,17 +129,17 @@ class VirtualLoop(base_events.BaseEventLoop):
             events._set_running_loop(None)
         return count
 
-    def next_timer(self) -> float | None:
-        """When the next timer is due; None: there is none."""
+    def next_timer(self) -> float:
+        """When the next timer is due; infinity: there is none."""
         heap = self._heap
         while heap and heap[0]._cancelled:
             heapq.heappop(heap)._scheduled = False  # type: ignore[attr-defined]
-        return heap[0].when() if heap else None
+        return heap[0]._when if heap else inf  # type: ignore[attr-defined]
 
     def ripen(self) -> None:
         """Make ready whatever is due."""
         heap, now = self._heap, self._virtual.now
-        while heap and heap[0].when() <= now:
+        while heap and heap[0]._when <= now:  # type: ignore[attr-defined]
             handle = heapq.heappop(heap)
             handle._scheduled = False  # type: ignore[attr-defined]
             if not handle._cancelled:

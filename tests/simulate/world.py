@@ -25,7 +25,11 @@ class SimulatedWorld(AgentWorld):
     def __init__(self, time: VirtualTime, random: Random) -> None:
         super().__init__(time, random)
         self.jumped = 0.0
+        #: since when the clock stands as it does: the true time, and by how much it was set until then
+        self._settings: list[tuple[float, float]] = [(0.0, 0.0)]
         self.set_forward_at = -1e9
+        #: by how many seconds the clock was set back, in all
+        self.set_back = 0.0
         #: the clock was set forward while no daemon could notice it
         self.is_ahead = False
         self.syncs = "fast"
@@ -38,7 +42,8 @@ class SimulatedWorld(AgentWorld):
         self.governor_rules = UNLIMITED
         #: when each fact was truly recorded, whatever the clock said
         self.recorded: list[float] = []
-        self.gates: list[tuple[str, str]] = []
+        #: by session and gate: when its command was run
+        self.gates: dict[tuple[str, str], list[float]] = {}
         self.died_at: dict[str, float] = {}
         self._runs = 0
 
@@ -50,6 +55,23 @@ class SimulatedWorld(AgentWorld):
     def clock(self) -> float:
         """The wall clock, which may be set."""
         return EPOCH + self.time.now + self.jumped
+
+    def set_clock(self, by: float) -> None:
+        """Somebody sets the wall clock."""
+        self.jumped += by
+        self._settings.append((self.time.now, self.jumped))
+        self.set_back += max(0.0, -by)
+        self.set_forward_at = self.time.now if by > 0 else self.set_forward_at
+
+    def when(self, told: float, latest: float) -> float:
+        """When the wall clock truly showed this, the last time before `latest`; `latest` if it never did."""
+        until = latest
+        for since, jumped in reversed(self._settings):
+            true = told - EPOCH - jumped
+            if since <= true <= until:
+                return true
+            until = min(until, since)
+        return latest
 
     def new_sid(self) -> str:
         """The name of a new run."""
