@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from itertools import count
+from statistics import median
 from time import perf_counter
 from typing import Any
 
-from bench.measured import Measured, in_turn, rounded
+from bench.measured import Measured, rounded
 from bench.stage import Stage
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.adapters.sql_store.store import SqlStore
@@ -58,32 +60,49 @@ class _ThreadEach:
             return await asyncio.to_thread(commit_one, self._store, change)  # type: ignore[arg-type]
 
 
-def commits(stage: Stage) -> Measured:
-    """64 sessions record 8 facts each. Facts: syncs per 1,000 events, and how long the loop was held up."""
+def syncs(stage: Stage) -> Measured:
+    """How often the store syncs while 64 sessions record facts, against once for each fact."""
+    seen = _seen(stage)
+    made = [one.transactions for one in seen["store thread"]]
+    facts = {"unit": "syncs", "times as fast as in the loop": rounded(_median(seen, "in line") / _median(seen))}
+    return Measured([float(_SESSIONS * _ROUNDS)] * len(made), [float(one) for one in made], facts)
+
+
+def pauses(stage: Stage) -> Measured:
+    """The longest time that the daemon's loop is held up meanwhile, against commits in the loop itself."""
+    seen = _seen(stage)
+    lags = {name: [one.lag for one in found] for name, found in seen.items()}
+    facts = {"with a thread of the pool for each, ms": rounded(max(lags["a thread each"]))}
+    return Measured([one / 1000 for one in lags["in line"]], [one / 1000 for one in lags["store thread"]], facts)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One round: how many transactions there were, how long the loop was held up at most (ms), and how long it took."""
+
+    transactions: int
+    lag: float
+    seconds: float
+
+
+def _median(seen: dict[str, list[_Seen]], name: str = "store thread") -> float:
+    return median(one.seconds for one in seen[name])
+
+
+@cache
+def _seen(stage: Stage) -> dict[str, list[_Seen]]:
+    """64 sessions record 8 facts each, in every way, one after the other."""
     numbers = count()
-    seen: dict[str, list[tuple[float, float]]] = {"in line": [], "a thread each": [], "store thread": []}
-
-    def timed(name: str) -> float:
-        path = stage.folder / f"commits-{next(numbers)}" / "store.db"
-        with closing(open_store(path, now=datetime.now(UTC)).store) as opened:
-            store = _Counting(opened)
-            begun = perf_counter()
-            lag = asyncio.run(_all(store, _ACCESS[name]))
-            spent = perf_counter() - begun
-        seen[name].append((1000.0 * store.transactions / (_SESSIONS * _ROUNDS), lag))
-        return spent
-
-    def candidate() -> float:
-        timed("a thread each")
-        return timed("store thread")
-
-    measured = in_turn(max(3, stage.sizes.light // 6), lambda: timed("in line"), candidate)
-    facts = {
-        f"{name}: {what}": rounded(max(one[at] for one in found))
-        for name, found in seen.items()
-        for at, what in enumerate(("syncs per 1,000 events", "loop held up, ms"))
-    }
-    return replace(measured, facts=facts)
+    seen: dict[str, list[_Seen]] = {name: [] for name in _ACCESS}
+    for _ in range(max(3, stage.sizes.light // 6)):
+        for name, access in _ACCESS.items():
+            path = stage.folder / f"commits-{next(numbers)}" / "store.db"
+            with closing(open_store(path, now=datetime.now(UTC)).store) as opened:
+                store = _Counting(opened)
+                begun = perf_counter()
+                lag = asyncio.run(_all(store, access))
+                seen[name].append(_Seen(store.transactions, lag, perf_counter() - begun))
+    return seen
 
 
 async def _all(store: _Counting, access_to: Callable[[_Counting], Any]) -> float:

@@ -18,7 +18,7 @@ def _count(fd: int) -> None:
 
 if __name__ == "__main__":
     os.fdatasync = _count  # type: ignore[assignment]  # before anybody takes a reference to it
-    from rekindle.daemon import serve
+    from rekindle.daemon import DaemonTerms, serve
 
-    serve(os.environ, on_demand=False)
+    serve(os.environ, DaemonTerms(lambda _daemon: None))
     Path(sys.argv[1]).write_text(str(_synced), "utf-8")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import resource
 import socket
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from bench.appending import _AGENT, _DATA, _PANE, _plainly, _race
+from bench.appending import AGENT, DATA, PANE, plainly, race, used
 from bench.measured import Disagreement, Measured, in_turn
 from bench.served import Served, processor_seconds, served
 from bench.stage import Stage
@@ -26,7 +25,7 @@ def syncs(stage: Stage) -> Measured:
     rounds = 3 if stage.sizes.heavy > 2 else 1
     with served(stage, module=("bench.counted_daemon", str(told))) as daemon:
         for number in range(rounds):
-            _race(_through(daemon, repository), _file(repository, number), _WRITERS, each)
+            race(_through(daemon, repository), _file(repository, number), _WRITERS, each)
     events, synced = rounds * _WRITERS * each, int(told.read_text("utf-8"))
     return Measured([float(events)], [float(synced)], {"writers": _WRITERS, "unit": "syncs", "events": events})
 
@@ -41,12 +40,12 @@ def processor(stage: Stage) -> Measured:
         def reference() -> float:
             file = stage.folder / f"plain-{next(numbers)}" / "events.jsonl"
             file.parent.mkdir()
-            return _used(lambda: _race(_plainly, file, _WRITERS, each))
+            return used(lambda: race(plainly, file, _WRITERS, each))
 
         def candidate() -> float:
             before = processor_seconds(daemon.pid)
             file = _file(repository, next(numbers))
-            spent = _used(lambda: _race(_through(daemon, repository), file, _WRITERS, each))
+            spent = used(lambda: race(_through(daemon, repository), file, _WRITERS, each))
             return spent + processor_seconds(daemon.pid) - before
 
         measured = in_turn(max(3, stage.sizes.light // 6), reference, candidate)
@@ -57,18 +56,10 @@ def _file(repository: Path, number: int) -> Path:
     return repository / ".claude" / "progress" / f"auth-syst{number:02d}" / "events.jsonl"
 
 
-def _used(work: Callable[[], object]) -> float:
-    """What the processes that `work` starts and waits for use of the processor."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    work()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 def _through(daemon: Served, repository: Path) -> Callable[[Path, str, int], None]:
     def write(journal: Path, sid: str, number: int) -> None:
         request = {"op": "journal_append", "cwd": str(repository), "feature": journal.parent.name}
-        more = {"type": "task.completed", "data": _DATA, "sid": sid, "agent": _AGENT, "pane_id": _PANE}
+        more = {"type": "task.completed", "data": DATA, "sid": sid, "agent": AGENT, "pane_id": PANE}
         line = json.dumps({**request, **more}).encode() + b"\n"
         with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
             connection.connect(daemon.socket)

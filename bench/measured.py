@@ -16,6 +16,9 @@ from bench.stage import Stage
 Bound = Literal["at least", "at most"]
 """`at least`: how many times faster than the reference. `at most`: how many times the reference's time."""
 
+#: A machine with more load than this for each core, before a run begins, is busy with something else.
+FREE = 0.5
+
 
 class Skipped(Exception):
     """The reference does not exist on this machine."""

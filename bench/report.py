@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
-from bench.measured import Result, Row
+from bench.measured import FREE, Result, Row
 from bench.plot import draw
 from bench.stage import ROOT
 
 RESULTS = ROOT / "bench" / "results.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
 PLOT = ROOT / "docs" / "benchmarks.svg"
+FILES = (RESULTS, PAGE, PLOT)
 
 _INTRO = """\
 # Benchmarks
@@ -34,12 +34,18 @@ Journals are made by the program (`bench/journals.py`): 332 bytes a line on aver
 many runs in a file, some of them interrupted, resumed, or with a torn line. They are in the page cache. Where reference
 and rekindle give different answers, the benchmark fails instead of printing a figure.
 
-Rows with a real agent (Claude Code, with a mock model on this machine) are skipped, and say so, where `make agents`
-has not installed it. Rows about sizes (bytes, characters, syncs) are ratios too: "2× the time" is then twice as much.
+`make bench` ends by itself: after 14 minutes (`MINUTES=…`) it begins no further row, and names those as skipped; a row
+that takes longer than seven minutes is cut off and counts as failed. Each row is printed and written as soon as it is
+there, and one that fails stops no other.
 
-**Retired.** "Append through the daemon" compared events per second with open, append, fsync. Where a sync takes
-microseconds, that ratio measured the interpreter and not the daemon; its target could be met on slow disks only. Two
-rows took its place: how many syncs the daemon needs per event, and how much processor time.
+Rows with a real agent (Claude Code, with a mock model on this machine) are skipped, and say so, where `make agents`
+has not installed it. Rows about amounts (bytes, characters, syncs, shares of a core) are ratios too: "2× as much".
+
+**Retired.** "Durable append, 8 and 64 writers", "append through the daemon" and "commits of 64 sessions at once"
+compared events per second with open, append, fsync. Where a sync takes microseconds, that ratio measures the
+interpreter and how processes are scheduled, and its target can be met on slow disks only. What they cost on any disk
+took their place: syncs per event, processor time per event, and how long the daemon's loop is held up. The details in
+`bench/results.json` still have the events per second of both sides.
 """
 
 
@@ -60,6 +66,8 @@ def ratio(result: Result) -> str:
     if result.ratio is None:
         return "–"
     shown = f"{result.ratio:,.0f}" if result.ratio >= 100 else f"{result.ratio:g}"
+    if "unit" in result.details:
+        return f"{shown}× as much"
     return f"{shown}× as fast" if result.bound == "at least" else f"{shown}× the time"
 
 
@@ -85,13 +93,14 @@ def load() -> dict[str, Result]:
         return {}
 
 
-def write(results: Sequence[Result], rows: Sequence[Row]) -> list[Path]:
-    """Write all three files and say which they are."""
-    PAGE.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n", "utf-8")
-    PLOT.write_text(draw(results), "utf-8")
-    PAGE.write_text(page(results, rows), "utf-8")
-    return [RESULTS, PAGE, PLOT]
+def write(results: Sequence[Result], rows: Sequence[Row]) -> None:
+    """Write all three files. Whoever stops the run in the middle finds them whole."""
+    texts = (json.dumps([asdict(result) for result in results], indent=2) + "\n", page(results, rows), draw(results))
+    for path, text in zip(FILES, texts, strict=True):
+        path.parent.mkdir(exist_ok=True)
+        new = path.with_name(f"{path.name}.new")
+        new.write_text(text, "utf-8")
+        new.replace(path)
 
 
 def page(results: Sequence[Result], rows: Sequence[Row]) -> str:
@@ -102,6 +111,9 @@ def page(results: Sequence[Result], rows: Sequence[Row]) -> str:
     machines = {json.dumps(result.details.get("machine"), sort_keys=True): result for result in results}
     parts.extend(map(_measured_on, machines.values()))
     parts.append(_origin(results))
+    parts.append(_busy(results))
+    parts.append(_took(results))
+    parts.append(_without(results))
     parts.append("![How far each row is beyond its target](benchmarks.svg)\n")
     parts.append("## What is measured\n")
     parts.append("\n".join(f"- **{result.name}**: {known[result.name].what}" for result in results) + "\n")
@@ -141,6 +153,38 @@ def _origin(results: Sequence[Result]) -> str:
         return f"All rows are of one run.{changed}\n"
     listed = "".join(f"\n- {run}: {', '.join(names)}" for run, names in sorted(runs.items()))
     return f"The rows are of {len(runs)} runs; a later one replaced earlier figures.{changed}\n{listed}\n"
+
+
+def _busy(results: Sequence[Result]) -> str:
+    """Names the rows of runs before which the machine already had other work."""
+    loads: dict[tuple[str, float, int], list[str]] = {}
+    for result in results:
+        load, machine = result.details.get("load_before_run", 0.0), result.details.get("machine")
+        cores = int(machine["cores"]) if isinstance(machine, dict) else 1
+        if load > FREE * cores:
+            loads.setdefault((str(result.details["run"]), load, cores), []).append(result.name)
+    if not loads:
+        return ""
+    listed = "".join(
+        f"\n- {run}, a load of {load:g} on {cores} cores before it began: {', '.join(names)}"
+        for (run, load, cores), names in sorted(loads.items())
+    )
+    return f"**Measured on a machine that was busy with other work**; they may look worse than they are:\n{listed}\n"
+
+
+def _took(results: Sequence[Result]) -> str:
+    """How long a whole run takes, as far as it is known of each row."""
+    known = [result.details["took_s"] for result in results if "took_s" in result.details]
+    if not known:
+        return ""
+    some = "" if len(known) == len(results) else f" (for {len(known)} of the {len(results)} rows that is known)"
+    return f"Together the rows took {sum(known) / 60:.1f} minutes{some}.\n"
+
+
+def _without(results: Sequence[Result]) -> str:
+    """Names the rows that gave no figure when they were tried last."""
+    listed = [f"- **{result.name}**, {result.details['since']}" for result in results if "since" in result.details]
+    return "\n".join(("These gave no figure when they were tried last:\n", *listed)) + "\n" if listed else ""
 
 
 def _miss(result: Result, row: Row) -> str:

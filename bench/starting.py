@@ -10,8 +10,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
-from contextlib import chdir
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, sleep
@@ -24,7 +24,7 @@ from rekindle.settings import load
 
 _FEATURE = "auth-system"
 _SESSION = "5b1f0c9e-6a0f-4b52-9d11-6d1f2f6a7c10"
-_PASS = (sys.executable, "-c", "pass")
+PASS = (sys.executable, "-c", "pass")
 
 
 def hook(stage: Stage) -> Measured:
@@ -60,7 +60,7 @@ def _hook(stage: Stage, name: str, environment: Mapping[str, str]) -> Measured:
         spawn((program,), environment, given)
         before = _lines(events)
         measured = in_turn(
-            stage.sizes.starts, lambda: spawn(_PASS, environment), lambda: spawn((program,), environment, given)
+            stage.sizes.starts, lambda: spawn(PASS, environment), lambda: spawn((program,), environment, given)
         )
     written = _lines(events) - before
     if written != 2 * stage.sizes.starts:
@@ -70,17 +70,7 @@ def _hook(stage: Stage, name: str, environment: Mapping[str, str]) -> Measured:
 
 def hook_with_daemon(stage: Stage) -> Measured:
     """The same call while a daemon runs, which carries it out: the hook starts no interpreter."""
-    from bench.served import home_environment, served
-
-    if shutil.which("nc") is None:
-        raise Skipped("nc is not installed")
-    environment = home_environment(stage, str(stage.folder / "home"))
-    door, waited = Places(load(environment, None)).hook_name, 0.0
-    with served(stage):
-        while not os.path.exists(door):
-            if (waited := waited + 0.05) > 10:
-                raise Skipped("this machine's nc cannot call a unix socket")
-            sleep(0.05)
+    with with_hook_door(stage) as environment:
         measured = _hook(stage, "served-hook", environment)
     events = stage.folder / "served-hook" / ".claude" / "progress" / _FEATURE / "events.jsonl"
     calls = events.read_bytes().count(b'"call":"')
@@ -89,11 +79,28 @@ def hook_with_daemon(stage: Stage) -> Measured:
     return measured
 
 
+@contextmanager
+def with_hook_door(stage: Stage) -> Iterator[Mapping[str, str]]:
+    """A daemon that hooks can call, and the environment in which they find it."""
+    from bench.served import home_environment, served
+
+    if shutil.which("perl") is None:
+        raise Skipped("perl is not installed")
+    environment = home_environment(stage, str(stage.folder / "home"))
+    door, waited = Places(load(environment, None)).hook_name, 0.0
+    with served(stage):
+        while not os.path.exists(door):
+            if (waited := waited + 0.05) > 10:
+                raise Skipped("this machine's perl cannot call the daemon")
+            sleep(0.05)
+        yield environment
+
+
 def version(stage: Stage) -> Measured:
     """`rekindle --version`."""
     program = (script("rekindle"), "--version")
     return in_turn(
-        stage.sizes.starts, lambda: spawn(_PASS, stage.environment), lambda: spawn(program, stage.environment)
+        stage.sizes.starts, lambda: spawn(PASS, stage.environment), lambda: spawn(program, stage.environment)
     )
 
 
@@ -107,7 +114,7 @@ def status(stage: Stage) -> Measured:
     with chdir(repository):
         first = spawn(program, stage.environment)
         measured = in_turn(
-            stage.sizes.starts, lambda: spawn(_PASS, stage.environment), lambda: spawn(program, stage.environment)
+            stage.sizes.starts, lambda: spawn(PASS, stage.environment), lambda: spawn(program, stage.environment)
         )
     return replace(measured, facts={"features": 3, "first_call_ms": round(first * 1000, 1)})
 
@@ -119,7 +126,7 @@ def ps(stage: Stage) -> Measured:
     home = {"HOME": sessions.idle_home(stage, 100)}
     environment = {name: value for name, value in stage.environment.items() if not name.startswith("XDG")} | home
     program = (script("rekindle"), "ps")
-    return in_turn(stage.sizes.starts, lambda: spawn(_PASS, environment), lambda: spawn(program, environment))
+    return in_turn(stage.sizes.starts, lambda: spawn(PASS, environment), lambda: spawn(program, environment))
 
 
 def script(name: str) -> str:

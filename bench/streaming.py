@@ -71,7 +71,7 @@ def _watched(stage: Stage, agents: int) -> _Seen:
     environment = home_environment(stage, str(home))
     with served(stage, str(home)) as daemon:
         before = pss(daemon.pid)
-        feed = _Feed(daemon)
+        feed = Feed(daemon)
         names = [secrets.token_hex(5) for _ in range(agents)]
         for name in names:
             daemon.ask(
@@ -95,13 +95,13 @@ def _watched(stage: Stage, agents: int) -> _Seen:
         daemons = (processor_seconds(daemon.pid) - used[0]) / spent / agents
         keeping = (sum(map(processor_seconds, keepers)) - used[1]) / spent / agents
         grown, kept = pss(daemon.pid) - before, sum(map(pss, keepers)) / agents
-        late = [feed.told[name] - _last_word(environment, name) for name in names]
+        late = [feed.told[name] - last_word(environment, name) for name in names]
         for name in names:
             daemon.ask(op="stop", session=name, to="cancelled", by="bench")
     return _Seen(daemons, keeping, grown / agents, kept, quantiles([*late, *late], n=100)[98])
 
 
-class _Feed:
+class Feed:
     """A client of the daemon's feed, in a thread: when it was told what of which session."""
 
     def __init__(self, daemon: Served) -> None:
@@ -145,6 +145,6 @@ def _keeper(environment: dict[str, str], session: str) -> int:
     return identity.keeper.pid
 
 
-def _last_word(environment: dict[str, str], session: str) -> float:
+def last_word(environment: dict[str, str], session: str) -> float:
     """When the agent wrote its last line, by the clock of the file system."""
     return Path(Places(load(environment, None)).sessions, session, "1", "out").stat().st_mtime

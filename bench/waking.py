@@ -242,23 +242,37 @@ def characters(agent: str, *, may_ask: bool = False) -> Callable[[Stage], Measur
     return measure
 
 
-def prefix(agent: str) -> Callable[[Stage], Measured]:
-    """How much of what was sent before is the beginning of what is sent after the resume; more is better."""
+def prefix(agent: str, *, stable: bool = False) -> Callable[[Stage], Measured]:
+    """How much of what was sent before is the beginning of what is sent after the resume; more is better.
+
+    `stable`: the work tree changes before the resume, and the session has a stable prompt. Shares are compared then,
+    because the one side is given less from the beginning.
+    """
 
     def measure(_stage: Stage) -> Measured:
-        kept = [_common(_sent(before), _sent(after)) for before, after in _resumed(agent, False)]
-        whole = [len(_sent(before)) for before, _ in _resumed(agent, False)]
+        found = _resumed(agent, False, stable)
+        kept = [_common(_sent(before), _sent(after)) for before, after in found]
+        whole = [len(_sent(before)) for before, _ in found]
         facts = {"unit": "characters", "ours, of": whole[0], "bare, of": whole[1]}
+        if stable:
+            facts |= {"unit": "share of what was sent before", "ours, kept": kept[0], "bare, kept": kept[1]}
+            return Measured([kept[0] / whole[0]], [kept[1] / whole[1]], facts)
         return Measured([float(kept[0])], [float(kept[1])], facts)  # at least: how many times as much as the other
 
     return measure
 
 
 @functools.cache
-def _resumed(agent: str, may_ask: bool) -> tuple[tuple[Request, Request], tuple[Request, Request]]:
+def _resumed(
+    agent: str, may_ask: bool, stable: bool = False
+) -> tuple[tuple[Request, Request], tuple[Request, Request]]:
     """The last request before a resume and the first after it, of a session and of the agent by itself."""
-    with _pair(agent=agent, may_ask=may_ask) as pair:
+    options = ("--stable-prompt", "on") if stable else ()
+    with _pair(*options, agent=agent, may_ask=may_ask) as pair:
         found = []
+        if stable:
+            for work in (pair.machine.work, pair.bare.work):
+                (work / "changed.txt").write_text("somebody works here too\n")
         for is_ours in (True, False):
             before = next(one for one in reversed(pair.model.turns()) if _is_side(pair, one, is_ours=is_ours))
             text = f"and now {'ours' if is_ours else 'bare'}."
