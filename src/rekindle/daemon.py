@@ -12,10 +12,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,28 +24,25 @@ from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.scopes import scopes_here
 from rekindle.adapters.keepers.session_terminals import SessionTerminals
 from rekindle.adapters.keepers.tmux import Terminals
-from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, netcat, steady_clock, team
+from rekindle.adapters.machine import agent_programs, ancestry, commands, daemon_log, hook_script, steady_clock, team
 from rekindle.adapters.machine.cron_calendar import CronCalendar
 from rekindle.adapters.machine.daemon_presence import say_ready, take_lock
 from rekindle.adapters.machine.governor_settings import GovernorSettings
 from rekindle.adapters.machine.job_folders import JobFolders
 from rekindle.adapters.machine.load import ThisMachinesLoad
-from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder.conversation import FolderConversations
-from rekindle.adapters.session_folder.rebuild import put_back, rebuild
 from rekindle.adapters.session_folder.records import VaultRecords
-from rekindle.adapters.skill_folder.asking import AskingFoldersHere
+from rekindle.adapters.skill_folder.conversation_notes import ConversationNotes
 from rekindle.adapters.skill_folder.folders import SkillFoldersHere
+from rekindle.adapters.skill_folder.supervised import SupervisedSkillsHere
 from rekindle.adapters.snapshots.tree_snapshots import TreeSnapshots
-from rekindle.adapters.sql_store import kept_streams
 from rekindle.adapters.sql_store.kept_streams import KeptStreams
-from rekindle.adapters.sql_store.open import open_store, rebuild_done, rebuild_due
-from rekindle.adapters.sql_store.store import SqlStore
 from rekindle.adapters.vault import relocating
 from rekindle.adapters.workplace.workplace import LocalWorkplace
 from rekindle.adapters.workspace.git_workspace import GitWorkspace, open_workspace
 from rekindle.agents.registry import AGENTS, DEFAULT
 from rekindle.app.beginnings import Beginnings
+from rekindle.app.door_rooms import DoorRooms
 from rekindle.app.feature_inbox import FeatureInbox
 from rekindle.app.features import FeaturePorts, Features
 from rekindle.app.holding import Holding
@@ -57,20 +52,23 @@ from rekindle.app.questions import Questions
 from rekindle.app.relocation import Relocations
 from rekindle.app.service import Service
 from rekindle.app.skill_inbox import SkillInbox
-from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft, StoreRebuilt
+from rekindle.core.daemon_lives import SUBJECT, DaemonBegan, DaemonLeft
 from rekindle.core.governor.asking import news_of
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.rules import BUILT_IN
 from rekindle.core.streams import MACHINE
-from rekindle.doors.socket.hook_door import HUSH, PING, HookDoor
+from rekindle.doors.http.door import HttpDoor, OpenDoor
+from rekindle.doors.socket.hook_door import HookDoor
 from rekindle.doors.socket.operations import operations
 from rekindle.doors.socket.server import Server
+from rekindle.front_door import HttpTerms, front_door
 from rekindle.places import Places
-from rekindle.ports.store import StoreAccess, StoreChange, StoreError, commit_one
+from rekindle.ports.daemon import Daemon
+from rekindle.ports.store import StoreAccess, StoreChange, StoreError
 from rekindle.runtime.clock import keep_time
 from rekindle.runtime.daily_report import DailyReport
+from rekindle.runtime.driven_jobs import DrivenJobs
 from rekindle.runtime.engine import Engine
-from rekindle.runtime.jobs import Jobs
 from rekindle.runtime.outbox import Outbox
 from rekindle.runtime.store_thread import StoreThread
 from rekindle.runtime.supervisor import Supervisor
@@ -78,31 +76,49 @@ from rekindle.runtime.telling import Teller
 from rekindle.runtime.terminals import listen
 from rekindle.runtime.time_machine import TimeMachine
 from rekindle.settings import load, user_file
+from rekindle.store_start import fleet_here, opened_store, sweep
 from rekindle.telling import daily_report, teller_of, telling_terms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rekindle.fleet import Fleet, FleetHouse
+    from rekindle.fleet_worker import WorkerTerms
 
 log = logging.getLogger("rekindle.daemon")
 #: How long a daemon that was started on demand stays when nobody needs it.
 IDLE_EXIT_SECONDS = 900.0
 #: The longest pause after a fault of its own. The pauses start over once it has run this long without one.
 _LONGEST_PAUSE = 60.0
-#: What was written before this process began, nobody is writing any more.
-_BEGAN = time.time()
 
 
-def serve(environment: Mapping[str, str], *, on_demand: bool) -> int:
+@dataclass(frozen=True)
+class DaemonTerms:
+    """How a daemon is started. `uses` makes the use cases that clients have, for its HTTP door.
+
+    `http`: open that door at once, and call `opened` with it. `worker`: also drive jobs of the fleet.
+    """
+
+    uses: Callable[[Daemon], Any]
+    on_demand: bool = False
+    http: HttpTerms | None = None
+    worker: WorkerTerms | None = None
+    opened: Callable[[OpenDoor], None] = lambda _door: None
+
+
+def serve(environment: Mapping[str, str], terms: DaemonTerms) -> int:
     """Run the daemon until it is told to stop. Raises OwnedError if this store has one already."""
     places = Places(load(environment, None))
     places.make()
     lock = take_lock(places)
-    daemon_log.write(places.daemon_log if on_demand else None)
+    daemon_log.write(places.daemon_log if terms.on_demand else None)
     try:
-        _serve_over_faults(places, environment, lock, on_demand=on_demand)
+        _serve_over_faults(places, environment, lock, terms)
     finally:
         os.close(lock)
     return 0
 
 
-def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int, *, on_demand: bool) -> None:
+def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int, terms: DaemonTerms) -> None:
     """Handle an unexpected fault as if the daemon had been killed: start over from what is on disk.
 
     A fault during the first start is raised: the caller who started the daemon is still there to see it.
@@ -111,7 +127,7 @@ def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int
     while True:
         begun = time.monotonic()
         try:
-            if asyncio.run(_serve(places, environment, lock, ready, on_demand=on_demand)):
+            if asyncio.run(_serve(places, environment, lock, ready, terms)):
                 return
         except Exception:
             if not ready.is_set():
@@ -123,11 +139,11 @@ def _serve_over_faults(places: Places, environment: Mapping[str, str], lock: int
 
 
 async def _serve(
-    places: Places, environment: Mapping[str, str], lock: int, ready: threading.Event, *, on_demand: bool
+    places: Places, environment: Mapping[str, str], lock: int, ready: threading.Event, terms: DaemonTerms
 ) -> bool:
     """Serve until it is time to leave, then release everything. False: something failed that should not have."""
     async with contextlib.AsyncExitStack() as parts:
-        return await _serve_with(parts, places, environment, lock, ready, on_demand=on_demand)
+        return await _serve_with(parts, places, environment, lock, ready, terms)
 
 
 async def _serve_with(
@@ -136,32 +152,38 @@ async def _serve_with(
     environment: Mapping[str, str],
     lock: int,
     ready: threading.Event,
-    *,
-    on_demand: bool,
+    terms: DaemonTerms,
 ) -> bool:
-    thread = StoreThread(_open_store(parts, places))
+    fleet = fleet_here(environment)
+    thread = StoreThread(opened_store(parts, places) if fleet is None else fleet.open_store(parts, places.state))
     parts.push_async_callback(thread.close)
-    access = KeptStreams(thread, places.streams)
+    access = KeptStreams(thread, places.streams) if fleet is None else thread
     life = _Life(access)
     await life.begin()
     parts.push_async_callback(life.end)
-    house = _put_together(parts, access, places, environment)
+    house = _put_together(parts, access, places, environment, terms, fleet)
+    parts.push_async_callback(lambda: house.door.close(for_good=life.is_well))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, house.server.stopping.set)
     await house.supervisor.engine.open()
     await house.inbox.open()
     await house.time_machine.begin()
+    await house.server.open()  # lists are answered while hundreds of sessions are taken up; other requests wait
+    say_ready()
     await house.supervisor.start()  # agents are restarted while we already answer
     await house.jobs.open()
-    await house.server.open()
-    say_ready()
+    house.server.is_ready.set()
+    if terms.http is not None:
+        terms.opened(await house.door.open(**terms.http))
+    else:
+        await house.door.reopen()
     ready.set()
     log.info("serving %s as pid %d", places.state, os.getpid())
     chores = [
         *house.chores(),
         _stay_reachable(house.server, places, lock),
-        *([_leave_when_idle(house)] if on_demand else []),
+        *([_leave_when_idle(house)] if terms.on_demand else []),
     ]
     life.is_well = await _until_over(house, [asyncio.ensure_future(chore) for chore in chores])
     return life.is_well
@@ -197,11 +219,13 @@ class _House:
     features: Features
     server: Server
     teller: Teller
-    jobs: Jobs
+    jobs: DrivenJobs
     inbox: FeatureInbox
     places: Places
     daily: DailyReport
     hook_door: HookDoor
+    door: HttpDoor
+    member: FleetHouse | None = None
 
     def chores(self) -> list[Coroutine[Any, Any, None]]:
         """The background work while the daemon serves."""
@@ -217,33 +241,52 @@ class _House:
             self.daily.run(),
             self.jobs.keep_time(),
             self.inbox.attend(),
-            _sweep(self.places.sessions),
+            sweep(self.places.sessions),
             self.hook_door.attend(),
             _stay_in_place(self.access),
+            *(self.member.chores() if self.member is not None else ()),
         ]
 
 
-def _put_together(
-    parts: contextlib.AsyncExitStack, access: StoreAccess, places: Places, environment: Mapping[str, str]
-) -> _House:
-    """The composition root of the daemon. Everything opened here is closed with `parts`."""
-    terminals_ = Terminals(places.terminals)
+def _supervisor(
+    access: StoreAccess, places: Places, environment: Mapping[str, str], fleet: Fleet | None
+) -> tuple[Supervisor, KeeperProcesses, LocalWorkplace, VaultRecords]:
+    """Who owns the agents, with the keepers, the folders and the records that they have."""
     scopes = scopes_here(environment)
-    keepers = KeeperProcesses(places.sessions, places.sockets, terminals=terminals_, scopes=scopes)
+    keepers = KeeperProcesses(places.sessions, places.sockets, terminals=Terminals(places.terminals), scopes=scopes)
     workplace = LocalWorkplace(places.sessions, places.sockets)
     records = VaultRecords.of(places.sessions, workplace.environment, AGENTS)
-    parts.callback(records.close)
     rules = replace(BUILT_IN, idle_seconds=_idle_seconds(environment))
     governor = GovernorSettings(user_file(environment))
     engine = Engine(access, time.time, rules, steady_clock.now)
-    load = ThisMachinesLoad()
+    notes = ConversationNotes.here(places.state, environment, time.time)
+    limits, seen = governor.rules, ThisMachinesLoad().reading
+    shared: dict[str, Any] = {"elsewhere": fleet.elsewhere, "leases": fleet.leases} if fleet is not None else {}
     supervisor = Supervisor(
-        engine, keepers, workplace, AGENTS, records, governor_rules=governor.rules, load=load.reading
+        engine, keepers, workplace, AGENTS, records, governor_rules=limits, load=seen, notes=notes, **shared
     )
+    return supervisor, keepers, workplace, records
+
+
+def _put_together(
+    parts: contextlib.AsyncExitStack,
+    access: StoreAccess,
+    places: Places,
+    environment: Mapping[str, str],
+    terms: DaemonTerms,
+    fleet: Fleet | None,
+) -> _House:
+    """The composition root of the daemon. Everything opened here is closed with `parts`."""
+    supervisor, keepers, workplace, records = _supervisor(access, places, environment, fleet)
+    engine = supervisor.engine
+    parts.callback(records.close)
+    parts.enter_context(keepers.nursery())
     time_machine = TimeMachine(supervisor.engine, TreeSnapshots(places.sessions))
     parts.push_async_callback(time_machine.close)
     parts.push_async_callback(supervisor.close)
-    service = Service(supervisor, access, AGENTS, places=workplace, stopped_keeper=keepers.stopped)
+    folders = SkillFoldersHere("", places.state, environment, time.time)
+    skills = SupervisedSkillsHere(places.state, folders.read)
+    service = Service(supervisor, access, AGENTS, places=workplace, stopped_keeper=keepers.stopped, skills=skills)
 
     def open_here(cwd: str) -> GitWorkspace:
         return open_workspace(environment, cwd)
@@ -253,72 +296,38 @@ def _put_together(
     relocations = Relocations(supervisor, open_here, repository.find, identity, relocating, workplace)
     terminals = SessionTerminals(places.terminals, places.sessions)
     beginnings = Beginnings(service, supervisor, workplace, linked_worktrees, terminals, AGENTS, relocations.known_as)
-    outbox = Outbox(access, journals, supervisor.engine.where)
-    supervisor.engine.listeners.append(outbox.heard)
-    terms = telling_terms(environment)
-    teller = teller_of(access, engine, terms, environment, places)
+    outbox = Outbox(access, journals, engine.where)
+    told = telling_terms(environment)
+    teller = teller_of(access, engine, told, environment, places)
     parts.push_async_callback(teller.close)
-    supervisor.engine.listeners.append(teller.heard)
+    engine.listeners += [outbox.heard, teller.heard]
     supervisor.governing.listeners.append(lambda state: teller.put("governor", news_of(state)))
     tools = (commands, FolderConversations(places.sessions), team, AGENTS, agent_programs.path_of, DEFAULT)
     ports = FeaturePorts(supervisor, journals, outbox, open_here, relocations.arrive, workplace, *tools)
     features = Features(ports)
     parts.push_async_callback(features.close)
-    holding = Holding(service, supervisor)
-    kept, calendar = JobFolders(places.jobs), CronCalendar(environment.get("TZ"))
-    starts = JobBeginnings(beginnings, kept)
-    jobs = Jobs(supervisor, access, starts.begin, calendar, equip=starts.equip)
+    holding, kept, calendar = Holding(service, supervisor), JobFolders(places.jobs), CronCalendar(environment.get("TZ"))
+    starts = JobBeginnings(beginnings, kept, fleet.ground(places, environment) if fleet is not None else None)
+    jobs = DrivenJobs(supervisor, access, starts.begin, calendar, equip=starts.equip)
     parts.push_async_callback(jobs.close)
     job_service = JobService(jobs, kept, calendar, AGENTS)
     inbox = FeatureInbox(features, access, open_here, supervisor.engine.clock, environment, teller.put)
     parts.push_async_callback(inbox.close)
-    folders = SkillFoldersHere("", places.state, environment, time.time)
-    questions = Questions(supervisor, inbox, SkillInbox(folders, AskingFoldersHere(places.state)))
+    questions = Questions(supervisor, inbox, SkillInbox(folders, folders.asking()))
     offered = operations(service, beginnings, questions, journals, features, relocations, holding, job_service)
+    rooms = DoorRooms(service, supervisor, beginnings, questions, features, holding, job_service)
+    front = front_door(rooms, offered, places, environment, terms.uses)
+    made = (environment, terms.worker, access, keepers, jobs)
+    member = fleet.member(parts, offered, places, rooms, *made) if fleet is not None else None
     server = Server(service, offered, places.socket, ancestry)
     parts.push_async_callback(server.close)
-    daily = daily_report(teller, engine, terms, environment, places)
-    door = HookDoor(places.hook_socket, places.hook_name, ancestry, lambda path: netcat.can_call(path, PING, HUSH))
+    daily = daily_report(teller, engine, told, environment, places)
+    door = HookDoor(places.hook_socket, places.hook_name, ancestry, hook_script)
     parts.push_async_callback(door.close)
     return _House(
-        access, records, supervisor, time_machine, outbox, features, server, teller, jobs, inbox, places, daily, door
+        *(access, records, supervisor, time_machine, outbox, features, server, teller, jobs, inbox, places, daily),
+        *(door, front, member),
     )
-
-
-def _open_store(parts: contextlib.AsyncExitStack, places: Places) -> SqlStore:
-    """The store. If it is missing or damaged, it is rebuilt from the sessions' folders."""
-    missing = not os.path.exists(places.store) or os.path.getsize(places.store) == 0
-    if missing and (os.listdir(places.sessions) or kept_streams.has_any(places.streams)):
-        # we may be killed before they are in the new one
-        rebuild_due(Path(places.store), "the store is gone; sessions are rebuilt from their folders")
-    opened = open_store(Path(places.store), now=datetime.now(UTC))
-    parts.callback(opened.store.close)
-    _renew(opened.store)
-    if opened.notice:
-        log.warning("%s", opened.notice)
-        rebuilt = rebuild(Path(places.sessions), known=opened.store.named(""))
-        put_back(opened.store, rebuilt)
-        report = (
-            f"{opened.notice.rstrip('.')}.",
-            *rebuilt.report,
-            *kept_streams.put_back(opened.store, places.streams),
-        )
-        commit_one(opened.store, StoreChange(MACHINE.kind, SUBJECT, [StoreRebuilt(at=time.time(), report=report)]))
-        rebuild_done(Path(places.store))
-        for sentence in report[1:]:
-            log.warning("%s", sentence)
-    try:
-        kept_streams.complete(opened.store, places.streams)
-    except OSError as error:
-        log.warning("jobs are in the store only, and are lost if that is: %s", error)
-    return opened.store
-
-
-def _renew(store: SqlStore) -> None:
-    """Session rows follow this version's rules; rows from other versions are rebuilt."""
-    lives = MACHINE.folded(one.fact for one in store.facts(MACHINE.kind, SUBJECT, limit=1_000_000))  # type: ignore[misc]
-    if lives is not None and lives.version not in ("", __version__):
-        log.info("the store was served by rekindle %s; %d sessions were updated", lives.version, store.renew())
 
 
 async def _until_over(house: _House, chores: list[asyncio.Task[None]]) -> bool:
@@ -371,18 +380,6 @@ async def _stay_in_place(access: StoreAccess) -> None:
             await access.ask(lambda store: store.stay_in_place())
 
 
-async def _sweep(sessions: str) -> None:
-    """Remove half-written files of daemons before this one, in the background."""
-    try:
-        removed = await asyncio.to_thread(kept_environment.sweep, sessions, _BEGAN)
-    except OSError as error:
-        log.warning("%s cannot be looked through: %s", sessions, error)
-    else:
-        if removed:
-            log.info("removed %d half-written files of a daemon that was killed", removed)
-    await asyncio.Event().wait()
-
-
 async def _leave_when_idle(house: _House) -> None:
     """A session that waits for a timer or a restart needs the daemon just as a live agent does.
 
@@ -393,6 +390,6 @@ async def _leave_when_idle(house: _House) -> None:
         await asyncio.sleep(5.0)
         waited_for = any(needs_daemon(session) for session in house.supervisor.engine.at_hand())
         others = (house.features.is_busy, house.teller.is_busy, house.jobs.is_busy, house.daily.is_wanted)
-        if house.server.clients or any(others) or waited_for:
+        if house.server.clients or house.door.is_open or any(others) or waited_for:
             quiet_since = time.monotonic()
     house.server.stopping.set()

@@ -13,6 +13,7 @@ import stat
 import time
 
 EVENTS = "events.jsonl"
+_BLOCK = 1 << 16
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -43,6 +44,11 @@ def replace(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644, dur
 
 def open_to_read(path: str | os.PathLike[str], *, follow: bool = True) -> int:
     """Open a regular file. OSError for anything else (a pipe would block forever), and for links unless `follow`."""
+    return open_sized(path, follow=follow)[0]
+
+
+def open_sized(path: str | os.PathLike[str], *, follow: bool = True) -> tuple[int, int]:
+    """The same, with how many bytes the file has."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     return _regular(os.open(path, flags if follow else flags | os.O_NOFOLLOW), path)
 
@@ -59,15 +65,29 @@ def read(path: str | os.PathLike[str]) -> bytes:
 
 def read_short(path: str | os.PathLike[str], most: int) -> bytes:
     """The content of a regular file that is not a link and has at most `most` bytes. Raises OSError."""
-    fd = open_to_read(path, follow=False)
+    fd, size = open_sized(path, follow=False)
     try:
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            content = file.read(most + 1)
+        content = os.read(fd, min(size, most) + 1)  # asking for all that is allowed would reserve it
+        if len(content) != size:  # it has changed, or says nothing about its size
+            with os.fdopen(fd, "rb", closefd=False) as file:
+                content += file.read(max(most + 1 - len(content), 0))
     finally:
         os.close(fd)
     if len(content) > most:
         raise OSError(errno.EFBIG, f"more than {most} bytes", os.fspath(path))
     return content
+
+
+def read_start(path: str | os.PathLike[str], most: int) -> bytes:
+    """The first bytes of a regular file. Raises OSError."""
+    fd = open_to_read(path)
+    try:
+        content = b""
+        while len(content) < most and (more := os.read(fd, min(most - len(content), _BLOCK))):
+            content += more
+        return content
+    finally:
+        os.close(fd)
 
 
 def open_to_append(path: str, root: str | None = None) -> int:
@@ -77,16 +97,18 @@ def open_to_append(path: str, root: str | None = None) -> int:
     """
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     folder, name = os.path.split(path)
+    if root is not None and os.pardir in path[len(root) :].split(os.sep):
+        raise OSError(errno.EPERM, "leads out of its folder", path)
     if root is not None and is_below(folder, root):
         parent = open_folder(root, os.path.relpath(folder, root), make=True)
         try:
-            return _regular(os.open(name, flags, 0o644, dir_fd=parent), path)
+            return _regular(os.open(name, flags, 0o644, dir_fd=parent), path)[0]
         finally:
             os.close(parent)
     if os.path.islink(folder):
         raise OSError(errno.ELOOP, "its folder is a symbolic link", path)
     make_folder(folder)
-    return _regular(os.open(path, flags, 0o644), path)
+    return _regular(os.open(path, flags, 0o644), path)[0]
 
 
 def is_below(path: str, root: str) -> bool:
@@ -96,9 +118,12 @@ def is_below(path: str, root: str) -> bool:
 
 def open_folder(root: str, relative: str, *, make: bool = False) -> int:
     """A descriptor of a folder below `root`, reached one name at a time without following a link. Raises OSError."""
+    names = relative.split(os.sep)
+    if os.pardir in names or os.path.isabs(relative):
+        raise OSError(errno.EPERM, "leads out of its folder", os.path.join(root, relative))
     fd = os.open(root, _FOLDER | os.O_NOFOLLOW)
     way = root
-    for name in relative.split(os.sep):
+    for name in names:
         if name in ("", os.curdir):
             continue
         way = os.path.join(way, name)
@@ -125,9 +150,11 @@ def _open_next(name: str, parent: int, way: str, *, make: bool) -> int:
         raise OSError(error.errno, error.strerror, way) from error
 
 
-def _regular(fd: int, path: str | os.PathLike[str]) -> int:
-    if stat.S_ISREG(os.fstat(fd).st_mode):
-        return fd
+def _regular(fd: int, path: str | os.PathLike[str]) -> tuple[int, int]:
+    """The descriptor and the size of a file. Raises OSError if it is not a regular one."""
+    found = os.fstat(fd)
+    if stat.S_ISREG(found.st_mode):
+        return fd, found.st_size
     os.close(fd)
     raise OSError(22, "not a regular file", os.fspath(path))
 

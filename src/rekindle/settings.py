@@ -32,6 +32,8 @@ RUN_KEYS = (
     "max_age",
     "max_resumes",
     "max_windows",
+    "dehydrate_at",
+    "overflow",
     "stable_prompt",
 )
 #: Who is told what outside the terminal. Only the user's file may say this, and a bad value breaks nothing else.
@@ -47,6 +49,23 @@ GOVERNOR_KEYS = (
     "max_agents",
     "start_spacing",
     "memory_reserve",
+)
+#: What makes this machine a host of a fleet: only the user's file may say it, and only the daemon reads it.
+FLEET_KEYS = (
+    "store_url",
+    "store_password_file",
+    "fleet_host",
+    "fleet_key_file",
+    "fleet_blobs",
+    "fleet_repositories",
+    "fleet_labels",
+    "fleet_heartbeat",
+    "temporal_address",
+    "temporal_namespace",
+    "temporal_tls_ca",
+    "temporal_tls_cert",
+    "temporal_tls_key",
+    "temporal_api_key_file",
 )
 #: What a repository may set: folders inside it.
 _INSIDE = ("progress_dir", "skill_sessions_dir", "worktrees_dir")
@@ -187,11 +206,11 @@ def _read(file: str, *, follow: bool = True) -> dict[str, str]:
     except RecursionError:
         raise UsageError(f"{file}: is nested too deeply", "fix it or move it away") from None
     for key in table:
-        is_own = key in (*RUN_KEYS, *GOVERNOR_KEYS) or key.startswith(NOTIFY)
+        is_own = key in (*RUN_KEYS, *GOVERNOR_KEYS, *FLEET_KEYS) or key.startswith(NOTIFY)
         if is_own and not follow:
             raise UsageError(f"{file}: a repository cannot set {key}", "set it in your own config.toml")
         if key not in _KEYS and not is_own:
-            known = (*RUN_KEYS, *GOVERNOR_KEYS, *_KEYS) if follow else _KEYS
+            known = (*RUN_KEYS, *GOVERNOR_KEYS, *FLEET_KEYS, *_KEYS) if follow else _KEYS
             what = f"{_place(file, raw, key)}: unknown setting {key!r}"
             raise UsageError(what, f"the settings are: {', '.join(known)}")
     return {key: _checked(key, table[key], _place(file, raw, key)) for key in table if key in _KEYS}

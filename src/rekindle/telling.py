@@ -9,8 +9,8 @@ from rekindle.adapters.git.merged import is_merged
 from rekindle.adapters.machine.settings_file import UserFile
 from rekindle.adapters.notify import here
 from rekindle.adapters.notify.receivers import receivers_of
+from rekindle.adapters.off_host.kept_by_all import kept_by_all
 from rekindle.adapters.session_folder.conversation import FolderConversations
-from rekindle.adapters.session_folder.kept import SessionsOnDisk
 from rekindle.adapters.snapshots.of_folder import FolderSnapshots
 from rekindle.adapters.workspace.git_workspace import open_workspace
 from rekindle.app.daily_report import report_news
@@ -19,6 +19,7 @@ from rekindle.app.report_sources import ReportPorts
 from rekindle.app.reporting import Reporting
 from rekindle.app.searching import masker_of
 from rekindle.app.user_settings import UserSettings
+from rekindle.core.inbox.news import News
 from rekindle.core.setting_keys import notify_keys
 from rekindle.places import Places
 from rekindle.ports.store import StoreAccess
@@ -46,14 +47,17 @@ def teller_of(
 def daily_report(
     teller: Teller, engine: Engine, terms: CurrentTerms, environment: Mapping[str, str], places: Places
 ) -> DailyReport:
-    """Has the report of a day told. It is made from what is on disk, with readers of its own."""
-    kept = SessionsOnDisk(places)
-    ports = ReportPorts(
-        kept,
-        FolderConversations(places.sessions),
-        FolderSnapshots(),
-        lambda folder: open_workspace(environment, folder),
-        is_merged,
-    )
-    reporting = Reporting(ports, masker_of(environment, kept), time.time)
-    return DailyReport(teller, terms, engine.clock, lambda due, key: report_news(reporting, due, key))
+    """Has the report of a day told, about this host. It is made from what is kept, with readers of its own."""
+
+    def told(due: float, key: str) -> News:
+        kept = kept_by_all(places, environment, is_whole=False)
+        ports = ReportPorts(
+            kept,
+            FolderConversations(places.sessions),
+            FolderSnapshots(),
+            lambda folder: open_workspace(environment, folder),
+            is_merged,
+        )
+        return report_news(Reporting(ports, masker_of(environment, kept), time.time), due, key)
+
+    return DailyReport(teller, terms, engine.clock, told)

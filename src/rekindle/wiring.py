@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rekindle.app.user_settings import UserSettings
     from rekindle.app.vault_care import VaultCare
     from rekindle.app.waiting import Awaiting
+    from rekindle.doors.cli.use_cases import DoorTerms
     from rekindle.places import Places
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.conversations import Conversations
@@ -57,10 +58,16 @@ if TYPE_CHECKING:
 
 
 class Wired(UseCases):
-    """The use cases on this machine, for the user with this environment."""
+    """The use cases on this machine, for the user with this environment, around a folder (None: the current one)."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], daemon: Daemon | None = None, folder: str | None = None) -> None:
         self._environment = environment
+        self._daemon = daemon
+        self._folder = folder
+
+    def at(self, folder: str) -> Wired:
+        """The same, around a folder."""
+        return Wired(self._environment, self._daemon, folder)
 
     def _settings(self, root: str | None = None) -> Settings:
         from rekindle.settings import load
@@ -77,10 +84,15 @@ class Wired(UseCases):
 
         return SessionsOnDisk(self._places())
 
+    def _kept_by_all(self) -> KeptSessions:
+        from rekindle.adapters.off_host.kept_by_all import kept_by_all
+
+        return kept_by_all(self._places(), self._environment) if self._is_in_fleet() else self._kept()
+
     def _workspace(self) -> GitWorkspace:
         from rekindle.adapters.workspace.git_workspace import open_workspace
 
-        return open_workspace(self._environment)
+        return open_workspace(self._environment, self._folder)
 
     def _journal_files(self) -> JournalFiles:
         from rekindle.adapters.journal_file.files_here import JournalFilesHere
@@ -96,6 +108,8 @@ class Wired(UseCases):
         return RepositoryGlance(found, self._settings(found.root)) if found is not None else None
 
     def daemon(self) -> Daemon:
+        if self._daemon is not None:
+            return self._daemon
         from rekindle.adapters.daemon_socket.client import DaemonClient
 
         return DaemonClient(self._places())
@@ -108,12 +122,22 @@ class Wired(UseCases):
     def sessions(self) -> SessionList:
         from rekindle.app.session_list import SessionList
 
-        return SessionList(self.daemon(), self._kept(), self.ancestry())
+        return SessionList(self.daemon(), self._kept(), self.ancestry(), self._is_in_fleet)
+
+    def _is_in_fleet(self) -> bool:
+        from rekindle.adapters.machine.fleet_here import is_in_fleet
+
+        return is_in_fleet(self._environment)
 
     def conversations(self) -> Conversations:
         from rekindle.adapters.session_folder.conversation import FolderConversations
 
-        return FolderConversations(self._places().sessions)
+        found = FolderConversations(self._places().sessions)
+        if self._daemon is not None or not self._is_in_fleet():
+            return found
+        from rekindle.adapters.off_host.copied_conversations import CopiedConversations
+
+        return CopiedConversations(found, self.daemon())
 
     def status(self) -> StatusHere:
         from rekindle.app.status import StatusHere
@@ -189,7 +213,7 @@ class Wired(UseCases):
 
         return MovingSessions(
             self.sessions(),
-            self._kept(),
+            self._kept_by_all(),
             FolderSnapshots(),
             ArchivesHere(self._places()),
             self.daemon(),
@@ -219,36 +243,13 @@ class Wired(UseCases):
     def skill_sessions(self) -> SkillSessions:
         from rekindle.building import skill_sessions
 
-        return skill_sessions(self._environment, self.ancestry())
+        return skill_sessions(self._environment, self.ancestry(), self._folder)
 
     def doctor(self) -> Doctor:
-        from rekindle.adapters.feature_git.care import CheckoutCare
-        from rekindle.adapters.git import process
-        from rekindle.adapters.keepers.local_runtime import LocalRuntime
-        from rekindle.adapters.machine.checks import ThisMachine
-        from rekindle.app.doctor import Doctor, Patient
-        from rekindle.hooks import install
+        from rekindle.building import doctor
 
-        def open_care() -> CheckoutCare:
-            here = self._workspace()
-            return CheckoutCare(here.repository.root, here.worktrees.top(here.repository))
-
-        places = self._places()
-        patient = Patient(
-            ThisMachine(places.terminals, process.line),
-            places.state,
-            self.sessions(),
-            self._kept(),
-            LocalRuntime(places.sessions),
-            self.daemon(),
-            self._workspace,
-            open_care,
-            install,
-            self._journal_files(),
-            self.agents(),
-            self.notifying(),
-        )
-        return Doctor(patient)
+        care = (self._workspace, self._journal_files(), self.agents(), self.notifying())
+        return doctor(self._places(), self.sessions(), self._kept(), self.daemon(), care, self._environment)
 
     def booting(self) -> Booting:
         from rekindle.building import booting
@@ -275,22 +276,9 @@ class Wired(UseCases):
         return UserSettings(UserFile(user_file(self._environment)), keys, RUN_KEYS, self._environment)
 
     def reporting(self) -> Reporting:
-        from rekindle.adapters.git.merged import is_merged
-        from rekindle.adapters.snapshots.of_folder import FolderSnapshots
-        from rekindle.adapters.workspace.git_workspace import open_workspace
-        from rekindle.app.report_sources import ReportPorts
-        from rekindle.app.reporting import Reporting
-        from rekindle.app.searching import masker_of
+        from rekindle.building import reporting
 
-        kept = self._kept()
-        ports = ReportPorts(
-            kept,
-            self.conversations(),
-            FolderSnapshots(),
-            lambda folder: open_workspace(self._environment, folder),
-            is_merged,
-        )
-        return Reporting(ports, masker_of(self._environment, kept), time.time)
+        return reporting(self._kept_by_all(), self.conversations(), self._environment, time.time)
 
     def runbooks(self) -> Runbooks:
         from rekindle import files
@@ -334,6 +322,7 @@ class Wired(UseCases):
 
     def jobs(self) -> JobSubmitting:
         from rekindle.adapters.git import repository
+        from rekindle.adapters.git.shared_head import shared_head
         from rekindle.adapters.machine.cron_calendar import CronCalendar
         from rekindle.app.job_submitting import JobSubmitting
 
@@ -343,7 +332,7 @@ class Wired(UseCases):
             CronCalendar(self._environment.get("TZ")),
             repository.find,
             lambda root: self._settings(root).worktrees_dir,
-            self._environment,
+            *(self._environment, shared_head, self._is_in_fleet),
         )
 
     def feature_resuming(self) -> FeatureResuming:
@@ -367,14 +356,9 @@ class Wired(UseCases):
         return SessionResuming(self.sessions(), self._kept(), self.daemon(), self._comeback(), time.time)
 
     def _comeback(self) -> Comeback:
-        from rekindle.adapters.session_folder.records import VaultRecords
-        from rekindle.adapters.workplace.workplace import LocalWorkplace
-        from rekindle.agents.registry import AGENTS
-        from rekindle.runtime.comeback import Comeback
+        from rekindle.building import comeback
 
-        places = self._places()
-        workplace = LocalWorkplace(places.sessions, places.sockets)
-        return Comeback(VaultRecords.of(places.sessions, workplace.environment, AGENTS), workplace, AGENTS)
+        return comeback(self._places())
 
     def answering(self) -> Answering:
         from rekindle.app.answering import Answering
@@ -386,7 +370,23 @@ class Wired(UseCases):
 
         return Awaiting(self.daemon(), self.feature_resuming(), self.journals(), self.answering())
 
-    def serve(self, *, on_demand: bool) -> int:
-        from rekindle.daemon import serve
+    def make_fleet_key(self, path: str) -> None:
+        from rekindle.adapters.blobs.sealed import make_key
 
-        return serve(self._environment, on_demand=on_demand)
+        make_key(path)
+
+    def serve(self, *, on_demand: bool, http: DoorTerms | None = None) -> int:
+        from rekindle.daemon import DaemonTerms, serve
+
+        terms = DaemonTerms(lambda daemon: Wired(self._environment, daemon), on_demand)
+        if http is not None:
+            terms = DaemonTerms(terms.uses, on_demand, http.values, opened=http.opened)
+        return serve(self._environment, terms)
+
+    def work(self, *, labels: tuple[str, ...], capacity: int | None) -> int:
+        from rekindle.daemon import DaemonTerms, serve
+        from rekindle.fleet_worker import WorkerTerms, check_worker
+
+        check_worker(self._environment, labels)
+        terms = WorkerTerms(labels, capacity)
+        return serve(self._environment, DaemonTerms(lambda daemon: Wired(self._environment, daemon), worker=terms))

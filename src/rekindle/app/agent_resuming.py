@@ -29,7 +29,7 @@ class AgentResuming:
     async def resume(self, agent_id: str, by: str, *, kill: bool = False, every: bool = False) -> ResumedAgents:
         """Bring back the agent of one session, or with `every` all agents that have died. An id may be shortened."""
         if every == bool(agent_id):
-            raise UsageError("either provide an agent ID or use --all", "`rekindle ps` lists the sessions")
+            raise UsageError("Either provide an agent ID or use --all", "`rekindle ps` lists the sessions")
         if every:
             told = await self._service.resume_all(by=by, kill=kill)
             left = [(one.id, one.reason) for one in told.skipped if not one.is_over]

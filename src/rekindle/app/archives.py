@@ -89,7 +89,7 @@ class MovingSessions:
 
     def export(self, asked: ExportRequest) -> ExportAnswer:
         """Write a session to one file. Needs no daemon."""
-        name = self._sessions.meant(asked.session)
+        name = str(self._sessions.own_row(asked.session, "its files are there")["id"])
         target = os.path.abspath(asked.output or f"rekindle-{name}.tar.gz")
         if os.path.isdir(target) or not os.path.isdir(os.path.dirname(target)):
             raise UsageError(f"{target} cannot be written", "give the path of a file in an existing folder")

@@ -19,6 +19,7 @@ from rekindle.app.runbooks import rules_in
 from rekindle.app.service import Service, check_permission, limits_of, prompt_of, usable
 from rekindle.app.session_view import SessionView
 from rekindle.core.names import feature_of_branch
+from rekindle.core.runbook.limits import THRESHOLD
 from rekindle.core.session import facts as f
 from rekindle.core.session.choices import POLICIES
 from rekindle.core.session.state import Session
@@ -205,7 +206,7 @@ def _check(asked: BeginRequest) -> None:
 
 def _created(asked: BeginRequest, place: SessionWorktree, kind: AgentKind, id_: str | None, at: float) -> f.Created:
     named = feature_of_branch(place.branch) if place.branch is not None else None
-    limits = asked.limits or {}
+    limits = {"dehydrate_at": THRESHOLD, **(asked.limits or {})}
     if asked.terminal:
         limits = {"stall_seconds": None, **limits}  # it may wait for a person who is away
     said = asked.prompt.strip()

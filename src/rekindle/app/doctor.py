@@ -44,7 +44,9 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Patient(msgspec.Struct, frozen=True):
-    """What is checked. `open_here` raises RekindleError if there is no repository."""
+    """What is checked. `open_here` raises RekindleError if there is no repository, `fleet` if
+    something is wrong with this host's part in a fleet; it tells what is right, and nothing on one machine.
+    """
 
     machine: Machine
     state_dir: str
@@ -58,6 +60,7 @@ class Patient(msgspec.Struct, frozen=True):
     journals: JournalFiles
     agents: AgentOverview
     notifying: Notifying
+    fleet: Callable[[], list[str]] = list
 
 
 class Doctor:
@@ -67,13 +70,17 @@ class Doctor:
         self._patient = patient
 
     def findings(self) -> list[Finding]:
-        """All findings."""
-        found = [*self._machine(), *self._agents(), *self._notifying(), *self._sessions()]
+        """All findings: the machine, and the repository of this folder."""
+        found = self.of_machine()
         try:
             found.extend(self._repository(self._patient.open_here()))
         except RekindleError as error:
             found.append(Finding("note", error.message, error.hint))
         return found
+
+    def of_machine(self) -> list[Finding]:
+        """The findings that hold in any folder."""
+        return [*self._machine(), *self._fleet(), *self._agents(), *self._notifying(), *self._sessions()]
 
     def _machine(self) -> Iterator[Finding]:
         machine, hook = self._patient.machine, self._patient.hooks.PROGRAM
@@ -111,6 +118,13 @@ class Doctor:
         else:
             remedy = "rekindle gc frees redundant copies; with a full disk no agent is started"
             yield Finding("bad" if free < _TOO_LITTLE else "note", what, remedy)
+
+    def _fleet(self) -> Iterator[Finding]:
+        """A daemon of a host that cannot reach its store does not start, so this is worth knowing first."""
+        try:
+            yield from (Finding("ok", one) for one in self._patient.fleet())
+        except RekindleError as error:
+            yield Finding("bad", error.message, error.hint)
 
     def _agents(self) -> Iterator[Finding]:
         found = self._patient.agents.standing()

@@ -53,7 +53,7 @@ async def carry_out(
     strays: Answers,
     removed: Sequence[str] = (),
 ) -> tuple[RunOrder, list[str]]:
-    """Carry out the decision, git first: a recorded decision has been carried out.
+    """Carry out the decision, git first, then what is left out: a recorded decision has been carried out.
 
     `removed` are the locks that were removed with approval.
     """
@@ -70,15 +70,15 @@ async def carry_out(
     await tell(ev.SESSION_START, start_of(order, found.git.branch, "resume", **begin), "start")
     if restarts:
         await tell_plan(tell, order.plan)
+    if chosen == SKIP:
+        order, more = await _skip(order, known, seen, tell)
+        warnings += more
     locks = {"removed_locks": list(removed)} if removed else {}
     await _tell_decision(tell, {**_decision(found, chosen, instructions), **locks}, "decided")
     await tell_answers(decided, tell)
     if seen.lost and not restarts:
         lost = {"choice": START_OVER, "issues": [], "tasks": list(seen.lost), "reason": "their branches are gone"}
         await _tell_decision(tell, lost, "lost")
-    if chosen == SKIP:
-        order, more = await _skip(order, known, seen, tell)
-        warnings += more
     for number, sentence in enumerate((*seen.warnings, *warnings)):
         await tell(ev.WARNING_LOGGED, {"message": sentence, "context": "resume"}, f"resume-{number}")
     return order, warnings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -78,6 +79,21 @@ class FeatureLists:
             lines.extend(run_lines(name, analysis))
         return History(dict(list(by_date(lines).items())[:limit]), tuple(problems))
 
+    def lines(self, feature: str, start: int, limit: int) -> tuple[list[dict[str, Any]], bool]:
+        """Lines of a feature's journal from `start` on, as they were written, and whether there are more.
+
+        A line that cannot be read is an empty object, so that each keeps its number.
+        """
+        found: list[dict[str, Any]] = []
+        with open(self._open_here().existing(feature).path, "rb") as file:
+            for number, line in enumerate(file):
+                if number < start:
+                    continue
+                if len(found) == limit:
+                    return found, True
+                found.append(_as_object(line))
+        return found, False
+
     def follow(self, feature: str, lines: int, *, until_end: bool) -> Iterator[tuple[bytes, Decoded]]:
         """The last lines of a feature's journal, then each new one; `until_end`: until the newest run ends."""
         found = self._open_here().existing(feature)
@@ -90,6 +106,14 @@ class FeatureLists:
                 newest = event.sid if event.type == ev.SESSION_START else newest
                 if event.type == ev.SESSION_END and event.sid in (newest, None):
                     return
+
+
+def _as_object(line: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _state(here: Workspace, item: FeatureTail) -> str:

@@ -55,8 +55,8 @@ class Forking:
         """The answers in the agent's own record, oldest first."""
         return self._points(self._daemon.ask("show", session=session))
 
-    def fork(self, asked: ForkRequest) -> ForkedSession:
-        """Start a copy of a session after one of its answers. The session is unchanged."""
+    def fork(self, asked: ForkRequest, copy: str = "", prompt_id: str = "") -> ForkedSession:
+        """Start a copy of a session after one of its answers. The session is unchanged. Ids not given are made up."""
         told = self._daemon.ask("show", session=asked.session)
         names = [point.id for point in self._points(told)]
         number = int(asked.at) if asked.at.isascii() and asked.at.isdigit() else 0
@@ -69,8 +69,8 @@ class Forking:
         begun = self._daemon.ask(
             "fork",
             session=told["id"],
-            copy=secrets.token_hex(5),
-            prompt_id=secrets.token_hex(8),
+            copy=copy or secrets.token_hex(5),
+            prompt_id=prompt_id or secrets.token_hex(8),
             at=chosen,
             prompt=asked.prompt,
             env=dict(self._environment),

@@ -11,14 +11,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from rekindle.app.fleet_ordering import Head, of_fleet
 from rekindle.app.requests import JobRequest
 from rekindle.app.runbooks import Runbooks, digest
+from rekindle.core.fleet.needs import fleet_job
 from rekindle.core.job.order import ONLY_STEP, JobOrder, StepOrder
 from rekindle.core.job.rules import job_rules
 from rekindle.core.runbook.limits import Limits
 from rekindle.core.runbook.runbook import AgentRun, Reactions
 from rekindle.ports.calendar import Calendar
 from rekindle.ports.daemon import Daemon
+from rekindle.ports.errors import UsageError, not_in_fleet
 from rekindle.ports.workspace import Checkout
 
 
@@ -27,6 +30,7 @@ class JobTerms(msgspec.Struct, frozen=True):
 
     `usual` are the limits that hold where neither the command line nor a runbook has one: the user's settings.
     `words` are the prompt, or with a runbook the agent or step and the prompt. `runbook` is (name, content).
+    `fleet`: any host that has what the job `needs` may do it.
     """
 
     words: tuple[str, ...] = ()
@@ -46,6 +50,8 @@ class JobTerms(msgspec.Struct, frozen=True):
     every: str | None = None
     zone: str = ""
     worktree: str | None = None
+    fleet: bool = False
+    needs: tuple[str, ...] = ()
 
 
 class JobSubmitting:
@@ -59,16 +65,21 @@ class JobSubmitting:
         find: Callable[[str], Checkout | None],
         worktrees_dir: Callable[[str | None], str | None],
         environment: Mapping[str, str],
+        head: Head = lambda _top: None,
+        is_shared: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`is_shared`: whether this is a host of a fleet."""
         self._daemon = daemon
         self._runbooks = runbooks
         self._calendar = calendar
         self._find = find
         self._worktrees_dir = worktrees_dir
         self._environment = environment
+        self._head = head
+        self._is_shared = is_shared
 
-    def submit(self, terms: JobTerms) -> dict[str, Any]:
-        """Have the daemon take a job; returns its record."""
+    def submit(self, terms: JobTerms, job: str = "") -> dict[str, Any]:
+        """Have the daemon take a job; returns its record. An id that is not given is made up."""
         steps, env, named = self._steps(terms)
         zone = terms.zone or self._calendar.local_zone()
         limits = {**{name: value for name, value in terms.usual.items() if name not in named}, **terms.limits}
@@ -93,12 +104,17 @@ class JobSubmitting:
         )
         if terms.every is not None:  # a mistake is told before a daemon is started
             self._calendar.next_after(terms.every, zone, time.time())
-        asked = JobRequest(
-            job=f"j{secrets.token_hex(4)}",
-            order=_bare(order, keeps_cost=order.max_cost is None),
-            env=dict(self._environment),
-            step_env=env,
-        )
+        order = _bare(order, keeps_cost=order.max_cost is None)
+        if terms.fleet:
+            if not self._is_shared():
+                raise not_in_fleet()
+            if any(env.values()):
+                raise UsageError("a runbook's environment does not travel to other hosts", "set it up on the hosts")
+            shared = of_fleet(order, terms.needs, self._find, self._head)
+            asked = JobRequest(job=job or fleet_job(secrets.token_hex(4)), order=shared, env={})
+        else:
+            job = job or f"j{secrets.token_hex(4)}"
+            asked = JobRequest(job=job, order=order, env=dict(self._environment), step_env=env)
         found: dict[str, Any] = self._daemon.ask("job_submit", **msgspec.to_builtins(asked))["job"]
         return found
 

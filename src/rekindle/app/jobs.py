@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -11,6 +12,7 @@ from rekindle.agents.base.kind import AgentKind
 from rekindle.app.beginnings import Beginnings
 from rekindle.app.requests import BeginRequest, JobRequest
 from rekindle.app.service import check_permission, usable
+from rekindle.core.fleet.needs import is_fleet_job
 from rekindle.core.job import facts as jf
 from rekindle.core.job.order import JOB_POLICIES, JobOrder, StepOrder, in_order
 from rekindle.core.job.outcome import outcome
@@ -46,17 +48,33 @@ class WaitedJob(msgspec.Struct, frozen=True):
     rested: bool
 
 
-class JobBeginnings:
-    """Begins the sessions of jobs. Their environment is kept apart until then."""
+#: The folder and the environment of an agent of a fleet's job on this host: for a job, its order, a step, a session.
+FleetGround = Callable[[str, JobOrder, StepOrder, str], tuple[str, dict[str, str]]]
 
-    def __init__(self, beginnings: Beginnings, places: JobPlaces) -> None:
+
+class JobBeginnings:
+    """Begins the sessions of jobs. Their environment is kept apart until then.
+
+    `ground`: where a session of a fleet's job works on this host, and with which environment.
+    """
+
+    def __init__(self, beginnings: Beginnings, places: JobPlaces, ground: FleetGround | None = None) -> None:
         self._beginnings = beginnings
         self._places = places
+        self._ground = ground
 
     async def begin(self, job: Job, step: StepOrder, session: str) -> None:
         """Begin the session of a step. Again: nothing happens twice."""
-        env = self._places.environment(job.id, step.name)
-        if env is None:
+        env: dict[str, str] | None
+        cwd, worktree = step.cwd, None if job.order.worktree is None else job.order.worktree or job.id
+        if is_fleet_job(job.id):
+            if self._ground is None:
+                raise RekindleError("this host is in no fleet", "see docs/fleet.md")
+            cwd, env = await asyncio.to_thread(self._ground, job.id, job.order, step, session)
+            worktree = job.id if job.order.repository else None
+        else:
+            env = self._places.environment(job.id, step.name)
+        if env is None:  # an empty one is one
             raise RekindleError("the environment that the job was submitted in cannot be read", "submit it again")
         cost = job.may_cost(step.name)
         name = f"{job.id} {step.name}: " if len(job.steps) > 1 else ""
@@ -64,7 +82,7 @@ class JobBeginnings:
             session=session,
             prompt_id=_PROMPT,
             agent=step.agent,
-            cwd=step.cwd,
+            cwd=cwd,
             prompt=step.prompt,
             env=env,
             title=job.order.title or f"{name}{next(iter(step.prompt.strip().splitlines()), '')}"[:80],
@@ -76,8 +94,8 @@ class JobBeginnings:
             rules_source=step.rules_source,
             rules_digest=step.rules_digest,
             program=step.program,
-            worktree=None if job.order.worktree is None else job.order.worktree or job.id,
-            worktrees_dir=job.order.worktrees_dir,
+            worktree=worktree,
+            worktrees_dir=None if is_fleet_job(job.id) else job.order.worktrees_dir,
         )
         await self._beginnings.run_step(asked, job.id)
 
@@ -102,7 +120,7 @@ class JobService:
         """Begin a job. Asking again is harmless."""
         if _ID.fullmatch(asked.job) is None:
             raise UsageError(f"{asked.job!r} is not a valid job id", "give a j and 8 hexadecimal digits")
-        self._check(asked.order)
+        self.check(asked.order)
         if self._jobs.job(asked.job) is None:
             try:
                 self._places.keep(asked.job, asked.env, asked.step_env)
@@ -156,7 +174,8 @@ class JobService:
             raise no_such_job(prefix, [one.id for one in found])
         return (exact or found)[0]
 
-    def _check(self, order: JobOrder) -> None:
+    def check(self, order: JobOrder) -> None:
+        """Refuse an order that cannot be carried out. Raises UsageError."""
         if not order.steps or any(not one.prompt.strip() for one in order.steps):
             raise UsageError("there is no prompt", "say what the agent should do")
         if order.policy not in JOB_POLICIES:

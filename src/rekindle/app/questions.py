@@ -15,6 +15,7 @@ from rekindle.core.session import asking
 from rekindle.core.session import facts as f
 from rekindle.core.session.asking import Found
 from rekindle.core.session.state import Escalation, Permission, Session, Settled
+from rekindle.ports.ancestry import refusal
 from rekindle.ports.errors import AnsweredAlready, NoSuchQuestion, UsageError
 from rekindle.runtime.supervisor import Supervisor
 
@@ -62,17 +63,26 @@ class Questions:
         return OpenQuestions(sorted(found, key=lambda one: one["asked_at"]))
 
     async def answer(
-        self, question: str, option: str, *, by: str, text: str = "", env: dict[str, str] | None = None
+        self,
+        question: str,
+        option: str,
+        *,
+        by: str,
+        text: str = "",
+        env: dict[str, str] | None = None,
+        by_agent: bool = False,
     ) -> AnsweredQuestion:
         """Answer a question once. Repeating the same answer from the same client is harmless.
 
         `text` goes to the agent with the answer if rekindle itself asked the question. `env` is what the agents of a
-        feature get that continues.
+        feature get that continues. `by_agent`: an agent's own command, although rekindle does not run that agent.
         """
         if (ours := await self._of_all(question)) is not None:
             return await self._answer_for_all(ours, option, by=by, text=text)
         skills, features = self._skills, self._features
         if skills is not None and (name := await self._of_skill(skills, question)) is not None:
+            if by_agent:
+                raise refusal("answer what a skill session asks", "ask the person to run it in their own terminal")
             return AnsweredQuestion(name, None, await skills.answer(name, option, by=by, text=text))
         if features is not None and (name := await self._of_feature(features, question)) is not None:
             return AnsweredQuestion(name, None, await features.answer(name, option, by=by, text=text, env=env))

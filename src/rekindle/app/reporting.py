@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from rekindle.app.report_sources import ReportPorts, ReportReader
 from rekindle.core.masking import Masker
 from rekindle.core.report.contents import MorningReport
@@ -41,7 +43,9 @@ class Reporting:
                 maskers[session] = self._masker(session)
             return maskers[session].text(text)
 
-        return masked(found, mask)
+        told = {one.session for one in found.stories}
+        hosts = {name: host for name, host in self._ports.kept.hosts().items() if name in told}
+        return replace(masked(found, mask), hosts=hosts)
 
 
 def _moment(option: str, text: str, now: float) -> float:

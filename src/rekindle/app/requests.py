@@ -49,11 +49,13 @@ class ResumeRequest(DaemonRequest, frozen=True, kw_only=True):
     """A session whose agent is brought back. `native`: load the agent's own record or not; by default if it can.
 
     With `agent`, another agent continues the session and is told its history; `model` and `env` are the new one's.
+    `hold`: the conversation is opened, and a turn that was cut off does not go on before somebody asks for that.
     """
 
     session: str
     by: str
     kill: bool = False
+    hold: bool = False
     limits: dict[str, Any] | None = None
     native: bool | None = None
     agent: str | None = None

@@ -64,16 +64,16 @@ class SessionStarts:
         self._stable = stable
         self._environment = environment
 
-    def begin(self, asked: RunRequest) -> dict[str, Any]:
-        """Have the daemon start it; returns it as the daemon shows sessions."""
+    def begin(self, asked: RunRequest, session: str = "", prompt: str = "") -> dict[str, Any]:
+        """Have the daemon start it; returns it as the daemon shows sessions. Ids that are not given are made up."""
         folder = os.path.realpath(asked.cwd)
         repo = self._find(folder) if os.path.isdir(folder) else None
         given = asked.runbook or self._own_runbook()
         rules = _rules(asked, given) if given is not None else None
         agent = given.agent if given is not None else None
         order = BeginRequest(
-            session=secrets.token_hex(5),
-            prompt_id=secrets.token_hex(4),
+            session=session or secrets.token_hex(5),
+            prompt_id=prompt or secrets.token_hex(4),
             agent=asked.agent,
             cwd=folder,
             prompt=asked.prompt,

@@ -49,7 +49,9 @@ class Searching:
 
     def search(self, asked: SearchRequest) -> list[FoundHit]:
         """The results, the best or the newest first."""
-        only = self._sessions.meant(asked.session) if asked.session is not None else None
+        only = None
+        if asked.session is not None:
+            only = self._sessions.own_row(asked.session, "what was said is searched there")["id"]
         rows = {row["id"]: row for row in self._sessions.rows()}
         chosen = None
         if only is not None or asked.agent is not None:

@@ -39,6 +39,7 @@ from rekindle.core.session.starting import has_failed_to_start, has_stalled
 from rekindle.core.session.state import PROMPT_SENDER, TERMINAL, Session, State
 from rekindle.core.streams import SESSION, as_data
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
+from rekindle.ports.skills import SupervisedSkill, SupervisedSkills
 from rekindle.ports.store import Recorded, StoreAccess
 from rekindle.ports.workplace import SessionPlaces
 from rekindle.runtime.supervisor import Supervisor
@@ -55,10 +56,11 @@ Ending = Literal["asleep", "cancelled", "completed"]
 
 
 class ListedSessions(msgspec.Struct, frozen=True):
-    """All sessions in short, and what spans them."""
+    """All sessions in short, and what spans them. `host` is the name of this one, in a fleet."""
 
     sessions: list[SessionView]
     governor: GovernorView
+    host: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class FactFeed(msgspec.Struct, frozen=True):
@@ -78,7 +80,9 @@ class Service:
         *,
         places: SessionPlaces,
         stopped_keeper: Callable[[str, int], int | None] = lambda _session, _attempt: None,
+        skills: SupervisedSkills | None = None,
     ) -> None:
+        self._skills = skills
         self._stopped_keeper = stopped_keeper
         self._places = places
         self._kinds = kinds
@@ -102,7 +106,7 @@ class Service:
             raise UsageError("there is nothing to send", "give some text")
         prompt = prompt_of(text, prompt_id, self._engine.clock())
         # A task of its own: the sender may go away, the prompt does not.
-        work = asyncio.ensure_future(self._supervisor.decide(found.id, lambda now: _sent_to(now, prompt)))
+        work = asyncio.ensure_future(self._supervisor.decide(found.id, lambda now: sent_to(now, prompt)))
         await asyncio.shield(work)
         await self.until(
             found.id,
@@ -162,7 +166,8 @@ class Service:
             if by_itself:
                 return []
             refuse_owned(now)
-            return [*changed, wish]
+            held = [f.HoldAsked(at=wish.at, by=asked.by)] if asked.hold else []
+            return [*changed, wish, *held]
 
         self._resuming.add(found.id)
         work = asyncio.ensure_future(self._supervisor.decide(found.id, wished))
@@ -175,14 +180,16 @@ class Service:
         now = self._engine.clock()
         facts = new_rules(asked, session, now, limits)
         facts += [f.HoldLifted(at=now, by=asked.by)] if session.on_hold else []
-        return more(BroughtBack, self.shown(await self._supervisor.record(session.id, *facts)), by_itself=False)
+        view = self.shown(await self._supervisor.record(session.id, *facts))
+        return more(BroughtBack, view, by_itself=False, skill=await self._skill(session.id))
 
     async def _brought_back(self, session: str, *, by_itself: bool) -> BroughtBack:
         """The result of a start, once there is one."""
         clock = self._engine.clock
         await self.until(session, lambda now: has_come_up(now, clock()) or now.load_at is not None, DELIVERY_SECONDS)
         await self.until(session, lambda now: not may_change(now), PROOF_SECONDS)
-        return more(BroughtBack, self.shown(await self._engine.load(session)), by_itself=by_itself)
+        view = self.shown(await self._engine.load(session))
+        return more(BroughtBack, view, by_itself=by_itself, skill=await self._skill(session))
 
     async def resume_all(self, *, by: str, kill: bool = False, apart: Sequence[str] = ()) -> ResumedAll:
         """Bring back every agent that ended without being asked to, except in `apart`. Some may wait for their turn."""
@@ -242,8 +249,8 @@ class Service:
         turn = found.turn
         if turn is None or not found.is_up:
             raise UsageError(f"session {found.id} has no turn running", "see `rekindle ps`")
-        await self._supervisor.record(found.id, f.CancelAsked(at=self._engine.clock(), prompt=turn.id))
-        return self.shown(await self._engine.load(found.id))
+        asked = f.CancelAsked(at=self._engine.clock(), prompt=turn.id)
+        return self.shown(await self._supervisor.decide_quietly(found.id, lambda _now: [asked]))
 
     async def list_sessions(self) -> ListedSessions:
         """All sessions in short."""
@@ -253,7 +260,11 @@ class Service:
     async def show(self, session: str) -> WholeSession:
         """One session with everything."""
         found = await self.find(session)
-        return more(WholeSession, self.shown(found), session=found)
+        return more(WholeSession, self.shown(found), session=found, skill=await self._skill(found.id))
+
+    async def _skill(self, session: str) -> SupervisedSkill | None:
+        """The skill session that the agent works in, if there is one."""
+        return await asyncio.to_thread(self._skills.of, session) if self._skills is not None else None
 
     async def wait(self, session: str, seconds: float) -> WaitedFor:
         """Return when the session is at rest: nothing runs and nothing is queued, or it asks, or it is gone.
@@ -268,10 +279,15 @@ class Service:
         """Whether nobody should wait for it any longer."""
         return rests(session) or has_stalled(session, self._engine.clock()) or self.governance.is_stopped(session)
 
-    async def feed(self, after: int, limit: int) -> FactFeed:
-        """Facts of all sessions after a sequence number."""
-        facts = await self._store.ask(lambda store: store.facts(SESSION.kind, after=after, limit=limit))
+    async def feed(self, after: int, limit: int, session: str | None = None) -> FactFeed:
+        """Facts of all sessions, or of one, after a sequence number."""
+        facts = await self._store.ask(lambda store: store.facts(SESSION.kind, session, after=after, limit=limit))
         return FactFeed([{"seq": one.seq, "session": one.subject, **as_data(one.fact)} for one in facts])
+
+    async def last_seq(self) -> int:
+        """The place of the newest fact of all sessions; 0 if there is none."""
+        found = await self._store.ask(lambda store: store.facts(SESSION.kind, limit=1, newest=True))
+        return found[0].seq if found else 0
 
     async def next_fact(self) -> None:
         """Wait until anything changes."""
@@ -341,7 +357,7 @@ def usable(kinds: Mapping[str, AgentKind], agent: str, arguments: list[str]) -> 
     return kind
 
 
-def _sent_to(session: Session, prompt: f.PromptQueued) -> list[f.AnyFact]:
+def sent_to(session: Session, prompt: f.PromptQueued) -> list[f.AnyFact]:
     """A prompt for a session, and a request for an agent if it has none. Raises UsageError."""
     if session.state in TERMINAL:
         again = f"bring it back first: rekindle resume {session.id}"
@@ -350,7 +366,7 @@ def _sent_to(session: Session, prompt: f.PromptQueued) -> list[f.AnyFact]:
     known = next((one for one in session.prompts if one.id == prompt.prompt), None)
     if known is not None and prompt.text not in known.text:  # the sent text may start with the history
         raise UsageError(f"another prompt of session {session.id} has the id {prompt.prompt}", "use a new id")
-    if session.is_up or known is not None:
+    if known is not None or (session.is_up and not session.held):  # one that is held back ends, and has no successor
         return [prompt]
     return [prompt, f.ResumeAsked(at=prompt.at, by=PROMPT_SENDER)]
 

@@ -11,8 +11,10 @@ from rekindle.app.session_names import meant
 from rekindle.core.session import asking
 from rekindle.core.session.activity import is_back
 from rekindle.core.session.facts import Limits, Receipt, Usage
-from rekindle.core.session.listing import listing, whereabouts
+from rekindle.core.session.listing import ContextShown, context_shown, listing, whereabouts
 from rekindle.core.session.state import Session
+from rekindle.core.session.status import ExecutorStatus, executor_status
+from rekindle.ports.skills import SupervisedSkill
 
 
 class UsageView(msgspec.Struct, frozen=True):
@@ -33,7 +35,8 @@ class UsageView(msgspec.Struct, frozen=True):
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     """A session in every answer. The fields from `status` to `receipt_may_change` are in every list.
 
-    `asks` is what its agent asks; `question` also what rekindle asks about it.
+    `executor` is how the process of its agent stands. `asks` is what its agent asks; `question` also what rekindle asks
+    about it. `context` None: it is not known. `host` is there in a fleet only: the host that has it.
     """
 
     id: str
@@ -59,6 +62,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     waits_until: float | None
     receipt_may_change: bool
     is_back: bool
+    executor: ExecutorStatus
     attempt: int
     pid: int | None
     queued: int
@@ -71,25 +75,44 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     receipt: Receipt | None
     model: str | None
     usage: UsageView
+    context: ContextShown | None
     limits: Limits
     created_at: float
     changed_at: float
     generation: int
+    host: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class MailSlip(msgspec.Struct, frozen=True):
+    """A prompt that is recorded for a session of another host, which has not said yet what came of it."""
+
+    id: str
+    host: str
+    is_taken: bool
+    told: str
 
 
 class SentPrompt(SessionView, frozen=True, kw_only=True):
-    """A session that got a prompt. `woken`: its agent was brought back for it."""
+    """A session that got a prompt. `woken`: its agent was brought back for it.
+
+    `mail` is there only if the session is on another host, and what came of the prompt there is not known yet.
+    """
 
     prompt: str
     delivered: bool
     woken: bool
     stopped_keeper: int | None
+    mail: MailSlip | msgspec.UnsetType = msgspec.UNSET
 
 
 class BroughtBack(SessionView, frozen=True, kw_only=True):
-    """A session after a request to resume it. `by_itself`: its agent was already back before anybody asked."""
+    """A session after a request to resume it. `by_itself`: its agent was already back before anybody asked.
+
+    `skill`: the skill session that its agent works in, with the proof of its last resume.
+    """
 
     by_itself: bool
+    skill: SupervisedSkill | None = None
 
 
 class WaitedFor(SessionView, frozen=True, kw_only=True):
@@ -99,9 +122,10 @@ class WaitedFor(SessionView, frozen=True, kw_only=True):
 
 
 class WholeSession(SessionView, frozen=True, kw_only=True):
-    """A session in full."""
+    """A session in full. `skill`: the skill session that its agent works in, with the proof of its last resume."""
 
     session: Session
+    skill: SupervisedSkill | None = None
 
 
 View = TypeVar("View", bound=SessionView)
@@ -139,6 +163,7 @@ def shown(
         task_state=session.task_state.value,
         **msgspec.structs.asdict(listed),
         is_back=is_back(session),
+        executor=executor_status(session, alive=alive, seen_seconds_ago=seen_seconds_ago),
         attempt=attempt.number if attempt is not None else 0,
         pid=attempt.pid if attempt is not None and attempt.status != "gone" else None,
         queued=len(session.queued),
@@ -151,6 +176,7 @@ def shown(
         receipt=attempt.receipt if attempt is not None else None,  # an earlier one's says nothing about this attempt
         model=session.model,
         usage=UsageView.of(session.usage),
+        context=context_shown(session),
         limits=session.limits,
         created_at=session.created_at,
         changed_at=session.changed_at,

@@ -23,6 +23,13 @@ class SnapshotList(msgspec.Struct, frozen=True):
     snapshots: tuple[Snapshot, ...]
 
 
+class TreeDifference(msgspec.Struct, frozen=True):
+    """What changed in the work tree of a session, as git tells it: names and contents may be in any encoding."""
+
+    session: str
+    told: bytes
+
+
 class RestoreRequest(msgspec.Struct, frozen=True):
     """`at` is the beginning of a snapshot's id or ~N, by default the last; `to` a new folder, by default the tree."""
 
@@ -69,16 +76,16 @@ class TimeTravel:
             row["id"], self._trees.restore(self._folder(row), row["id"], asked.at, asked.to, time.time())
         )
 
-    def difference(self, session: str, a: str | None, b: str | None) -> bytes:
+    def difference(self, session: str, a: str | None, b: str | None) -> TreeDifference:
         """What changed from one snapshot to another or, without `b`, to the work tree as it is."""
         row = self._row(session)
         if b is None:
             _require_tree(row, "give two snapshots to compare")
-        return self._trees.difference(self._folder(row), row["id"], a, b)
+        return TreeDifference(row["id"], self._trees.difference(self._folder(row), row["id"], a, b))
 
     def _row(self, prefix: str) -> Row:
         """A list made without the daemon does not say where a session was started; its folder does."""
-        found = self._sessions.row(prefix)
+        found = self._sessions.own_row(prefix, "its work tree and its snapshots are there")
         begun = self._kept.begun(found["id"])
         return {**found, **{key: begun.get(key) for key in ("repository", "worktree")}}
 

@@ -77,7 +77,7 @@ class UserSettings:
             near = difflib.get_close_matches(word, key.choices, n=1)
             meant = f"did you mean {near[0]}? It is " if near else "use "
             raise UsageError(
-                f"{'this' if key.secret else repr(word)} is not a valid value of {key.name}",
+                f"{_quoted(key, word)} is not a valid value of {key.name}",
                 f"{meant}{key.expected}",
                 details={"key": key.name, "allowed": list(key.choices)},
             )
@@ -180,8 +180,13 @@ class UserSettings:
             )
         if not key.is_valid(value) or not isinstance(value, str | int | float):
             raise UsageError(
-                f"{place}: {'this' if key.secret else repr(value)} is not a valid value of {name}",
+                f"{place}: {_quoted(key, value)} is not a valid value of {name}",
                 f"use {key.expected}; or remove it: rekindle config unset {name}",
                 details={**details, "allowed": list(key.choices)},
             )
         return value
+
+
+def _quoted(key: SettingKey, value: object) -> str:
+    """A value that is not valid, as a message may show it: an address may have a password in it."""
+    return "this" if key.secret or "://" in str(value) else repr(value)

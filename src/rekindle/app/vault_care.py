@@ -19,6 +19,13 @@ class VaultReport(msgspec.Struct, frozen=True):
         return not any(one.damage for copies in self.sessions.values() for one in copies)
 
 
+class RecordDifference(msgspec.Struct, frozen=True):
+    """What was changed in the agent's own record of a session, as a unified diff."""
+
+    session: str
+    diff: str
+
+
 class VaultCare:
     """Inspects vaults. A session may be named by the beginning of its id."""
 
@@ -34,6 +41,7 @@ class VaultCare:
         found = {name: self._copies.check(name) for name in self._copies.sessions()}
         return VaultReport({name: copies for name, copies in found.items() if copies})
 
-    def difference(self, session: str) -> str:
+    def difference(self, session: str) -> RecordDifference:
         """What the last pre-flight that replaced the agent's record changed in it; empty if none did."""
-        return self._copies.difference(self._sessions.meant(session))
+        name = self._sessions.meant(session)
+        return RecordDifference(name, self._copies.difference(name))

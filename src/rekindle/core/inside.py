@@ -6,7 +6,7 @@ pointless. Whatever is not named here is for a person to do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 #: Operations of the daemon. `list` shows states only, see `harmless`.
@@ -25,6 +25,8 @@ _DECISIONS: Final = frozenset({"resume.decided"})
 KEEPERS: Final = frozenset({"rekindle-guard", "rekindle-keeper"})
 #: Variables that are set for agents, and for the checks that run what agents wrote.
 MARKS: Final = ("REKINDLE_STAMP", "REKINDLE_CHECK")
+#: Variables that agents set for the commands that they run, also where rekindle does not run the agent.
+AGENT_MARKS: Final = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CODEX_CI", "OPENCODE", "QWEN_CODE")
 #: What an agent is told about a session, its own or another: its state, not what was said in it.
 _HARMLESS: Final = frozenset(
     {
@@ -54,6 +56,11 @@ def standing(line: Sequence[Ancestor] | None, daemon: int | None = None) -> Stan
         return "unknown"
     inside = any(one.marked or one.name in KEEPERS or one.pid == daemon for one in line)
     return "inside" if inside else "outside"
+
+
+def is_marked(environment: object) -> bool:
+    """Whether an agent has started a command with this environment."""
+    return isinstance(environment, Mapping) and any(environment.get(name) for name in AGENT_MARKS)
 
 
 def may_ask(operation: str, type_: object = None) -> bool:

@@ -28,7 +28,8 @@ MOST_MEMBERS = 100_000
 MOST_BYTES = 16 << 30
 LARGEST_MANIFEST = 64 << 20
 _LONGEST_NUMBER = 9
-_OF_A_SESSION = frozenset({"session.json", "handovers.json", "imported.jsonl"})
+#: The files of a session's folder that go along wherever the session goes.
+OF_A_SESSION = frozenset({"session.json", "handovers.json", "imported.jsonl"})
 _OF_AN_ATTEMPT = frozenset({"err", "exit", "identity", "in", "log", "out", "progress", "seen", "spec.json"})
 
 
@@ -65,7 +66,7 @@ def why_not_member(path: str) -> str | None:
 
     Only what an export writes is accepted: an environment or a lock would count here although nobody here made it.
     """
-    if path in (FACTS, TRANSCRIPT, SNAPSHOTS) or path.removeprefix(FOLDER) in _OF_A_SESSION:
+    if path in (FACTS, TRANSCRIPT, SNAPSHOTS) or path.removeprefix(FOLDER) in OF_A_SESSION:
         return None
     if not path.startswith(FOLDER):
         return "does not belong in an archive"
@@ -100,7 +101,7 @@ def moved(facts: Sequence[AnyFact], *, session: str, cwd: str, folder: str) -> l
     """The same facts for another place. Nothing starts there by itself: a person says when."""
     found: list[AnyFact] = []
     for fact in facts:
-        if isinstance(fact, f.Relocated | f.GateWanted | f.Escalated):
+        if isinstance(fact, f.Relocated | f.TakenOver | f.GateWanted | f.Escalated):
             continue  # neither a command nor the options of a question are the archive's to give
         if isinstance(fact, f.Created):
             policy = "ask" if fact.policy == "continue" else fact.policy
@@ -116,12 +117,13 @@ def moved(facts: Sequence[AnyFact], *, session: str, cwd: str, folder: str) -> l
     return found
 
 
-def at_rest(session: Session, now: float, cut: Cut) -> list[AnyFact]:
+def at_rest(
+    session: Session, now: float, cut: Cut, how: str = "it was left behind on another machine"
+) -> list[AnyFact]:
     """What to add because the agent stayed behind: `cut` is what was going on, if a turn was running."""
     attempt = session.attempt
     if attempt is None or attempt.status == "gone":
         return []
-    how = "it was left behind on another machine"
     if attempt.status == "launching":
         return [f.LaunchFailed(at=now, attempt=attempt.number, message=how)]
     if session.turn is not None:

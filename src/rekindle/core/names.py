@@ -15,7 +15,7 @@ def why_not(name: str) -> str | None:
         return "is empty"
     if len(name) > MAX_CHARACTERS or len(name.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         return f"is too long ({len(name)} characters; {MAX_CHARACTERS} are allowed)"
-    if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in name) or not name.isprintable():
+    if not name.isprintable():  # no control character is
         return "contains a control or unprintable character"
     if "/" in name or "\\" in name:
         return "contains a slash"

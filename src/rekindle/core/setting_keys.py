@@ -10,20 +10,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rekindle.core.fleet import lease, spelling
 from rekindle.core.governor.rules import BUILT_IN, GovernorRules
 from rekindle.core.inbox.news import ABOUT
 from rekindle.core.inbox.settings import about_in, hours_in, is_safe_url, is_topic, masked_url, minute_in, words_in
 from rekindle.core.inbox.telling import TellRules
 from rekindle.core.quantities import dollars_in, seconds_in
+from rekindle.core.runbook.limits import OVERFLOWS, THRESHOLD, is_share
 
 #: A value as a settings file holds it.
 SettingValue = str | int | float
 ValueKind = Literal[
-    "choice", "text", "duration", "dollars", "count", "words", "url", "topic", "events", "hours", "clock"
+    "choice", "text", "duration", "dollars", "count", "share", "words", "url", "topic", "events", "hours", "clock"
 ]
 _EXAMPLES: Final[dict[ValueKind, str]] = {
     "duration": "90s, 15m, 2h or 1d",
     "dollars": "an amount in dollars such as 0.5 or 20",
+    "share": "a share of the context window from 0.05 to 0.95, or 0 for never",
     "text": "a non-empty string",
     "words": "a program and its arguments, as words in one string; no shell reads them",
     "url": "an https address, or http to this machine",
@@ -53,6 +56,8 @@ LIMITS: Final = {
     "max_resumes": "resumes",
     "max_windows": "windows",
     "priority": "priority",
+    "dehydrate_at": "dehydrate_at",
+    "overflow": "dehydrate_first",
 }
 
 
@@ -68,6 +73,10 @@ class SettingKey:
     least: int = 1
     variable: str | None = None
     secret: bool = False
+    #: what else a value must satisfy, what one that does looks like, in words, and one
+    reads: Callable[[str], bool] | None = None
+    like: str = ""
+    sample: str = ""
 
     def shown(self, value: SettingValue | None) -> SettingValue | None:
         """The value as lists show it."""
@@ -78,6 +87,8 @@ class SettingKey:
     @property
     def expected(self) -> str:
         """What a valid value looks like, in words."""
+        if self.like:
+            return self.like
         if self.kind == "choice":
             return f"one of: {', '.join(self.choices)}"
         if self.kind == "count":
@@ -86,7 +97,7 @@ class SettingKey:
 
     def is_valid(self, value: object) -> bool:
         """Whether a settings file may hold this value."""
-        if isinstance(value, bool):
+        if isinstance(value, bool) or (self.reads is not None and not self.reads(str(value))):
             return False
         match self.kind:
             case "choice":
@@ -99,6 +110,8 @@ class SettingKey:
                 return isinstance(value, int | float) and dollars_in(str(value)) is not None
             case "count":
                 return isinstance(value, int) and value >= self.least
+            case "share":
+                return is_share(value)
             case _:
                 return isinstance(value, str) and "\0" not in value and _READERS[self.kind](value)
 
@@ -107,11 +120,16 @@ class SettingKey:
         try:
             if self.kind == "count":
                 return int(word)
-            if self.kind == "dollars":
+            if self.kind in ("dollars", "share"):
                 return int(word) if word.isdecimal() else float(word)
         except ValueError:
             pass
         return word
+
+
+def is_read_once(name: str) -> bool:
+    """Whether a daemon reads this key only when it starts: a host does not change its fleet while it runs."""
+    return name.startswith(("store_", "fleet_", "temporal_"))
 
 
 def is_notify(name: str) -> bool:
@@ -124,7 +142,9 @@ def limits_in(values: Mapping[str, SettingValue]) -> dict[str, float | int]:
     found: dict[str, float | int] = {}
     for key, limit in LIMITS.items():
         value = values.get(key)
-        if isinstance(value, str):  # a duration; amounts and counts are numbers in the file
+        if key == "overflow":
+            found |= {limit: OVERFLOWS[str(value)]} if value is not None else {}
+        elif isinstance(value, str):  # a duration; amounts and counts are numbers in the file
             seconds = seconds_in(value)
             found |= {limit: seconds} if seconds is not None else {}
         elif value is not None:
@@ -168,9 +188,23 @@ def setting_keys(choices: Mapping[str, Sequence[str]], default_agent: str) -> di
         SettingKey("max_age", "Do not resume a conversation older than this.", "duration"),
         SettingKey("max_resumes", "Do not resume a conversation more often than this.", "count", least=0),
         SettingKey("max_windows", "How many limits of its service a session waits for.", "count", least=0),
+        SettingKey(
+            "dehydrate_at",
+            "How full the context window is when a conversation is dehydrated, before its next prompt.",
+            "share",
+            built_in=THRESHOLD,
+        ),
+        SettingKey(
+            "overflow",
+            "What comes first if a conversation is too long: the agent's own compaction, or dehydration.",
+            "choice",
+            tuple(OVERFLOWS),
+            "agent",
+        ),
         choice("stable_prompt", "Keep the state of git out of the agent's system prompt.", "off"),
         *notify_keys(),
         *governor_keys(),
+        *fleet_keys(),
         SettingKey(
             "progress_dir",
             "Where the journals are, relative to the main checkout.",
@@ -212,13 +246,75 @@ def governor_keys() -> Iterator[SettingKey]:
     yield SettingKey(
         "max_agents", "How many agents work at once; unless you set it, what the machine has room for.", "count"
     )
-    yield SettingKey("start_spacing", "The time between two automatic starts.", "duration", built_in="0.5s")
+    yield SettingKey("start_spacing", "The time between two automatic restarts.", "duration", built_in="0.5s")
     yield SettingKey(
         "memory_reserve",
         "How many megabytes of memory have to be available before another agent starts (0: any).",
         "count",
         least=0,
     )
+
+
+def fleet_keys() -> Iterator[SettingKey]:
+    """The keys that make this machine a host of a fleet."""
+    yield SettingKey(
+        "store_url",
+        "The PostgreSQL store that the hosts of a fleet share.",
+        variable="REKINDLE_STORE_URL",
+        reads=spelling.is_store,
+        like="postgresql://USER@HOST:PORT/DATABASE; a password belongs in a file of its own (store_password_file)",
+        sample="postgresql://rekindle@db.example.org/rekindle",
+    )
+    yield SettingKey("store_password_file", "A file (0600) with the password for it.")
+    yield SettingKey(
+        "fleet_host",
+        "The name of this host in the fleet; unless you set it, the machine's name.",
+        reads=spelling.is_host,
+        like="letters, digits, dots and dashes",
+        sample="build-1",
+    )
+    yield SettingKey("fleet_key_file", "A file (0600) with the key that copies of sessions are sealed with.")
+    yield SettingKey(
+        "fleet_blobs",
+        "Where those copies are: in the store, or in a folder that all hosts mount.",
+        built_in="postgresql",
+        reads=spelling.is_blobs,
+        like="postgresql, or the whole path of a folder that all hosts mount",
+    )
+    yield SettingKey(
+        "fleet_repositories",
+        "Where repositories are fetched from: NAME=ADDRESS, with blanks between.",
+        reads=spelling.are_sources,
+        like="NAME=ADDRESS, with blanks between, such as '*=ssh://git@example.org/{name}.git', with no password in it",
+        sample="*=ssh://git@example.org/{name}.git",
+    )
+    yield SettingKey(
+        "fleet_labels",
+        "What this host has, for jobs that need it: words with blanks between.",
+        reads=spelling.are_labels,
+        like="words of small letters, digits, dots and dashes, with blanks between",
+        sample="gpu",
+    )
+    yield SettingKey(
+        "fleet_heartbeat",
+        "How long a host may be silent before another takes over.",
+        "duration",
+        built_in="30s",
+        reads=spelling.is_heartbeat,
+        like=f"a time from {lease.SHORTEST:g}s to 1h, such as 30s",
+    )
+    yield SettingKey(
+        "temporal_address",
+        "The Temporal server that drives the fleet's jobs: HOST:PORT.",
+        reads=spelling.is_address,
+        like="HOST:PORT, such as temporal.example.org:7233",
+        sample="temporal.example.org:7233",
+    )
+    yield SettingKey("temporal_namespace", "The namespace of the fleet there.", built_in="default")
+    yield SettingKey("temporal_tls_ca", "A file with the certificates that prove the server's; this turns TLS on.")
+    yield SettingKey("temporal_tls_cert", "A file with the certificate of this host, for TLS.")
+    yield SettingKey("temporal_tls_key", "A file (0600) with its key.")
+    yield SettingKey("temporal_api_key_file", "A file (0600) with a key for the server's API.")
 
 
 def notify_keys() -> Iterator[SettingKey]:

@@ -66,6 +66,8 @@ def template(keys: Mapping[str, SettingKey]) -> str:
 
 
 def _example(key: SettingKey) -> SettingValue:
+    if key.sample:
+        return key.sample
     match key.kind:
         case "duration":
             return "30m"

@@ -70,6 +70,10 @@ class Client:
         """Reclaim the blocks of `out` below this offset; returns the offset reached."""
         return fields.integer(self.request({"op": "punch", "upto": upto}), "upto")
 
+    def renew(self, until: float) -> float:
+        """Put the deadline off (see `deadline.clock`); returns the seconds that are left."""
+        return fields.number(self.request({"op": "renew", "until": until}), "left")
+
     def wait_closed(self, timeout: float) -> bool:
         """Wait for the keeper's end, which comes after the exit record; False if the time runs out first."""
         self._socket.settimeout(timeout)

@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass
 
 from rekindle.keeper import kernel, lockfile, room
+from rekindle.keeper.deadline import GRACE, LONGEST_SLEEP, PATIENCE, Deadline
 from rekindle.keeper.ending import Ending
 from rekindle.keeper.errors import NoRoom
 from rekindle.keeper.files import Files, create_files
@@ -22,11 +23,11 @@ from rekindle.keeper.keeper import keep
 from rekindle.keeper.leftovers import end_leftovers, read_seen
 from rekindle.keeper.lockfile import Holder
 from rekindle.keeper.outcome import EndedBy, LeftRunning, Swept, read_exit, write_exit
-from rekindle.keeper.processes import ProcessId, is_running, own_id, send_signal
+from rekindle.keeper.processes import ProcessId, is_running, is_stopped, own_id, send_signal
 from rekindle.keeper.progress import read_progress
 from rekindle.keeper.readiness import Readiness
 from rekindle.keeper.reaping import ProcessTree
-from rekindle.keeper.report import Cause, Sizes, compose
+from rekindle.keeper.report import DEADLINE_PASSED, Cause, Sizes, compose
 from rekindle.keeper.spec import Background, Layout, Spec, read_spec
 
 _LEFTOVER_GRACE = 2.0
@@ -74,22 +75,22 @@ def _hold(spec: Spec, lock: int, readiness: Readiness, terminal: int | None) -> 
         full = isinstance(error, NoRoom) or error.errno in (errno.ENOSPC, errno.EDQUOT)
         readiness.failed("no_room" if full else "crashed", str(error))
         return
-    started_at = time.time()
+    started_at, deadline = time.time(), Deadline(spec.deadline_until)
     # Objects that exist by now are shared with the keeper and never collected: fewer pages are copied.
     gc.collect()
     gc.freeze()
     keeper = os.fork()
     if keeper == 0:
-        keep(spec, files, me, lock, readiness, before.kept, terminal)
+        keep(spec, files, me, lock, readiness, before.kept, deadline, terminal)
         os._exit(0)
     signal.signal(signal.SIGTERM, lambda *_: _pass_on(keeper, signal.SIGTERM))
     if terminal is not None:
         signal.signal(signal.SIGWINCH, lambda *_: _pass_on(keeper, signal.SIGWINCH))
         _pass_on(keeper, signal.SIGWINCH)
-    tree = _await_keeper(keeper, spec.folder, spec.background)
+    tree = _await_keeper(keeper, spec.folder, spec.background, deadline)
     if read_exit(spec.folder) is None:
         readiness.failed("crashed", f"The keeper died while starting; {Layout(spec.folder).log} says why.")
-        _take_over(spec, files, tree, before.kept, started_at)
+        _take_over(spec, files, tree, before.kept, started_at, deadline)
 
 
 def _say_who_holds(spec: Spec, readiness: Readiness) -> None:
@@ -127,23 +128,57 @@ def _pass_on(keeper: int, number: int) -> None:
         os.kill(keeper, number)
 
 
-def _await_keeper(keeper: int, folder: str, background: Background) -> ProcessTree:
+def _await_keeper(keeper: int, folder: str, background: Background, deadline: Deadline) -> ProcessTree:
     """Sleeps until the keeper is gone. Orphans of a keeper come to us only then."""
-    while os.waitpid(-1, 0)[0] != keeper:
-        pass
+    if deadline.is_set:
+        _await_until(keeper, deadline)
+    else:
+        while os.waitpid(-1, 0)[0] != keeper:
+            pass
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     identity = read_identity(folder)
     return ProcessTree(identity.agent if identity else None, background)
 
 
-def _take_over(spec: Spec, files: Files, tree: ProcessTree, kept: tuple[LeftRunning, ...], started_at: float) -> None:
-    swept = _sweep(spec, tree)
+def _await_until(keeper: int, deadline: Deadline) -> None:
+    """The same, but a keeper that does not end its tree when the deadline has passed is killed: it may be stopped."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    while not _has_ended(keeper):
+        left = deadline.left() or 0.0
+        if left <= 0 and (is_stopped(keeper) or left <= -(GRACE + PATIENCE)):
+            _pass_on(keeper, signal.SIGKILL)
+            while os.waitpid(-1, 0)[0] != keeper:
+                pass
+            return
+        wait = deadline.sleep(LONGEST_SLEEP) if left > 0 else GRACE / 20
+        signal.sigtimedwait({signal.SIGCHLD}, wait)
+
+
+def _has_ended(keeper: int) -> bool:
+    """Whether the keeper is among the children that have ended; all of them are collected."""
+    while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+        if pid == keeper:
+            return True
+    return False
+
+
+def _take_over(
+    spec: Spec,
+    files: Files,
+    tree: ProcessTree,
+    kept: tuple[LeftRunning, ...],
+    started_at: float,
+    deadline: Deadline,
+) -> None:
+    swept = _sweep(spec, tree, deadline)
     left = (*(one for one in kept if is_running(one.id)), *tree.left())
     files.out.observe()
     files.err.observe()
     progress = read_progress(spec.folder) or files.progress.now
     asked = f" (a stop had been asked: {progress.stop_reason})" if progress.stop_reason else ""
     cause = Cause(EndedBy.GUARD, f"the keeper died, so the guard ended the agent{asked}")
+    if deadline.has_passed:
+        cause = Cause(EndedBy.DEADLINE, f"{DEADLINE_PASSED}; the keeper did not end the agent, so the guard did")
     record = compose(
         spec,
         cause,
@@ -162,7 +197,7 @@ def _take_over(spec: Spec, files: Files, tree: ProcessTree, kept: tuple[LeftRunn
         os.unlink(spec.socket)
 
 
-def _sweep(spec: Spec, tree: ProcessTree) -> tuple[Swept, ...]:
+def _sweep(spec: Spec, tree: ProcessTree, deadline: Deadline) -> tuple[Swept, ...]:
     """End everything below; the keeper's death closed stdin already, so SIGTERM comes at once."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     identity = read_identity(spec.folder)
@@ -171,9 +206,12 @@ def _sweep(spec: Spec, tree: ProcessTree) -> tuple[Swept, ...]:
     tree.reap()
     while not tree.is_over():
         now = time.monotonic()
+        if deadline.has_passed:
+            ending.hurry(now, 0.0)
         step = ending.step(now, tree.to_end(), agent_gone=tree.agent_gone)
         for target, number in step.signals:
             send_signal(target, number)
-        signal.sigtimedwait({signal.SIGCHLD}, max(0.0, step.wake_at - time.monotonic()))
+        wait = max(0.0, step.wake_at - time.monotonic())
+        signal.sigtimedwait({signal.SIGCHLD}, wait if deadline.has_passed else deadline.sleep(wait))
         tree.reap()
     return ending.swept

@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 
 from rekindle.keeper import kernel, lockfile
 from rekindle.keeper.agent import ExecError, start_agent
+from rekindle.keeper.deadline import Deadline
 from rekindle.keeper.files import Files
 from rekindle.keeper.identity import Identity, here, write_identity
 from rekindle.keeper.lockfile import Holder
@@ -17,7 +18,7 @@ from rekindle.keeper.outcome import EndedBy, LeftRunning, write_exit
 from rekindle.keeper.pane import window_of
 from rekindle.keeper.processes import ProcessId, is_running, own_id
 from rekindle.keeper.readiness import Readiness
-from rekindle.keeper.report import Cause, Sizes, compose
+from rekindle.keeper.report import DEADLINE_PASSED, Cause, Sizes, compose
 from rekindle.keeper.spec import Spec
 from rekindle.keeper.tending import Tending, Wakeups
 
@@ -29,6 +30,7 @@ def keep(
     lock: int,
     readiness: Readiness,
     kept: tuple[LeftRunning, ...],
+    deadline: Deadline,
     terminal: int | None = None,
 ) -> None:
     """The keeper's whole life. `kept` are processes that earlier incarnations left running on purpose."""
@@ -42,19 +44,20 @@ def keep(
     if terminal is not None and (window := window_of(terminal)):
         spec = replace(spec, rows=window[0], cols=window[1])
     started_at = time.time()
+    if deadline.has_passed:
+        _never_started(spec, files, Cause(EndedBy.DEADLINE, DEADLINE_PASSED), started_at)
+        readiness.failed("late", "The time until which the agent may live had passed before it was started.")
+        return
     try:
         agent = start_agent(spec, files.out.fd, files.err.fd)
     except ExecError as error:
         sentence = _exec_sentence(spec, error)
-        cause = Cause(EndedBy.START_FAILED, sentence)
-        record = compose(spec, cause, written_by="keeper", started_at=started_at, progress=files.progress.now)
-        write_exit(files.exit, record)
-        files.give_back()
+        _never_started(spec, files, Cause(EndedBy.START_FAILED, sentence), started_at)
         readiness.failed("exec", sentence, program=spec.argv[0], errno=error.errno)
         return
     identity = Identity(spec.session, spec.attempt, place, guard, me, agent.id, spec.socket, started_at)
     write_identity(files.identity, identity)
-    tending = Tending(spec, files, agent, identity, wakeups, terminal)
+    tending = Tending(spec, files, agent, identity, wakeups, deadline, terminal)
     tending.open()
     readiness.started(asdict(identity))
     tending.run()
@@ -74,6 +77,11 @@ def keep(
     )
     write_exit(files.exit, record)
     tending.close()
+
+
+def _never_started(spec: Spec, files: Files, cause: Cause, at: float) -> None:
+    write_exit(files.exit, compose(spec, cause, written_by="keeper", started_at=at, progress=files.progress.now))
+    files.give_back()
 
 
 def _exec_sentence(spec: Spec, error: ExecError) -> str:

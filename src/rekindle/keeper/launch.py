@@ -29,6 +29,7 @@ from rekindle.keeper.errors import (
 )  # fmt: skip
 from rekindle.keeper.identity import Identity, read_identity
 from rekindle.keeper.leftovers import end_leftovers, find_leftovers
+from rekindle.keeper.nursery import Nursery, own_environment
 from rekindle.keeper.outcome import ExitRecord, read_exit
 from rekindle.keeper.progress import Progress, read_progress
 from rekindle.keeper.spec import LONGEST_SOCKET_PATH, Layout, Spec, check_spec, read_spec, write_spec
@@ -36,12 +37,14 @@ from rekindle.keeper.spec import LONGEST_SOCKET_PATH, Layout, Spec, check_spec, 
 __all__ = [
     "ExitRecord",
     "Identity",
+    "Nursery",
     "Progress",
     "Spec",
     "Started",
     "end_leftovers",
     "find_leftovers",
     "is_alive",
+    "nursery",
     "owner_pid",
     "read_exit",
     "read_identity",
@@ -71,6 +74,11 @@ def socket_path(spec: Spec) -> str:
 OpenTerminal = Callable[[tuple[str, ...]], None]
 
 
+def nursery(about: str) -> Nursery:
+    """A nursery for `spawn`, not opened yet."""
+    return Nursery(_PROGRAM, about)
+
+
 def spawn(
     spec: Spec,
     *,
@@ -78,10 +86,12 @@ def spawn(
     interpreter: str = sys.executable,
     open_terminal: OpenTerminal | None = None,
     through: tuple[str, ...] = (),
+    forked_by: Nursery | None = None,
 ) -> Started:
     """Start guard, keeper and agent; returns when the agent's program was executed.
 
     `through` are the words of a program that replaces itself with what follows them, such as `systemd-run --scope`.
+    `forked_by` is a nursery that saves the start of an interpreter, if it is there.
 
     With `open_terminal` the guard is the first process of a terminal, and the agent (which needs a pty)
     is seen and used there; when that terminal is closed, the agent is ended.
@@ -105,15 +115,20 @@ def spawn(
         raise NoRoom(f"{spec.folder} cannot be written: {error}. Free some room.") from error
     listens, says = (_named_pipe(spec), -1) if open_terminal is not None else os.pipe()
     try:
-        if open_terminal is not None:
+        try:
+            if open_terminal is not None:
+                open_terminal(_line(spec, interpreter, Layout(spec.folder).ready))
+            elif forked_by is None or not forked_by.begin(spec.folder, says, log):
+                _execute(spec, says, log, interpreter, through)
+        finally:
             os.close(log)
-            open_terminal(_line(spec, interpreter, Layout(spec.folder).ready))
-        else:
-            _execute(spec, says, log, interpreter, through)
+        if says >= 0:
             os.close(says)
             says = -1
         answer = _read_line(listens, timeout)
         if answer is None:
+            if forked_by is not None:  # it may be stopped, and would start this agent whenever it goes on
+                forked_by.renew()
             raise StartInDoubt(
                 f"No word from the guard of {spec.folder} within {timeout:g} s. "
                 "Probe with is_alive before anything else."
@@ -176,8 +191,7 @@ def _named_pipe(spec: Spec) -> int:
 
 def _execute(spec: Spec, says: int, log: int, interpreter: str, through: tuple[str, ...]) -> None:
     # The guard gets none of our environment except what its interpreter, or what it goes through, may need.
-    wanted = ("LD_LIBRARY_PATH", *(("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS") if through else ()))
-    env = {name: os.environ[name] for name in wanted if name in os.environ}
+    env = own_environment(*(("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS") if through else ()))
     try:
         process = subprocess.Popen(
             (*through, *_line(spec, interpreter, str(says))),
@@ -191,8 +205,6 @@ def _execute(spec: Spec, says: int, log: int, interpreter: str, through: tuple[s
         )
     except OSError as error:
         raise StartCrashed(f"{interpreter} cannot be executed: {error}") from error
-    finally:
-        os.close(log)
     process.wait()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from rekindle.keeper import fields
+from rekindle.keeper.deadline import Deadline, is_sensible
 from rekindle.keeper.doorway import Caller
 from rekindle.keeper.errors import Refused
 from rekindle.keeper.files import Files
@@ -36,6 +37,7 @@ class Control:
     feed_changed: Callable[[], None]
     ending: Callable[[], Header | None]
     look: Callable[[], bool]  # observe the spool now; whether there is room
+    deadline: Deadline
 
 
 class Operations:
@@ -80,6 +82,9 @@ class Operations:
                 self._check_owner(caller)
                 self._control.look()
                 return {"upto": self._files.out.punch(fields.integer(header, "upto"))}
+            case "renew":
+                self._check_owner(caller)
+                return self._renew(fields.number(header, "until"))
             case _:
                 raise refusal(Code.UNKNOWN_OP, f"This keeper does not know the operation {operation!r}.")
 
@@ -115,6 +120,7 @@ class Operations:
             "state": "ending" if ending else "running",
             "ending": ending,
             "room": room,
+            "deadline": self._control.deadline.left(),
             "out": _output(files.out.size, progress.truncated_out),
             "err": _output(files.err.size, progress.truncated_err),
             "input": {
@@ -156,6 +162,17 @@ class Operations:
         self._files.progress.update(spooled_n=n)
         self._control.feed_changed()
         return {"n": n, "duplicate": False}
+
+    def _renew(self, until: float) -> Header:
+        deadline = self._control.deadline
+        if not deadline.is_set:
+            raise refusal(Code.BAD_REQUEST, "This agent was started without a deadline.")
+        if not is_sensible(until):
+            raise fields.FieldError("until must be a time of this machine's CLOCK_BOOTTIME, at most a day ahead")
+        if self._control.ending() or deadline.has_passed:
+            raise refusal(Code.ENDING, "It is too late: the agent is being ended.")
+        deadline.renew(until)
+        return {"left": deadline.left()}
 
     def _signal(self, header: Header) -> Header:
         name = fields.text(header, "name")

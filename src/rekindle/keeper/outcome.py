@@ -23,6 +23,7 @@ class EndedBy(Enum):
     GUARD = "guard"  # the keeper died, so the guard ended the tree
     START_FAILED = "start_failed"  # it never ran
     TERMINAL = "terminal"  # the terminal that it was used in was closed
+    DEADLINE = "deadline"  # its worker in a fleet did not renew the deadline
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,12 @@ def is_running(target: ProcessId) -> bool:
     return process is not None and process.id == target and process.state not in "ZX"
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process that the caller knows to exist does nothing until somebody continues it."""
+    process = look(pid)
+    return process is not None and process.state in "Tt"
+
+
 def all_pids() -> Iterator[int]:
     for name in os.listdir("/proc"):
         if name.isdigit():

@@ -1,5 +1,7 @@
 """What the daemon executes: `python -I -S program.py FOLDER READY`. Becomes a guard.
 
+Or `program.py --nursery LINE ABOUT`: it then forks guards as long as the daemon lives (`forking`).
+
 Run by path and without `site`, so that it starts fast, stays small and sees no environment. It
 leaves its parent at once (one more fork), so the daemon has no child to reap. All modules are
 imported before anything is started: the package may be replaced under a running keeper.
@@ -16,6 +18,7 @@ if __name__ == "__main__":
     # Behind the standard library: nothing in site-packages may shadow it.
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
+from rekindle.keeper.forking import fork_guards
 from rekindle.keeper.guard import guard
 from rekindle.keeper.pane import open_named_pipe, take_terminal
 from rekindle.keeper.readiness import Readiness
@@ -41,4 +44,7 @@ def main(folder: str, ready: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    if sys.argv[1] == "--nursery":
+        fork_guards(int(sys.argv[2]), main)
+    else:
+        main(sys.argv[1], sys.argv[2])

@@ -9,6 +9,8 @@ from rekindle.keeper.progress import Progress
 from rekindle.keeper.reaping import AgentEnd
 from rekindle.keeper.spec import Spec
 
+DEADLINE_PASSED = "deadline passed"
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:

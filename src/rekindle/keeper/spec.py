@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 
 from rekindle.keeper import fields
+from rekindle.keeper.deadline import is_sensible
 from rekindle.keeper.errors import FolderInUse, SpecError
 
 STAMP_VARIABLE = "REKINDLE_STAMP"
@@ -27,7 +28,7 @@ class Background(Enum):
 class Spec:
     """`stamp` has to be the same for all attempts of a session: leftovers are found by it.
 
-    `socket` is derived by `launch.spawn`; leave it empty.
+    `socket` is derived by `launch.spawn`; leave it empty. `deadline_until` is for a fleet, see `deadline`.
     """
 
     session: str
@@ -47,6 +48,7 @@ class Spec:
     reserve_bytes: int = 16 * 1024 * 1024
     background: Background = Background.END
     socket: str = ""
+    deadline_until: float = 0.0
 
     @property
     def room_ahead(self) -> int:
@@ -118,6 +120,10 @@ def check_spec(spec: Spec) -> None:
         raise SpecError("rows and cols must be between 1 and 65535")
     if spec.grace_seconds < 0 or spec.reserve_bytes < 65536:
         raise SpecError("grace_seconds must be 0 or more, reserve_bytes 65536 or more")
+    if not is_sensible(spec.deadline_until):
+        raise SpecError("deadline_until must be a time of this machine's CLOCK_BOOTTIME, at most a day ahead")
+    if spec.deadline_until and spec.background is Background.KEEP:
+        raise SpecError("an agent with a deadline leaves nothing running: background must be `end`")
 
 
 def write_spec(spec: Spec) -> None:
@@ -159,6 +165,7 @@ def read_spec(folder: str) -> Spec:
             reserve_bytes=fields.integer(value, "reserve_bytes"),
             background=Background(fields.text(value, "background")),
             socket=fields.text(value, "socket"),
+            deadline_until=fields.number(value, "deadline_until") if "deadline_until" in value else 0.0,
         )
     except ValueError as error:
         raise SpecError(f"{Layout(folder).spec}: {error}") from error

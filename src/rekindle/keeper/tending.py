@@ -11,6 +11,7 @@ import signal
 import time
 
 from rekindle.keeper.agent import Agent, set_window
+from rekindle.keeper.deadline import GRACE, Deadline
 from rekindle.keeper.doorway import Doorway
 from rekindle.keeper.ending import Ending
 from rekindle.keeper.files import Files
@@ -21,7 +22,7 @@ from rekindle.keeper.outcome import EndedBy, Swept
 from rekindle.keeper.pane import Pane
 from rekindle.keeper.processes import descendants, send_signal
 from rekindle.keeper.reaping import ProcessTree
-from rekindle.keeper.report import Cause
+from rekindle.keeper.report import DEADLINE_PASSED, Cause
 from rekindle.keeper.spec import Spec
 from rekindle.keeper.stdin_feed import StdinFeed
 from rekindle.keeper.terminal import TerminalCopy
@@ -58,12 +59,14 @@ class Tending:
         agent: Agent,
         identity: Identity,
         wakeups: Wakeups,
+        deadline: Deadline,
         terminal: int | None = None,
     ) -> None:
         self._spec = spec
         self._files = files
         self._agent = agent
         self._wakeups = wakeups
+        self._deadline = deadline
         self._epoll = select.epoll()
         self._feed = StdinFeed(agent.stdin, files.input, files.progress, terminal=spec.pty)
         self._pane = Pane(terminal, self._epoll) if terminal is not None else None
@@ -73,10 +76,13 @@ class Tending:
         self._lively_until = 0.0
         self._room = True
         self._ending: Ending | None = None
+        self._is_late = False
         self._step_at = 0.0
         self.cause = Cause(EndedBy.AGENT, "")
         self.tree = ProcessTree(agent.id, spec.background)
-        control = Control(self._stop, self._signal_group, self._feed_changed, self._describe_ending, self._look)
+        control = Control(
+            self._stop, self._signal_group, self._feed_changed, self._describe_ending, self._look, deadline
+        )
         operations = Operations(spec, files, self._feed, identity, control)
         self._doorway = Doorway(spec.socket, self._epoll, operations.answer)
         self._epoll.register(wakeups.fd, select.EPOLLIN)
@@ -99,6 +105,7 @@ class Tending:
             if time.monotonic() >= self._tick_at:
                 self._tick()
             self._mind_the_pane()
+            self._mind_the_deadline()
             self._advance_ending()
         if self._terminal:
             self._terminal.drain()
@@ -131,6 +138,18 @@ class Tending:
         if self._pane and not self._pane.open and self._ending is None:
             reason = "the terminal that it was used in was closed"
             self._begin_ending(self._spec.grace_seconds, Cause(EndedBy.TERMINAL, reason))
+
+    def _mind_the_deadline(self) -> None:
+        """Whoever started the agent has lost it: a successor may start elsewhere, so nothing of it may stay."""
+        if not self._deadline.has_passed or self._is_late:
+            return
+        self._is_late = True
+        if self._ending is not None:
+            self._ending.hurry(time.monotonic(), GRACE)
+            self._step_at = 0.0
+        else:
+            self._files.progress.note_stop(DEADLINE_PASSED)
+            self._begin_ending(GRACE, Cause(EndedBy.DEADLINE, DEADLINE_PASSED))
 
     def _type(self) -> None:
         """Keys reach the agent between messages, never inside one."""
@@ -225,7 +244,8 @@ class Tending:
 
     def _timeout(self) -> float:
         wake_at = min(self._tick_at, self._step_at) if self._ending else self._tick_at
-        return max(0.0, wake_at - time.monotonic())
+        wanted = max(0.0, wake_at - time.monotonic())
+        return wanted if self._is_late else self._deadline.sleep(wanted)
 
     def _feed_changed(self) -> None:
         self._feed.pump()

@@ -20,6 +20,11 @@ class FollowedConversation(Protocol):
         ...
 
     @property
+    def source(self) -> str:
+        """What is read if it is not the original, for people: whose copy, and how old. Empty: it is the original."""
+        ...
+
+    @property
     def ended(self) -> frozenset[int]:
         """The attempts that were read to their end: nothing more will come from them."""
         ...

@@ -24,23 +24,32 @@ RekindleError                  1   it failed
 │   └── JournalTracked             the journal is under version control
 ├── QuestionError              3   a question must be answered and nobody can be asked
 ├── OwnedError                 4   somebody else owns it
+│   ├── BlobFenced                 a later attempt has the session whose bytes somebody wants to add
+│   ├── PlacedElsewhere            the session is on another host of the fleet
 │   ├── AnsweredAlready            somebody else answered the question first
 │   ├── SkillSessionHeld           another live process holds the skill session
 │   ├── InsideAgent                an agent asks for what only a person may do
 │   ├── InTheWay                   files that no snapshot has would be lost
 │   └── StaleGeneration            somebody newer has taken the session over
+├── DoorRefusal                1   the HTTP door refuses a request before anybody is asked
 ├── NoDaemon                   1   nobody serves the store
 ├── DaemonSilent               1   the daemon's process was stopped and does not answer
 ├── StoreError                 1   the store cannot be used
 │   ├── NewerSchema                a newer rekindle wrote it
 │   ├── OlderSchema                a rekindle wrote it whose facts were not complete
 │   └── DamagedStore               its file is damaged, and was set aside
+├── BlobError                  1   what is kept off the host cannot be reached, or was changed
+│   ├── BlobDamaged                a piece is gone, or is not what was put there
+│   └── BlobGap                    a piece does not follow the one before it
+├── EngineError                1   the engine of the fleet cannot be reached, or refuses what it was asked
+├── DriveLost                  1   the fleet's engine has given the job to another host
+├── HostFull                   1   this host drives as many jobs of the fleet as it may
+├── MailWaits                  1   a message to a session of another host is recorded, and nothing has come of it yet
 ├── BootFailed                 1   the machine did not take what starts rekindle with it
 ├── NotDelivered               1   a receiver of notifications did not take a message
 ├── RecordsError               1   an agent's own record could not be read, kept or put back
 ├── SearchFailed               1   the index cannot be used
 ├── KeeperLost                 1   nobody answers for an attempt any more
-├── StartPutOff                1   what an earlier start failed for is still missing
 ├── ProgramMissing             1   the agent's program is not there
 ├── NoRoomToStart              1   the disk has no room for what an agent may say
 ├── NoRoomForTurn              1   the disk is full: no new turn is started
@@ -211,3 +220,12 @@ class JournalError(RekindleError):
     """The journal could not be written or read."""
 
     code = "journal"
+
+
+def not_in_fleet() -> UsageError:
+    """Somebody asks for a fleet on a machine that is alone."""
+    return UsageError(
+        "this machine is not a host of a fleet",
+        "`rekindle config set store_url postgresql://USER@HOST/DATABASE`, the same for fleet_key_file, "
+        "then `rekindle serve --stop` (docs/fleet.md)",
+    )

@@ -37,7 +37,10 @@ class NoRoomForTurn(RekindleError):
 
 @dataclass(frozen=True)
 class AttemptOrder:
-    """An attempt to be started. `terminal`: in one that a person can look at and type into."""
+    """An attempt to be started. `terminal`: in one that a person can look at and type into.
+
+    `until`: its agent lives until then at most, by CLOCK_BOOTTIME, unless that is renewed; 0: as long as it likes.
+    """
 
     session: str
     attempt: int
@@ -46,6 +49,7 @@ class AttemptOrder:
     cwd: str
     env: dict[str, str] = field(repr=False)
     terminal: bool = False
+    until: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,13 @@ class Keepers(Runtime, Protocol):
 
     async def end(self, session: str, attempt: int, reason: str) -> None:
         """Begin to end the attempt's whole tree, with grace. Does nothing if none is left."""
+        ...
+
+    async def renew(self, session: str, attempt: int, until: float) -> None:
+        """Let the agent live until then. It never has to end sooner than it was told before.
+
+        Raises KeeperLost if that comes too late, if nobody answers, or if the attempt was started without a time.
+        """
         ...
 
     def sent(self, session: str, attempt: int) -> Iterator[Sent]:

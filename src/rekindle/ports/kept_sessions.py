@@ -80,6 +80,10 @@ class KeptSessions(Protocol):
         """The environment that the session's agent gets; None if it is gone."""
         ...
 
+    def hosts(self) -> Mapping[str, str]:
+        """Which host of a fleet has each session; empty on one machine."""
+        ...
+
     def folder(self, session: str) -> str:
         """Where the session's files are, or were."""
         ...

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from rekindle.core.skill.artifacts import Artifacts
 from rekindle.core.skill.holding import SeenSession
 from rekindle.core.skill.lifecycle import Claimant
@@ -41,6 +43,36 @@ class SkillSessionHeld(OwnedError):
     """Another live process holds the skill session."""
 
     code = "skill_session_held"
+
+
+class SupervisedSkill(msgspec.Struct, frozen=True):
+    """The skill session that the agent of a session works in. `proof`: what its last resume proved."""
+
+    folder: str
+    skill: str
+    phase: str
+    lifecycle: str
+    proof: dict[str, str] | None = None
+    resumed_at: str = ""
+
+
+class SupervisedSkills(Protocol):
+    """The skill sessions of supervised agents, by the id of their sessions. Blocking. Never raises."""
+
+    def folder_of(self, conversation: str) -> str | None:
+        """The folder that the agent works in; None: it works in none."""
+        ...
+
+    def of(self, conversation: str) -> SupervisedSkill | None:
+        """The skill session, with the proof of its last resume."""
+        ...
+
+    def first_prompt(self, conversation: str, window: int | None) -> str | None:
+        """What a new conversation is told first: the notes and files that were left. None if nothing was left.
+
+        `window`: the size of its context window in tokens, None if nobody knows.
+        """
+        ...
 
 
 class SkillFolders(Protocol):

@@ -78,7 +78,7 @@ class HeldRun(msgspec.Struct, frozen=True):
     record: str
 
 
-class FeatureTail(msgspec.Struct, frozen=True):
+class FeatureTail(msgspec.Struct, frozen=True, gc=False):  # thousands of them, in no cycle
     """A feature folder at a glance. `tail` is None if no run has written anything yet."""
 
     name: str

@@ -10,14 +10,15 @@ from typing import Any
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, RunGate, Say, Wait
 from rekindle.core.governor.admission import Admission
 from rekindle.core.session import facts as f
+from rekindle.core.session.overflow import asks_for_summary
 from rekindle.core.session.starting import next_look
 from rekindle.core.session.state import Session
+from rekindle.core.session.timing import by_clock
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import KeeperLost, NoRoomForTurn
 from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
 from rekindle.runtime.engine import Decision
 from rekindle.runtime.hearing import Attendance, Hearing
-from rekindle.runtime.launching import StartPutOff
 from rekindle.runtime.talk import Talk
 
 log = logging.getLogger(__name__)
@@ -35,10 +36,14 @@ class Attendant:
         self._acting = asyncio.Lock()
         self.speaking = asyncio.Lock()
         self._performed: set[str] = set()
+        #: effects that are tried again in a moment
+        self._again: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gates: dict[str, asyncio.Task[Any]] = {}
         self._follower: asyncio.Task[Any] | None = None
         self._hearing: Hearing | None = None
+        #: the attempt that was followed before, and since when its agent was silent
+        self._silence: tuple[int, float] = (0, 0.0)
         self._recording = 0
         self._is_due_later = False
         self._anew = 0
@@ -88,6 +93,13 @@ class Attendant:
         finally:
             self._recording -= 1
 
+    async def decide_quietly(self, decision: Decision) -> Session:
+        """The same, while nothing is said to the agent: what is decided about a queued prompt comes before or after."""
+        async with self.speaking:
+            await self._engine.decide(self._session, decision)
+        await self.advance()
+        return self._engine.session(self._session)
+
     async def advance(self) -> None:
         """Carry out due effects until none are left. What failed is retried in a moment."""
         anew = self._anew
@@ -111,6 +123,7 @@ class Attendant:
         """The attempt is no longer followed."""
         hearing.is_over = True
         if self._hearing is hearing:
+            self._silence = (hearing.talk.attempt, hearing.talk.silent_since)
             self._hearing = None
             self._follower = None
             self._performed = set()
@@ -161,6 +174,7 @@ class Attendant:
     async def _carry_out(self) -> None:
         anew = self._anew
         while anew == self._anew:  # what could not be recorded waits for its time
+            await self._engine.settle(self._session)  # what was recorded although the store complained counts
             self._end_gates()
             if self._engine.is_clock_set(self._session):
                 await self._engine.record(self._session)  # what is due depends on it
@@ -171,24 +185,29 @@ class Attendant:
                 return
             for effect in due:
                 performed.add(effect.id)
-                if not await self._is_admitted(effect):
+                if self._is_put_off(effect) or not await self._is_admitted(effect):
                     continue
                 if effect not in self._engine.due(self._session):  # somebody has decided otherwise in the meantime
                     performed.discard(effect.id)
                     continue
                 try:
                     await self._perform(effect)
-                except StartPutOff:
-                    state = self._engine.session(self._session)
-                    self.background(self._try_again(effect, next_look(state, self._engine.clock())))
                 except NoRoomForTurn as error:
                     message = f"{error.message} ({error.hint})"
                     await self._engine.record(self._session, f.Noticed(at=self._engine.clock(), message=message))
-                    self.background(self._try_again(effect))
+                    self._retry_soon(effect)
                 except KeeperLost:
-                    self.background(self._try_again(effect))
+                    self._retry_soon(effect)
                 finally:
                     self._house.governing.done(self._session)
+
+    def _is_put_off(self, effect: Effect) -> bool:
+        """Whether there is no point in a start yet: it is no restart until something is tried. If so, look again."""
+        if not isinstance(effect, Launch) or not self._house.launcher.is_put_off(effect):
+            return False
+        state = self._engine.session(self._session)
+        self._retry_soon(effect, next_look(state, self._engine.clock()))
+        return True
 
     async def _is_admitted(self, effect: Effect) -> bool:
         """Whether an effect may be carried out now, for all that concerns other sessions. If not, ask again later."""
@@ -208,13 +227,16 @@ class Attendant:
         attempt = state.attempt
         if attempt is None or attempt.status in ("launching", "gone") or self._hearing is not None:
             return
+        before, since = self._silence
         talk = Talk(
             state,
             attempt.number,
             house.launcher.kind(state),
             clock=self._engine.clock,
             resolve=house.workplace.resolve,
-            heard_at=house.keepers.heard_at(self._session, attempt.number),
+            heard_at=by_clock(state, house.keepers.heard_at(self._session, attempt.number)),
+            steady=self._engine.steady,
+            silent_since=since if before == attempt.number else None,
         )
         connected = await house.keepers.connect(self._session, attempt.number, state.generation)
         hearing = Hearing(talk, self._session, house, self)
@@ -266,12 +288,15 @@ class Attendant:
         wire = hearing.talk.wire
         typed = wire.approach(effect.prompt, effect.text)
         if typed and not hearing.talk.is_quiet():  # somebody is using it: Escape would interrupt them
-            self.background(self._try_again(effect))
+            self._retry_soon(effect)
             return
         for keys in typed:
             await hearing.send(keys.message)
             await asyncio.sleep(keys.seconds)
         async with self.speaking:
+            if effect not in self._engine.due(self._session):  # a person has withdrawn or changed it meanwhile
+                self._performed.discard(effect.id)
+                return
             number = await hearing.send(wire.say(effect.prompt, effect.text))
             sent = f.PromptSent(
                 at=self._engine.clock(),
@@ -280,7 +305,9 @@ class Attendant:
                 message=number,
                 text=effect.text,
             )
-            await self._engine.record(effect.session, sent)
+            now = await self._engine.record(effect.session, sent)
+        if asks_for_summary(now, effect.prompt):
+            self.background(self._house.comeback.rehydration.asked(now))
 
     def _end_gates(self) -> None:
         """End the commands of gates that nobody waits for any more."""
@@ -307,8 +334,15 @@ class Attendant:
             else:
                 return
 
-    async def _try_again(self, effect: Effect, pause: float | None = None) -> None:
-        await asyncio.sleep(self._house.pause_seconds if pause is None else pause)
+    def _retry_soon(self, effect: Effect, pause: float | None = None) -> None:
+        """Try an effect again in a moment. One that is to be tried again already is not tried twice."""
+        if effect.id not in self._again:
+            self._again.add(effect.id)
+            self.background(self._try_again(effect, self._house.pause_seconds if pause is None else pause))
+
+    async def _try_again(self, effect: Effect, pause: float) -> None:
+        await asyncio.sleep(pause)
+        self._again.discard(effect.id)
         self._performed.discard(effect.id)
         await self.advance()
 

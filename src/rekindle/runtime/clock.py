@@ -22,17 +22,17 @@ _LATE_SECONDS = 10.0
 
 
 async def keep_time(supervisor: Supervisor, seconds: float = 1.0) -> None:
-    """Check forever. Time that the machine slept, or a clock change, does not count as silence."""
+    """Check forever. Time that the machine slept does not count as silence."""
     engine = supervisor.engine
     steady = engine.steady or engine.clock
-    looked, counted = engine.clock(), steady()
+    counted = steady()
     while True:
         await asyncio.sleep(seconds)
-        before, looked = looked, engine.clock()
-        counted_before, counted = counted, steady()
-        late, slept = looked - before - seconds, counted - counted_before - seconds
-        if abs(late) > _LATE_SECONDS:
-            supervisor.forgive_silence(late)
+        looked = engine.clock()
+        before, counted = counted, steady()
+        slept = counted - before - seconds
+        if abs(slept) > _LATE_SECONDS:
+            supervisor.forgive_silence()
         for name in [session.id for session in engine.at_hand()]:
             try:
                 if engine.is_clock_set(name):
@@ -61,11 +61,11 @@ def _due(session: Session, now: float, supervisor: Supervisor) -> f.Due | f.Stal
     due = next_due(session)
     if due is not None and due[1] <= now:
         return f.Due(at=now, timer=due[0], until=due[1])
-    attempt, silent = session.attempt, supervisor.silent_seconds(session.id)
-    most = session.limits.stall_seconds
-    if attempt is None or most is None or silent <= most or not is_in_turn(session):
+    attempt, most = session.attempt, session.limits.stall_seconds
+    if attempt is None or most is None or not is_in_turn(session):
         return None
-    return f.Stalled(at=now, attempt=attempt.number, seconds=silent)
+    silent = supervisor.silent_seconds(session.id)
+    return f.Stalled(at=now, attempt=attempt.number, seconds=silent) if silent > most else None
 
 
 def _put_off(session: Session, now: float, late: float) -> f.TimerSet | None:

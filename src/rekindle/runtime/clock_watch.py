@@ -39,10 +39,17 @@ class ClockWatch:
         if self.set_by(subject, newest) == 0.0:
             self.is_right(subject)
 
-    def is_right(self, subject: str) -> None:
-        """The subject's deadlines are right by the clock as it is now."""
+    def reading(self) -> float:
+        """How the two clocks stand to each other now."""
+        return self._clock() - self._steady() if self._steady is not None else 0.0
+
+    def is_right(self, subject: str, reading: float | None = None) -> None:
+        """The subject's deadlines are right by the clock as it was at a reading; None: as it is now.
+
+        Whoever records something in between takes the reading first: the clock may be set while the disk works.
+        """
         if self._steady is not None:
-            self._ahead[subject] = self._clock() - self._steady()
+            self._ahead[subject] = self.reading() if reading is None else reading
 
     def forget(self, subject: str) -> None:
         """The subject is no longer in memory."""

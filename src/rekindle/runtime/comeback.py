@@ -19,8 +19,10 @@ from rekindle.core.session.settling import cut_attempts
 from rekindle.core.session.state import Session, nothing_ever_ran
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
 from rekindle.ports.errors import RekindleError
+from rekindle.ports.notes import ContextNotes, NoNotes
 from rekindle.ports.records import Checked, Records
 from rekindle.ports.workplace import Workplace
+from rekindle.runtime.rehydration import Rehydrated, Rehydration
 
 
 class Look(Protocol):
@@ -32,10 +34,17 @@ class Look(Protocol):
 class Comeback:
     """Belongs to one supervisor. Starts nothing, but may repair the agent's record (see `Records.check`)."""
 
-    def __init__(self, records: Records, workplace: Workplace, kinds: Mapping[str, AgentKind]) -> None:
+    def __init__(
+        self,
+        records: Records,
+        workplace: Workplace,
+        kinds: Mapping[str, AgentKind],
+        notes: ContextNotes | None = None,
+    ) -> None:
         self._records = records
         self._workplace = workplace
         self._kinds = kinds
+        self.rehydration = Rehydration(workplace, notes if notes is not None else NoNotes())
 
     async def prepare(self, session: Session, attempt: int, now: float) -> f.LaunchIntended:
         """The attempt to start next. Asking again gives the same answer as long as nothing has changed."""
@@ -46,7 +55,8 @@ class Comeback:
             kind = in_terminal(kind)
         if choice.how == "new" and kind is not None and kind.mint is not None:
             token = kind.mint(session.id, attempt)
-        is_first = session.attempt is None
+        changed = [] if session.attempt is None else await self._workplace.changed(session)
+        told = await self._told(session, choice, changed)
         return f.LaunchIntended(
             at=now,
             attempt=attempt,
@@ -54,13 +64,15 @@ class Comeback:
             how=choice.how,
             token=token,
             known=marks(choice.known) if choice.known is not None else None,
-            changed=[] if is_first else await self._workplace.changed(session),
-            history=await self._history(session, choice),
+            changed=changed,
+            history=told.history,
             notes=list(choice.notes),
             why=choice.why,
             compactions=choice.compactions,
             agent=session.agent,
             said=await self._said(session),
+            given=told.given,
+            behind=told.behind,
         )
 
     async def verdict(
@@ -132,11 +144,14 @@ class Comeback:
         short = {one.number: one.cut.said for one in session.attempts if one.cut is not None}
         return handed_back([found.get(number) or short.get(number, "") for number in attempts])
 
-    async def _history(self, session: Session, choice: Choice) -> str:
+    async def _told(self, session: Session, choice: Choice, changed: list[str]) -> Rehydrated:
+        """What a new conversation is told of the old one: its history or, if that is too long, a summary."""
         if choice.how != "new" or session.attempt is None or nothing_ever_ran(session) or session.untold:
-            return ""
+            return Rehydrated()
         turns = await self._workplace.history(session)
-        return with_history(turns, PROMPT) if turns else ""
+        if turns and session.dehydrated:
+            return await self.rehydration.prepare(session, turns, changed)
+        return Rehydrated(with_history(turns, PROMPT) if turns else "")
 
 
 def _evidence(token: str, found: Checked) -> Evidence:

@@ -50,8 +50,9 @@ class Engine:
         self._rules = rules
         self._memory: dict[str, Session] = {}
         self._turns = Turns()
-        #: sessions whose last commit failed, in the state it would have made: it may have succeeded after all
-        self._doubtful: dict[str, Session] = {}
+        #: sessions whose last commit failed, what it would have made, and the clocks' reading before it: it may have
+        #: succeeded after all
+        self._doubtful: dict[str, tuple[StoreChange, float]] = {}
         self._settled: dict[str, None] = {}
         self._pending: set[asyncio.Future[Any]] = set()
         self.listeners: list[Listener] = []
@@ -127,6 +128,12 @@ class Engine:
         del self._memory[session]
         self._watch.forget(session)
 
+    def let_go(self, session: str) -> None:
+        """Drop a session that another host has: nothing here decides about it any more."""
+        self._memory.pop(session, None)
+        self._doubtful.pop(session, None)
+        self._watch.forget(session)
+
     async def create(self, fact: Created) -> Session:
         """Begin a session."""
         return await self._unbroken(self._create(fact))
@@ -136,6 +143,10 @@ class Engine:
         now = SESSION.folded(facts)
         assert now is not None
         return await self._unbroken(self._adopt(of_session(now, facts, generation=now.generation)))
+
+    async def arrive(self, before: Session, facts: Sequence[AnyFact]) -> Session:
+        """Continue with a session that another host had. `before` is how the store has it."""
+        return await self._unbroken(self._arrive(before, facts))
 
     async def record(self, session: str, *facts: AnyFact) -> Session:
         """Append facts and all that follows from them. Facts that change nothing (repeated or late) are dropped."""
@@ -166,12 +177,16 @@ class Engine:
     async def _create(self, fact: Created) -> Session:
         async with self._turns.of(fact.session):
             now, facts = take(None, fact, self._rules)
-            self._watch.is_right(fact.session)
-            return await self._commit(self._change(now, facts, 0))
+            return await self._commit(self._change(now, facts, 0), self._watch.reading())
 
     async def _adopt(self, change: StoreChange) -> Session:
         async with self._turns.of(change.subject):
-            return await self._commit(change)
+            return await self._commit(change, self._watch.reading())
+
+    async def _arrive(self, before: Session, facts: Sequence[AnyFact]) -> Session:
+        async with self._turns.of(before.id):
+            now, kept = taken(before, facts, self._rules)
+            return await self._commit(self._change(now, kept, before.generation), self._watch.reading())
 
     async def _decided(self, session: str, decision: Callable[[Session], Sequence[AnyFact] | None]) -> Session | None:
         async with self._turns.of(session):
@@ -181,28 +196,35 @@ class Engine:
             facts = decision(before)
             if facts is None:
                 return None
+            reading = self._watch.reading()
             if by := self._watch.set_by(session, before.changed_at):
                 facts = [ClockSet(at=self.clock(), by=by, number=before.clock_sets + 1), *facts]
             now, kept = taken(before, facts, self._rules)
             # The generation that we knew, not the one that we make: a writer that was overtaken is refused.
-            made = await self._commit(self._change(now, kept, before.generation)) if kept else before
-            self._watch.is_right(session)
-            return made
+            if kept:
+                return await self._commit(self._change(now, kept, before.generation), reading)
+            self._watch.is_right(session, reading)
+            return before
 
     def _change(self, now: Session, facts: Sequence[AnyFact], generation: int) -> StoreChange:
         return of_session(now, facts, generation=generation, outbox=journal_entries(now, facts, self.run_of(now)))
 
-    async def _commit(self, change: StoreChange) -> Session:
+    async def _commit(self, change: StoreChange, reading: float) -> Session:
         assert change.session is not None
         try:
             recorded = await self.store.commit(change)
         except StoreError:
-            self._doubtful[change.subject] = change.session
+            self._doubtful[change.subject] = (change, reading)
             raise
-        self._memory[change.subject] = change.session
+        return self._is_made(change.session, recorded, reading)
+
+    def _is_made(self, session: Session, recorded: Sequence[Recorded], reading: float) -> Session:
+        """A change is on disk: everybody hears of it."""
+        self._memory[session.id] = session
+        self._watch.is_right(session.id, reading)
         for listener in self.listeners:
-            listener(change.session, recorded)
-        return change.session
+            listener(session, recorded)
+        return session
 
     async def settle_doubts(self) -> list[str]:
         """Check for each failed commit whether it was made after all; returns those in memory now.
@@ -210,20 +232,30 @@ class Engine:
         They may need work: the caller was told that it could not be recorded, and left.
         """
         for session in list(self._doubtful):
-            async with self._turns.of(session):
-                if session in self._doubtful:
-                    await self._read_again(session)
+            await self.settle(session)
         settled, self._settled = self._settled, {}
         return [session for session in settled if session in self._memory]
 
+    async def settle(self, session: str) -> None:
+        """The same for one session, if its last commit failed."""
+        if session in self._doubtful:
+            async with self._turns.of(session):
+                if session in self._doubtful:
+                    await self._read_again(session)
+
     async def _read_again(self, session: str) -> None:
         """Check whether a failed commit was made after all. Another writer's changes are not adopted."""
-        found = await self.store.ask(lambda store: store.session(session))
-        made = self._doubtful.pop(session)
+        change, reading = self._doubtful[session]
+
+        def stored(store: Store) -> tuple[Session | None, list[Recorded]]:
+            newest = store.facts(SESSION.kind, session, limit=len(change.facts), newest=True)
+            return store.session(session), newest[::-1]
+
+        found, recorded = await self.store.ask(stored)
+        self._doubtful.pop(session, None)
         self._settled[session] = None  # whoever reads it now may have nothing to add, and leave what is due undone
-        if found == made:
-            self._memory[session] = made
-            self._watch.is_right(session)
+        if found is not None and found == change.session:
+            self._is_made(found, recorded, reading)
 
     async def _unbroken(self, work: Coroutine[Any, Any, Made]) -> Made:
         """Finish it even if the caller goes away: memory and store must stay in step."""

@@ -54,10 +54,11 @@ class Governing:
         zone: tzinfo | None = None,
         steady: Callable[[], float] | None = None,
         load: Callable[[], MachineReading | None] = lambda: None,
+        barred: Callable[[Session], str] = lambda _session: "",
     ) -> None:
         """`sessions` gives those in memory. `zone` None: this machine's. `steady`: see `ClockWatch`.
 
-        `load` says what the machine has.
+        `load` says what the machine has, `barred` why an agent may not be started here.
         """
         self._store = store
         self._clock = clock
@@ -65,6 +66,8 @@ class Governing:
         self._rules = rules
         self._zone = zone
         self._watch = ClockWatch(clock, steady)
+        #: by how much the clock was set last, and the clocks' reading then. If that could not be recorded, it still was
+        self._setting: tuple[float, float] | None = None
         self._state = Governor()
         self._is_loaded = False
         self._since_kept = 0
@@ -76,7 +79,7 @@ class Governing:
         self._asking: dict[str, float] = {}
         #: one for each session that waits: it asks again when this is set
         self._bells: dict[str, asyncio.Event] = {}
-        self.placing = Placing(clock, sessions, rules, load, self._ring)
+        self.placing = Placing(clock, sessions, rules, load, self._ring, barred)
         #: called with the state whenever it changes
         self.listeners: list[Callable[[Governor], None]] = []
 
@@ -214,10 +217,13 @@ class Governing:
     async def _catch_up(self) -> None:
         """Everything that was recorded about sessions so far is known afterwards."""
         if not self._is_loaded:
+            before = self._state.clock_sets
             self._state, self._since_kept = await self._store.ask(_folded)
             self._is_loaded, self._read_to = True, self._state.heard
-            self._watch.forget(SUBJECT)
-            self._watch.read(SUBJECT, newest(self._state))
+            if self._setting is None:
+                self._watch.read(SUBJECT, newest(self._state))
+            elif self._state.clock_sets > before:  # it was recorded after all
+                self._clock_is_set(*self._setting)
             await self._mind_clock()
             await self._hear()
             for listener in self.listeners:
@@ -229,11 +235,16 @@ class Governing:
 
     async def _mind_clock(self) -> None:
         """If the clock was set, what was heard before stays as long ago as it was, and limits as far away."""
+        reading = self._watch.reading()
         if by := self._watch.set_by(SUBJECT, newest(self._state)):
+            self._setting = (by, reading)
             await self._record([g.GovernorClockSet(at=self._clock(), by=by, number=self._state.clock_sets + 1)])
-            self._watch.is_right(SUBJECT)
-            now = self._clock()
-            self._asking = {name: min(at + by, now) for name, at in self._asking.items()}
+            self._clock_is_set(by, reading)
+
+    def _clock_is_set(self, by: float, reading: float) -> None:
+        self._watch.is_right(SUBJECT, reading)
+        now = self._clock()
+        self._asking = {name: min(at + by, now) for name, at in self._asking.items()}
 
     async def _hear(self) -> None:
         """Hear what has happened to sessions since the last time."""
@@ -271,6 +282,10 @@ class Governing:
     def _wake(self) -> None:
         """Everybody who waits asks again."""
         self._ring(list(self._bells))
+
+    def call(self, session: str) -> None:
+        """Something that a session waits for has come: it asks again."""
+        self._ring([session])
 
     def _ring(self, sessions: Sequence[str]) -> None:
         """These ask again."""

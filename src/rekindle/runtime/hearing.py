@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from rekindle.agents.base import observation as o
 from rekindle.agents.base.dialect import CallbackRefused, Outgoing
@@ -52,6 +54,8 @@ class Attendance:
     #: how long to wait before retrying what failed
     pause_seconds: float
     governing: Governing
+    #: called with a session whose agent has said something, after that was taken in
+    heard: list[Callable[[str], None]] = field(default_factory=list)
 
 
 class Attends(Protocol):
@@ -129,6 +133,8 @@ class Hearing:
                 if isinstance(item, Output):
                     async with self._attendant.speaking:
                         await self.take_in(talk.feed(item.data))
+                    for tell in self._house.heard:
+                        tell(session)
                 elif isinstance(item, Lost):
                     message = f"the agent's output was truncated: {item.bytes} bytes may be lost"
                     await self._notice(message)
@@ -152,7 +158,8 @@ class Hearing:
                 await self.send(message)
         background = self._attendant.background
         if step.facts:
-            now = await self._engine.record(self._session, *step.facts)
+            facts = [await self._with_skill(one) for one in step.facts]
+            now = await self._engine.record(self._session, *facts)
             worked = any(isinstance(fact, f.TurnBegan | f.TurnFinished) for fact in step.facts)
             if worked and self.talk.wire.token is not None:
                 self._records.follow(now, self.talk.wire.token)  # a new conversation has a record from now on
@@ -166,6 +173,17 @@ class Hearing:
         if step.opening:
             background(self._settle())
 
+    async def _with_skill(self, fact: f.AnyFact) -> f.AnyFact:
+        """A measure of a context that is full says whether the agent works through a skill: that decides what follows.
+
+        Nobody looks for that as long as it does not matter.
+        """
+        state = self._engine.session(self._session)
+        most = state.limits.dehydrate_at
+        if not isinstance(fact, f.ContextMeasured) or not most or fact.used < most * fact.size:
+            return fact
+        return replace(fact, skill=await self._house.comeback.rehydration.skill_of(state))
+
     async def listen(self) -> None:
         """Check what the silence of an agent in a terminal, and its own record, mean by now."""
         state = self._engine.session(self._session)
@@ -177,7 +195,7 @@ class Hearing:
     async def send(self, message: Outgoing) -> int:
         """Send a message to the agent; its number in the spool."""
         number = await self._keepers.send(self._session, self.talk.attempt, message.message_id, message.line)
-        self.talk.wire.sent(message.message_id, message.line)
+        self.talk.sent(message)
         return number
 
     async def _gone(self, ended: Ended) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec.structs import replace
 
+from rekindle.core.fleet.needs import is_fleet_job
 from rekindle.core.job import facts as jf
 from rekindle.core.job.order import StepOrder
 from rekindle.core.job.orders import again, ended
@@ -39,6 +40,8 @@ AT_ONCE = 4
 #: How often to look whether somebody's time has come.
 LOOK_SECONDS = 0.5
 _PAGE = 5000
+#: More facts than any job has.
+_ALL = 1_000_000
 
 #: Begins the session of a step, unless that was done before.
 Begin = Callable[[Job, StepOrder, str], Awaitable[None]]
@@ -74,6 +77,8 @@ class Jobs:
         self._again: set[str] = set()
         self._wakes: dict[str, float] = {}
         self._resting: set[str] = set()
+        #: jobs whose last commit failed: it may have been made after all
+        self._doubtful: dict[str, None] = {}
         self._changed = asyncio.Event()
         self._room = 0
         self.fault: BaseException | None = None
@@ -85,6 +90,8 @@ class Jobs:
         while True:
             page = await self._store.ask(lambda store: store.facts(JOB.kind, after=after, limit=_PAGE))  # noqa: B023
             for one in page:
+                if is_fleet_job(one.subject):
+                    continue  # the fleet's engine says which host drives it, and when
                 self._jobs[one.subject] = JOB.evolve(self._jobs.get(one.subject), one.fact)  # type: ignore[arg-type]
             if len(page) < _PAGE:
                 break
@@ -111,6 +118,8 @@ class Jobs:
     def look(self) -> None:
         """Stir every job whose time has come."""
         now = self._engine.clock()
+        for job in self._doubtful:
+            self.stir(job)
         for job, at in list(self._wakes.items()):
             if at <= now or self._set_by(self._jobs[job]):
                 self.stir(job)
@@ -161,14 +170,18 @@ class Jobs:
     async def submit(self, fact: jf.JobSubmitted) -> Job:
         """Begin a job. Asking again is harmless: it is the same job."""
         async with self._turns.of(fact.job):
+            await self._settle(fact.job)
             if fact.job not in self._jobs:
                 await self._commit(fact.job, [fact])
+                if fact.order.every:  # whoever submits a schedule is told when it first comes
+                    await self._commit(fact.job, self._due(self._jobs[fact.job], None))
         self.stir(fact.job)
         return self._jobs[fact.job]
 
     async def decide(self, job: str, decision: Callable[[Job], Sequence[jf.JobFact]]) -> Job:
         """Record what a person wants of a job, decided from its state when its turn comes."""
         async with self._turns.of(job):
+            await self._settle(job)
             facts = decision(self._jobs[job])
             if facts:
                 await self._commit(job, facts)
@@ -211,7 +224,8 @@ class Jobs:
         if (failure := task.exception()) is not None:
             if isinstance(failure, RekindleError | OSError) and not isinstance(failure, DamagedStore):
                 log.warning("job %s: what is due could not be done; trying again: %s", job, failure)
-                self._wakes[job] = self._engine.clock() + 1.0
+                if job in self._jobs:
+                    self._wakes[job] = self._engine.clock() + 1.0
             else:
                 log.error("job %s could not be seen to", job, exc_info=failure)
                 self.fault = failure
@@ -228,12 +242,16 @@ class Jobs:
         """Decide and act until nothing is left to do."""
         while True:
             async with self._turns.of(name):
+                await self._settle(name)
+                if name not in self._jobs:
+                    return
                 job = self._jobs[name]
                 session = await self.session_of(job)
+                reading = self._watch.reading()
                 facts = self._moved(job) or self._due(job, session)
                 if facts:
                     await self._commit(name, facts)
-                self._watch.is_right(name)
+                self._watch.is_right(name, reading)
                 if facts:
                     continue
             effects = plan(job, session, self._engine.clock())
@@ -268,7 +286,7 @@ class Jobs:
                 is_busy=busy or (bool(job.runs) and last is None),
             )
         room = has_room(job, self._jobs.values(), now, at_once=self._most(), resting=self._resting)
-        return react(job, session, now, has_room=room)
+        return react(job, session, now, has_room=room or is_fleet_job(job.id))
 
     def _most(self) -> int:
         room = self._supervisor.governing.placing.room
@@ -351,9 +369,24 @@ class Jobs:
         for fact in facts:
             now = JOB.evolve(now, fact)
         assert now is not None
-        await self._store.commit(StoreChange(JOB.kind, job, facts))
+        try:
+            await self._store.commit(StoreChange(JOB.kind, job, facts))
+        except StoreError:
+            self._doubtful[job] = None
+            raise
         self._jobs[job] = now
         self._changed.set()
+
+    async def _settle(self, job: str) -> None:
+        """Find out whether a commit that failed was made after all. Called in the job's turn."""
+        if job not in self._doubtful:
+            return
+        facts = await self._store.ask(lambda store: store.facts(JOB.kind, job, limit=_ALL))
+        found = JOB.folded(one.fact for one in facts)  # type: ignore[misc]
+        self._doubtful.pop(job, None)
+        if found is not None:
+            self._jobs[job] = found
+            self._changed.set()
 
 
 def no_such_job(prefix: str, known: Sequence[str]) -> UsageError:

@@ -20,20 +20,23 @@ from rekindle.ports.store import StaleGeneration, StoreError
 from rekindle.ports.workplace import Workplace
 from rekindle.runtime.comeback import Comeback
 from rekindle.runtime.engine import Engine
-
-
-class StartPutOff(RekindleError):
-    """What an earlier start lacked is still missing: no attempt is spent on it."""
-
-    code = "start_put_off"
+from rekindle.runtime.leases import Leases
 
 
 class Launcher:
     """Belongs to one supervisor."""
 
     def __init__(
-        self, engine: Engine, keepers: Keepers, workplace: Workplace, kinds: Mapping[str, AgentKind], comeback: Comeback
+        self,
+        engine: Engine,
+        keepers: Keepers,
+        workplace: Workplace,
+        kinds: Mapping[str, AgentKind],
+        comeback: Comeback,
+        leases: Leases | None = None,
     ) -> None:
+        """`leases`: how long agents of the fleet's jobs may live here; None: there is no fleet."""
+        self._leases = leases
         self._engine = engine
         self._keepers = keepers
         self._workplace = workplace
@@ -52,14 +55,13 @@ class Launcher:
     async def launch(self, effect: Launch) -> bool:
         """Start an attempt, or record why it cannot start. False: not now, but maybe later.
 
-        Raises StoreError if neither can be recorded, and StartPutOff if there is no point in trying yet.
+        Raises StoreError if neither can be recorded.
         """
         session = self._engine.session(effect.session)
         attempt = effect.attempt
-        self._look_ahead(session)
         try:
             if session.attempt is None or session.attempt.number < attempt:
-                if await self._is_put_off(effect):
+                if await self._may_not_load_yet(effect):
                     return False
                 for notice in await self._workplace.ready(session):
                     await self._engine.record(session.id, f.Noticed(at=self._engine.clock(), message=notice))
@@ -74,30 +76,35 @@ class Launcher:
             kind = self.kind(session)
             self._workplace.note_agent(session)
             await self._workplace.end_terminals(session)
-            running = await self._keepers.launch(self._order(session, kind))
+            if self._is_barred(session) and self._keepers.look(session.id, attempt) == "absent":
+                return False  # its lease ran out meanwhile; the next one may come
+            order = self._order(session, kind)
+            running = await self._keepers.launch(order)
         except (StoreError, StaleGeneration):
             raise  # a store that cannot be written says nothing about the agent
         except (RekindleError, OSError, ValueError) as error:  # some text cannot be passed to a program
             await self._failed(effect, error)
             return True
-        launched = f.Launched(at=self._engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid)
+        account = kind.account.mark(order.env)
+        launched = f.Launched(
+            at=self._engine.clock(), attempt=attempt, folder=running.folder, pid=running.pid, account=account
+        )
         await self._engine.record(session.id, launched)
         return True
 
-    def _look_ahead(self, session: Session) -> None:
-        """Before an automatic restart after a start that lacked something: check whether it is there by now.
+    def is_put_off(self, effect: Launch) -> bool:
+        """Whether what an earlier start lacked is still missing: no automatic attempt is spent on it.
 
         After any other failure the start itself is tried: if something is missing, that is recorded and reported.
         """
+        session = self._engine.session(effect.session)
         newest = session.attempt
         if session.resume_asked is not None or newest is None or not newest.blocked or not has_failed_to_start(session):
-            return
+            return False
         try:
-            missing = self._keepers.obstacle(self._order(session, self.kind(session)))
+            return self._keepers.obstacle(self._order(session, self.kind(session))) is not None
         except (RekindleError, OSError, ValueError):
-            return  # the start itself will say what is wrong
-        if missing is not None:
-            raise StartPutOff(f"{session.id}: {missing}", "it is started when that is there")
+            return False  # the start itself will say what is wrong
 
     def _order(self, session: Session, kind: AgentKind) -> AttemptOrder:
         assert session.attempt is not None
@@ -111,7 +118,11 @@ class Launcher:
             cwd=session.cwd,
             env={**environment, **kind.variables(start, environment)},
             terminal=session.terminal,
+            until=self._leases.until(session) if self._leases is not None else 0.0,
         )
+
+    def _is_barred(self, session: Session) -> bool:
+        return self._leases is not None and bool(self._leases.barred(session))
 
     async def _failed(self, effect: Launch, error: RekindleError | OSError | ValueError) -> None:
         """Record a failed start. It ends the session only if its folder cannot be rebuilt."""
@@ -148,7 +159,7 @@ class Launcher:
         """The check takes time; meanwhile the session may have been stopped or given to another agent."""
         return lambda now: effect in plan(now, self._engine.clock()) and now.agent == agent
 
-    async def _is_put_off(self, effect: Launch) -> bool:
+    async def _may_not_load_yet(self, effect: Launch) -> bool:
         """Whether the agent must not load its conversation yet."""
         session = self._engine.session(effect.session)
         kind, now = self.kind(session), self._engine.clock()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 from rekindle.agents.base.kind import AgentKind
 from rekindle.core.governor.places import sleeps_for_others
@@ -18,6 +19,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.state import OURS, Session
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.keepers import Keepers
+from rekindle.ports.notes import ContextNotes
 from rekindle.ports.records import Records
 from rekindle.ports.store import DamagedStore, StaleGeneration, StoreError
 from rekindle.ports.workplace import Workplace
@@ -27,9 +29,12 @@ from rekindle.runtime.engine import Decision, Engine
 from rekindle.runtime.governing import Governing
 from rekindle.runtime.hearing import Attendance
 from rekindle.runtime.launching import Launcher
+from rekindle.runtime.leases import Leases
 
 log = logging.getLogger(__name__)
 
+#: The generation of a session that another host has; None if none has it.
+Elsewhere = Callable[[str], Awaitable[int | None]]
 #: How long an agent must be silent before all it remembers counts as shown.
 SETTLE_SECONDS = 0.25
 #: How long to wait before retrying what failed.
@@ -52,19 +57,30 @@ class Supervisor:
         pause_seconds: float = PAUSE_SECONDS,
         governor_rules: Callable[[], GovernorRules] = lambda: UNLIMITED,
         load: Callable[[], MachineReading | None] = lambda: None,
+        notes: ContextNotes | None = None,
+        elsewhere: Elsewhere | None = None,
+        leases: Leases | None = None,
     ) -> None:
+        """`elsewhere`: other hosts use the same store, and may take one session over without taking them all.
+
+        `leases`: agents of the fleet's jobs live on this host only as long as its engine lets them.
+        """
+        self._elsewhere = elsewhere
         self.engine = engine
         self._keepers = keepers
-        comeback = Comeback(records, workplace, kinds)
-        launcher = Launcher(engine, keepers, workplace, kinds, comeback)
+        comeback = Comeback(records, workplace, kinds, notes)
+        launcher = Launcher(engine, keepers, workplace, kinds, comeback, leases)
+        barred = leases.barred if leases is not None else lambda _session: ""
         self.governing = Governing(
-            engine.store, engine.clock, engine.at_hand, governor_rules, steady=engine.steady, load=load
+            engine.store, engine.clock, engine.at_hand, governor_rules, steady=engine.steady, load=load, barred=barred
         )
         self.governing.placing.put_to_sleep = self._put_to_sleep
         engine.listeners.append(self.governing.listen)
         self._house = Attendance(
             engine, keepers, workplace, records, comeback, launcher, settle_seconds, pause_seconds, self.governing
         )
+        #: called with a session whose agent has said something
+        self.heard = self._house.heard
         self._attendants: dict[str, Attendant] = {}
         self._began = 0.0
         #: handled in the background: sessions without an agent that may need one started
@@ -113,8 +129,8 @@ class Supervisor:
                     await self.engine.record(session.id, adopted)
                 if self.engine.in_memory(session.id) is not None:  # else somebody else has handled it meanwhile
                     await self.advance(session.id)
-            except StaleGeneration:
-                self.superseded.set()
+            except StaleGeneration as error:
+                self._failed(session.id, error)
             except DamagedStore:
                 raise
             except StoreError:  # a disk that does not work now may work in a moment
@@ -131,7 +147,7 @@ class Supervisor:
             await self._take_up(session, limit)
         except Exception as error:  # nobody waits for this: as with an attendant's own tasks
             log.exception("%s could not be taken up", session.id)
-            self._failed(error)
+            self._failed(session.id, error)
 
     async def _notice(self, session: str, message: str) -> None:
         await self.engine.record(session, f.Noticed(at=self.engine.clock(), message=message))
@@ -147,6 +163,7 @@ class Supervisor:
         for one in instances:
             if one.session not in known and one.session not in await self.engine.named(one.session):
                 log.warning("an agent runs that no session knows of: %s, pid %s", one.session, one.pid)
+                await self._end_here(one.session, one.attempt)
             elif one.state == "alive" and one.pid is not None and not one.answers:
                 log.warning("the keeper of %s, attempt %s, does not answer", one.session, one.attempt)
         return {(one.session, one.attempt) for one in instances if one.state == "alive"}
@@ -201,13 +218,13 @@ class Supervisor:
         """How long the session's agent has been silent when it should not be."""
         found = self._attendants.get(session)
         talk = found.talk if found is not None else None
-        return talk.silent_seconds(self.engine.clock()) if talk is not None else 0.0
+        return talk.silent_seconds() if talk is not None else 0.0
 
-    def forgive_silence(self, late: float) -> None:
-        """Restart every agent's silence from now: the clock is `late` seconds ahead (or behind)."""
+    def forgive_silence(self) -> None:
+        """Restart every agent's silence from now."""
         for attendant in self._attendants.values():
             if attendant.talk is not None:
-                attendant.talk.forgive_silence(self.engine.clock(), late)
+                attendant.talk.forgive_silence()
 
     def _is_over(self) -> bool:
         return self.broken.is_set() or self.superseded.is_set()
@@ -238,6 +255,10 @@ class Supervisor:
         """The same, with facts decided from the session's state when its turn comes: see `Engine.decide`."""
         return await self._attendant(session).decide(decision)
 
+    async def decide_quietly(self, session: str, decision: Decision) -> Session:
+        """The same, while nothing is said to its agent: see `Attendant.decide_quietly`."""
+        return await self._attendant(session).decide_quietly(decision)
+
     async def advance(self, session: str) -> None:
         """Carry out what is due about a session in memory."""
         await self._attendant(session).advance()
@@ -253,11 +274,34 @@ class Supervisor:
 
     def _attendant(self, session: str) -> Attendant:
         if session not in self._attendants:
-            self._attendants[session] = Attendant(session, self._house, self._failed)
+            self._attendants[session] = Attendant(session, self._house, partial(self._failed, session))
         return self._attendants[session]
 
-    def _failed(self, failure: BaseException) -> None:
-        if isinstance(failure, StaleGeneration):
+    async def give_up(self, session: str) -> None:
+        """Another host has the session: end what still runs of it here, and forget it. Its files stay."""
+        found, attendant = self.engine.in_memory(session), self._attendants.pop(session, None)
+        if attendant is not None:
+            await attendant.close()
+        self.engine.let_go(session)
+        if found is not None and found.attempt is not None:
+            log.warning("%s was taken over by another host; its agent here is ended, its files stay", session)
+            await self._end_here(session, found.attempt.number)
+
+    async def _end_here(self, session: str, attempt: int) -> None:
+        """End an agent whose session another host has. Its keeper is told of the generation that counts there."""
+        try:
+            generation = await self._elsewhere(session) if self._elsewhere is not None else None
+            if generation is None:
+                return
+            await self._keepers.connect(session, attempt, generation)
+            await self._keepers.end(session, attempt, "another host has taken the session over")
+        except (RekindleError, OSError) as error:
+            log.warning("%s: its agent could not be ended: %s", session, error)
+
+    def _failed(self, session: str, failure: BaseException) -> None:
+        if isinstance(failure, StaleGeneration) and self._elsewhere is not None:
+            self._rest.append(asyncio.ensure_future(self.give_up(session)))
+        elif isinstance(failure, StaleGeneration):
             self.superseded.set()
         else:
             self.fault = self.fault or failure

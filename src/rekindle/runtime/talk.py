@@ -53,7 +53,14 @@ class Talk:
         clock: Callable[[], float],
         resolve: Resolve,
         heard_at: float | None = None,
+        steady: Callable[[], float] | None = None,
+        silent_since: float | None = None,
     ) -> None:
+        """`heard_at`: when the agent last wrote something, by the wall clock; None: nobody knows.
+
+        Silence is counted by `steady`, which nobody can set (None: by the wall clock). `silent_since`: since when it
+        lasts by that clock, if this agent was followed before.
+        """
         self._session = session.id
         self._cwd = session.cwd
         self._mode: Mode = session.permission  # type: ignore[assignment]  # checked when the session was created
@@ -68,20 +75,39 @@ class Talk:
         self._exchange = Exchange(self.wire)
         self._replayed = Replayed()
         self._compactions = 0
+        self._measured = 0
         self._context: o.ContextUsed | None = None
         self._is_working = False
         self._how: f.How = "new"
-        self._heard_at = heard_at if heard_at is not None else clock()
+        self._steady = steady if steady is not None else clock
+        self._wrote_at = min(heard_at, clock()) if heard_at is not None else clock()
+        heard = self._steady() - (clock() - self._wrote_at)
+        self._heard_at = heard if silent_since is None else max(heard, silent_since)
+        self._told_at = self._steady() - max(0.0, clock() - _last_told(session))
+        self._unsent = {one.id for one in session.prompts if one.state == "queued"}
         self._said_at: float | None = None
 
-    def silent_seconds(self, now: float) -> float:
-        """How long the agent has been silent: 0 while a tool runs, a question is open or it waits to retry."""
-        state = self.wire.open
-        return 0.0 if state.tools or state.unanswered else max(0.0, now - self._heard_at)
+    def silent_seconds(self) -> float:
+        """How long the agent has been silent: 0 while a tool runs, a question is open or it waits to retry.
 
-    def forgive_silence(self, now: float, late: float) -> None:
-        """Restart the agent's silence from now. If the clock was set back, the time of the last output moves too."""
-        self._heard_at = self._heard_at + late if late < 0 else max(self._heard_at, now)
+        It counts from the last thing that it was told, if that is later: an agent at rest has nothing to say.
+        """
+        state = self.wire.open
+        return 0.0 if state.tools or state.unanswered else max(0.0, self._steady() - self.silent_since)
+
+    @property
+    def silent_since(self) -> float:
+        """When the agent last said something or was told something, by the steady clock."""
+        return max(self._heard_at, self._told_at)
+
+    def forgive_silence(self) -> None:
+        """Restart the agent's silence from now."""
+        self._heard_at = max(self._heard_at, self._steady())
+
+    def sent(self, message: Outgoing) -> None:
+        """The agent was told something."""
+        self._told_at = max(self._told_at, self._steady())
+        self.wire.sent(message.message_id, message.line)
 
     @property
     def offset(self) -> int:
@@ -99,7 +125,7 @@ class Talk:
         A prompt in the input spool was sent, even if the daemon that sent it died before recording that.
         """
         step = Step()
-        self._said_at = min(self._heard_at, self._clock())  # at the latest: what is read was said before we came
+        self._said_at = self._wrote_at  # at the latest: what is read was said before we came
         self.wire.showed(data)
         self._exchange.sent(records)
         self._follow(self._exchange.heard(data), step)
@@ -113,7 +139,7 @@ class Talk:
     def feed(self, data: bytes) -> Step:
         """Read what the agent wrote."""
         step = Step()
-        self._heard_at = max(self._heard_at, self._clock())
+        self._heard_at = max(self._heard_at, self._steady())
         self.wire.showed(data)
         self._follow(self._exchange.heard(data), step)
         return step
@@ -121,6 +147,9 @@ class Talk:
     def _follow(self, exchanged: Iterable[Exchanged], step: Step) -> None:
         for one in exchanged:
             if isinstance(one, Prompted):
+                if one.prompt in self._unsent:  # nobody lived to record that, so nobody knows when it was
+                    self._unsent.discard(one.prompt)
+                    self._told_at = max(self._told_at, self._steady())
                 step.facts.append(
                     f.PromptSent(
                         at=self._clock(), attempt=self.attempt, prompt=one.prompt, message=one.message, text=one.text
@@ -132,12 +161,15 @@ class Talk:
 
     def is_quiet(self) -> bool:
         """Whether a terminal shows nothing new."""
-        return self._clock() - self._heard_at >= READY_SECONDS
+        return self._quiet_seconds() >= READY_SECONDS
+
+    def _quiet_seconds(self) -> float:
+        return self._steady() - self._heard_at
 
     def wants_record(self, session: Session) -> bool:
         """Whether the agent's own record says more about the running turn than its terminal does."""
-        running, silent = session.turn, self._clock() - self._heard_at
-        return running is not None and (running.state == "sent" or silent >= QUIET_SECONDS)
+        running = session.turn
+        return running is not None and (running.state == "sent" or self._quiet_seconds() >= QUIET_SECONDS)
 
     def listen(self, session: Session, record: Record | None) -> Step:
         """What the agent's silence means, together with its own record if there is one."""
@@ -145,8 +177,8 @@ class Talk:
         running = session.turn
         if running is not None and (running.attempt != self.attempt or running.state == "cut"):
             running = None
-        since = max(self._heard_at, running.sent_at) if running is not None else self._heard_at
-        found = self.wire.silence(now - since, self._awaited(session, running), record)
+        quiet = self._quiet_seconds() if running is None else min(self._quiet_seconds(), now - running.sent_at)
+        found = self.wire.silence(quiet, self._awaited(session, running), record)
         if found == "ready":
             step.opening = True
         if running is None:
@@ -253,9 +285,9 @@ class Talk:
                         f.OpenRefused(at=now, attempt=self.attempt, how="load", problem="unsupported", message=cannot)
                     )
             case o.Retrying():
-                self._heard_at = now + seen.seconds
+                self._heard_at = self._steady() + seen.seconds
             case o.ContextUsed():
-                self._context = seen
+                step.facts.extend(self._measure(seen, now))
             case o.ConversationOpened():
                 step.opening = True
             case o.Said() | o.ToolStarted() if not seen.replay and not self._is_working:
@@ -271,6 +303,14 @@ class Talk:
                 step.callbacks.append(seen)
             case _:
                 pass
+
+    def _measure(self, seen: o.ContextUsed, now: float) -> list[AnyFact]:
+        """How full the context is. Only a change that a person would see is recorded: agents tell it all the time."""
+        before, self._context = self._context, seen
+        if seen.size <= 0 or (before is not None and _percent(before) == _percent(seen)):
+            return []
+        self._measured += 1
+        return [f.ContextMeasured(at=now, attempt=self.attempt, used=seen.used, size=seen.size, number=self._measured)]
 
     def _asked(self, seen: o.AgentAskedPermission) -> list[AnyFact]:
         key = fields.key(seen.request_id)
@@ -293,6 +333,16 @@ class Talk:
             case Ask():
                 return [asked]
         return [asked, f.PermissionAnswered(at=self._clock(), request=key, option=chosen, by=POLICY)]
+
+
+def _last_told(session: Session) -> float:
+    """When the agent was last told something that it has to react to, as far as is recorded; 0: never."""
+    turn = session.turn
+    return max([turn.sent_at if turn is not None else 0.0, *(one.at for one in session.settled[-1:])])
+
+
+def _percent(context: o.ContextUsed) -> int:
+    return 100 * context.used // context.size if context.size > 0 else -1
 
 
 def _untold(state: OpenState, turn: Prompt, record: Record | None) -> tuple[OpenTool, ...]:

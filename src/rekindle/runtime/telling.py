@@ -107,7 +107,8 @@ class Teller:
 
     async def run(self) -> None:
         """Tell people, until cancelled."""
-        await self._open()
+        while not await self._open():
+            await asyncio.sleep(_LOOK_SECONDS)
         while True:
             self._changed.clear()
             try:
@@ -120,12 +121,22 @@ class Teller:
                 await asyncio.wait_for(self._changed.wait(), min(max(left, 0.0), _LOOK_SECONDS))
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def _open(self) -> None:
+    async def _open(self) -> bool:
+        """Read what people were told. False: the store of the fleet is away just now, and nobody is told meanwhile."""
+        told = self._told
         for subject in t.subjects(self._ports.clock()):
-            facts = await self._ports.store.ask(_reader(subject))
+            try:
+                facts = await self._ports.store.ask(_reader(subject))
+            except StoreError as error:
+                if error.code != "store_away":
+                    raise
+                log.warning("nobody can be told now: %s", error.message)
+                return False
             for one in facts:
                 assert isinstance(one.fact, t.TellingFact)
-                self._told = t.booked(self._told, one.fact)
+                told = t.booked(told, one.fact)
+        self._told = told
+        return True
 
     async def _step(self) -> float | None:
         """Send what is due; returns when to look again."""

@@ -18,11 +18,13 @@ from rekindle.scripted.rpc import Message, RequestError
 from rekindle.scripted.script import (
     AskAction,
     BigAction,
+    ContextAction,
     DieAction,
     FailAction,
     NoiseAction,
     PutAction,
     ReadAction,
+    RecapAction,
     RunAction,
     SayAction,
     ScriptStep,
@@ -127,6 +129,11 @@ class ActionContext:
                 return _truncate()
             case SpawnAction(seconds):
                 return _done(f"left behind pid {await commands.leave_behind(seconds, self.cwd)}")
+            case ContextAction(used, size):
+                await self.client.update(self.session_id, report.context(used, size))
+                return _done(f"{used} of {size} tokens")
+            case RecapAction():
+                return _done("noted")
             case _ as never:
                 assert_never(never)
 

@@ -9,10 +9,12 @@ from typing import Any
 from rekindle.scripted.conversation import ASSISTANT, STEP_FINISHED, USER, Record
 from rekindle.scripted.script import (
     BigAction,
+    ContextAction,
     DieAction,
     FailAction,
     PutAction,
     ReadAction,
+    RecapAction,
     RunAction,
     SayAction,
     ScriptStep,
@@ -29,7 +31,8 @@ _STATUS = {"completed": "completed", "failed": "failed", "cancelled": "failed"}
 
 def is_tool(step: ScriptStep) -> bool:
     """Whether a step is shown as a tool call; talk is shown as talk, and an end of the turn not at all."""
-    return not isinstance(step.action, SayAction | StreamAction | BigAction | FailAction | DieAction)
+    silent = SayAction | StreamAction | BigAction | FailAction | DieAction | ContextAction | RecapAction
+    return not isinstance(step.action, silent)
 
 
 def title(step: ScriptStep) -> str:
@@ -89,6 +92,11 @@ def replay(record: Record, cwd: str) -> Iterator[Update]:
                 }
         case _:
             pass
+
+
+def context(used: int, size: int) -> Update:
+    """The update that tells how full the context window is."""
+    return {"sessionUpdate": "usage_update", "used": used, "size": size}
 
 
 def text_block(text: str) -> Update:

@@ -104,6 +104,19 @@ class SpawnAction:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class ContextAction:
+    used: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecapAction:
+    """What to do when the agent is asked to sum up: nothing happens now."""
+
+    directive: str
+
+
 Action = (
     SayAction
     | StreamAction
@@ -120,6 +133,8 @@ Action = (
     | NoiseAction
     | TruncateAction
     | SpawnAction
+    | ContextAction
+    | RecapAction
 )
 
 
@@ -307,6 +322,22 @@ def _spawn(rest: str) -> Action:
     return SpawnAction(_number(rest, "spawn wants a number of SECONDS"))
 
 
+def _context(rest: str) -> Action:
+    usage = "context wants USED SIZE, in tokens"
+    words = rest.split()
+    if len(words) != 2:
+        raise _Wrong(usage)
+    return ContextAction(_whole(words[0], usage), _whole(words[1], usage))
+
+
+def _recap(rest: str) -> Action:
+    word, inner = _cut(rest)
+    if word not in _PARSERS or word in ("recap", "once"):
+        raise _Wrong("recap wants a directive, as in: recap say all is well")
+    _PARSERS[word](inner)
+    return RecapAction(rest)
+
+
 _PARSERS: dict[str, Callable[[str], Action]] = {
     "say": _say,
     "stream": _stream,
@@ -324,4 +355,6 @@ _PARSERS: dict[str, Callable[[str], Action]] = {
     "noise": _noise,
     "truncate": _truncate,
     "spawn": _spawn,
+    "context": _context,
+    "recap": _recap,
 }

@@ -8,11 +8,13 @@ import json
 from rekindle.scripted import report
 from rekindle.scripted.acting import REJECTED, WITHDRAWN, ActionContext, ActionOutcome, TurnError
 from rekindle.scripted.conversation import STEP_FINISHED, STEP_STARTED, Status, Stop
-from rekindle.scripted.script import AskAction, ScriptStep, WriteAction, parse
+from rekindle.scripted.script import AskAction, RecapAction, SayAction, ScriptStep, WriteAction, parse
 from rekindle.scripted.session import ScriptedSession
 
 #: Asks the agent to compact its conversation. It has no model that forgets, so it only says that it did.
 COMPACT = "/compact"
+#: How a question for a summary begins; its last two lines are those between which the summary goes.
+SUM_UP = "SUM UP THIS CONVERSATION"
 
 
 class ScriptedTurn:
@@ -41,6 +43,8 @@ class ScriptedTurn:
         if text.strip() == COMPACT:
             await self._actions.say(f"compacted: {len(conversation.users) - 1} prompts are a summary now.")
             return "compacted"
+        if text.startswith(SUM_UP):
+            return await self._sum_up(text)
         if script.mistakes:
             for mistake in script.mistakes:
                 await self._actions.say(mistake)
@@ -60,6 +64,22 @@ class ScriptedTurn:
             await self._actions.say(f"{sentence} I do not repeat it.")
             self._finished(step, None, ActionOutcome("unknown", "unknown"))
         return await self._steps(conversation.remaining())
+
+    async def _sum_up(self, text: str) -> Stop:
+        """Do what the newest `recap` says; without one, the summary is what the agent has heard."""
+        heard = self._session.conversation.users[:-1]
+        steps = [step for one in heard for step in parse(one).steps if isinstance(step.action, RecapAction)]
+        begin, end = text.rstrip().split("\n")[-2:]
+        if not steps:
+            await self._actions.say(f"{begin}\nI have seen: {json.dumps(heard, ensure_ascii=False)}\n{end}")
+            return "end_turn"
+        assert isinstance(steps[-1].action, RecapAction)
+        [step] = parse(steps[-1].action.directive).steps
+        if isinstance(step.action, SayAction):
+            await self._actions.say(f"{begin}\n{step.action.text}\n{end}")
+        else:
+            await self._actions.do(step, "")
+        return "end_turn"
 
     async def _steps(self, steps: list[ScriptStep]) -> Stop:
         for index, step in enumerate(steps):

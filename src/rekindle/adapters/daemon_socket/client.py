@@ -11,7 +11,8 @@ from rekindle import files
 from rekindle.adapters.machine import process_identity
 from rekindle.places import Places
 from rekindle.ports.daemon import DaemonSilent, NoDaemon
-from rekindle.ports.errors import OwnedError, QuestionError, RekindleError, UsageError
+from rekindle.ports.errors import OwnedError, UsageError
+from rekindle.ports.told_errors import from_told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class DaemonClient:
                 f"see `rekindle ps` before you ask again, and {self._places.daemon_log}",
             )
         if answer.get("ok") is not True:
-            raise _error(answer.get("error") or {})
+            raise from_told(answer.get("error") or {})
         return {key: value for key, value in answer.items() if key not in ("ok", "re")}
 
     def is_served(self) -> bool:
@@ -269,11 +270,3 @@ def _is_ours(connection: socket.socket) -> bool:
 
     credentials = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
     return int.from_bytes(credentials[4:8], sys.byteorder) == os.getuid()
-
-
-def _error(shown: dict[str, Any]) -> RekindleError:
-    kinds: dict[int, type[RekindleError]] = {2: UsageError, 3: QuestionError, 4: OwnedError}
-    kind = kinds.get(int(shown.get("exit") or 1), RekindleError)
-    details = shown.get("details")
-    told, hint, code = str(shown.get("message")), str(shown.get("hint") or ""), str(shown.get("code"))
-    return kind(told, hint, code=code, details=details if isinstance(details, dict) else {})

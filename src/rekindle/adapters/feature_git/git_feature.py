@@ -195,9 +195,10 @@ class GitFeature:
             return merging.merge(self.place, task, branch, tip, epoch, message)
 
     def tree_of(self, task: str, branch: str) -> str:
+        place = self.place.for_one_look()
         tasks = {**self._tasks, task: branch}
-        there = existing(self.place, tasks.values())
-        return find_homes(self.place, tasks, self._recorded, registered(self.place.git), there)[task]
+        there = existing(place, tasks.values())
+        return find_homes(place, tasks, self._recorded, registered(place.git), there)[task]
 
     @_again
     def integration(self, tip: str = "") -> str:

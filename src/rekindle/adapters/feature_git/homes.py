@@ -27,7 +27,7 @@ def find_homes(
     linked = [
         homes.Linked(path, tree.branch, _is_there(place, path), is_below(path, _top(place)))
         for tree in known[1:]  # the first is the user's own checkout
-        for path in [os.path.realpath(tree.path)]
+        for path in [place.real(tree.path)]
         if os.path.basename(path) != naming.INTEGRATION and tree.locked != UNFINISHED
     ]
     if place.shared_tree:
@@ -47,14 +47,14 @@ def _is_there(place: FeaturePlace, path: str) -> bool:
         told = pointers.git_file(os.path.join(path, ".git"))
     except (OSError, ForeignRepository):
         return True
-    real = os.path.realpath(os.path.join(path, told)) if told is not None else ""
+    real = place.real(os.path.join(path, told)) if told is not None else ""
     theirs = os.path.basename(os.path.dirname(real)) == "worktrees" and os.path.isdir(real)
-    return not theirs or os.path.dirname(real) == os.path.join(os.path.realpath(place.common), "worktrees")
+    return not theirs or os.path.dirname(real) == os.path.join(place.real(place.common), "worktrees")
 
 
 def _top(place: FeaturePlace) -> str:
     """The folder of the worktrees of all features."""
-    return os.path.realpath(os.path.dirname(place.trees))
+    return place.real(os.path.dirname(place.trees))
 
 
 def _plain(place: FeaturePlace, top: str, branch: str) -> str:
@@ -75,9 +75,9 @@ def _shared(place: FeaturePlace, tasks: Mapping[str, str], linked: Sequence[home
 def _record(place: FeaturePlace, path: str, known: Sequence[Registered]) -> homes.RecordedHome:
     """A path of the journal's. Fit is one in the folder of worktrees, by no link, that no other worktree is around."""
     top = _top(place)
-    real = os.path.realpath(os.path.join(place.root, path))
+    real = place.real(os.path.join(place.root, path))
     parts = os.path.relpath(real, top).split(os.sep)
-    around = (os.path.realpath(tree.path) for tree in known[1:])
+    around = (place.real(tree.path) for tree in known[1:])
     fit = (
         not any(part.startswith(".") or is_git_name(part) for part in parts)
         and not is_below(os.path.join(top, os.path.basename(place.trees)), real)
@@ -89,7 +89,7 @@ def _record(place: FeaturePlace, path: str, known: Sequence[Registered]) -> home
 def obstacle(place: FeaturePlace, path: str, branch: str, known: Sequence[Registered]) -> FeatureBlocked | None:
     """Why a branch cannot be checked out at a path, with what a person can do about it; None if it can."""
     holder = next(
-        (tree for tree in known if tree.branch == branch and os.path.realpath(tree.path) != os.path.realpath(path)),
+        (tree for tree in known if tree.branch == branch and place.real(tree.path) != place.real(path)),
         None,
     )
     if holder is not None and _is_there(place, holder.path):
@@ -119,8 +119,8 @@ def in_the_way(path: str) -> FeatureBlocked | None:
 
 def is_emptied(place: FeaturePlace, tree: Registered) -> bool:
     """Whether a folder that is no longer a worktree has lost every file of its commit."""
-    if tree.head is None:
-        return False
+    if tree.head is None or not tree.head.strip("0"):
+        return False  # a git that was killed while it made the worktree had no commit in it yet
     names = place.git.output("ls-tree", "--name-only", "-z", tree.head).split(b"\0")[:-1]
     folder = os.fsencode(tree.path)
     return bool(names) and not any(os.path.lexists(os.path.join(folder, name)) for name in names)

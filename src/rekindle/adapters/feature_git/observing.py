@@ -48,6 +48,7 @@ def observe(
     place: FeaturePlace, tasks: Mapping[str, TaskProgress], recorded: Mapping[str, str], look: TreeLook
 ) -> GitEvidence:
     """What git says about the feature and its tasks, as the journal knows them; `recorded` are worktrees by branch."""
+    place = place.for_one_look()
     git = place.git
     word = naming.branch_word(place.feature)
     branches = {name: one.branch for name, one in tasks.items()}
@@ -62,7 +63,7 @@ def observe(
     there = {ref.removeprefix("refs/heads/") for ref in heads}
     homes = find_homes(place, branches, recorded, trees, there)
     at_home = {*homes.values()}
-    ours = [tree for tree in trees[1:] if _is_inside(tree.path, place.trees) or os.path.realpath(tree.path) in at_home]
+    ours = [tree for tree in trees[1:] if _is_inside(place, tree.path) or place.real(tree.path) in at_home]
     elsewhere = {tree.branch: tree.path for tree in trees if tree.branch and tree not in ours}
     left = {branches[task]: commit for task in tasks if (commit := private.get(naming.left_ref(place.feature, task)))}
     shared = Counter(homes.values())  # what is shared is gone through each time: it is about several tasks
@@ -105,8 +106,8 @@ def _blocked(
 ) -> Iterator[tuple[str, str]]:
     """Why worktrees cannot be made in their places. For most tasks nothing is there yet, which is quick to see."""
     held = {tree.branch for tree in trees}
-    at = {os.path.realpath(tree.path) for tree in trees}
-    folder = os.path.realpath(place.trees) if not place.is_linked_away(place.trees) else None
+    at = {place.real(tree.path) for tree in trees}
+    folder = place.real(place.trees) if not place.is_linked_away(place.trees) else None
     for task, home in homes.items():
         is_free = branches[task] not in held and home not in at and os.path.dirname(home) == folder
         if is_free and not os.path.lexists(home):
@@ -209,7 +210,7 @@ def _trees(
                 theirs = leftovers.untouched(place, tree.path, behind or "") if is_behind else frozenset()
                 return _changes(place.at(tree.path), theirs)
 
-            task = owners.get(os.path.realpath(tree.path))
+            task = owners.get(place.real(tree.path))
             changes, conflicts, withheld_ = look.changes(task, (tree, behind), ask)
             yield tree.path, WorkTree(tree.path, tree.branch, changes, tree.locked is not None, conflicts, withheld_)
 
@@ -246,5 +247,5 @@ def is_dirty(tree: Git) -> bool:
     return bool(tree.output("status", "--porcelain", "-z", "--untracked-files=normal"))
 
 
-def _is_inside(path: str, folder: str) -> bool:
-    return os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep)
+def _is_inside(place: FeaturePlace, path: str) -> bool:
+    return place.real(path).startswith(place.real(place.trees) + os.sep)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rekindle import files
 from rekindle.adapters.feature_git.ancestry import CommitAnswers
+from rekindle.adapters.feature_git.folder_look import FolderLook
 from rekindle.adapters.feature_git.locking import Locks
-from rekindle.adapters.git import repository
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.ref_files import Unsure, read_ref
+from rekindle.adapters.git.repository import Repository
 from rekindle.adapters.git.worktree_files import head_of, refs_of
 from rekindle.core.feature import naming
 from rekindle.core.git_complaints import reason
@@ -61,6 +62,28 @@ class FeaturePlace:
     author: Mapping[str, str] = field(default_factory=dict, compare=False)
     _notices: list[str] = field(default_factory=list, compare=False)
     _answers: CommitAnswers = field(default_factory=CommitAnswers, compare=False)
+    _look: FolderLook | None = field(default=None, compare=False)
+
+    def for_one_look(self) -> FeaturePlace:
+        """The same place, for a look that changes nothing: it asks about each folder only once."""
+        return replace(self, _look=FolderLook())
+
+    def real(self, path: str) -> str:
+        """Where a path really is."""
+        return (self._look or FolderLook()).real(path)
+
+    def worktree(self, path: str) -> Repository | None:
+        """The worktree at a path, if it is sound."""
+        return (self._look or FolderLook()).sound(path, lambda: self._sound_worktree(path))
+
+    def _sound_worktree(self, path: str) -> Repository | None:
+        if self.is_linked_away(path):
+            return None
+        found = (self._look or FolderLook()).around(path)
+        if found is None or found.top != self.real(path):
+            return None
+        known = os.path.join(self.real(self.common), "worktrees")
+        return found if os.path.dirname(found.git_dir) == known else None
 
     def tell(self, sentence: str) -> None:
         """Report something that a person should know."""
@@ -106,18 +129,13 @@ class FeaturePlace:
     def is_linked_away(self, path: str) -> bool:
         """Whether a symbolic link leads from a path in the folder of the worktrees to somewhere else."""
         top = os.path.dirname(self.trees)
-        real = os.path.realpath(top)
+        real = self.real(top)
         inside = next((os.path.relpath(path, one) for one in (top, real) if is_below(path, one)), None)
-        return inside is not None and os.path.realpath(path) != os.path.normpath(os.path.join(real, inside))
+        return inside is not None and self.real(path) != os.path.normpath(os.path.join(real, inside))
 
     def is_sound(self, tree: str) -> bool:
         """Whether a folder is still a worktree of this repository: an agent may have removed its `.git`."""
-        if self.is_linked_away(tree):
-            return False
-        found = repository.find(tree)
-        if found is None or found.top != os.path.realpath(tree):
-            return False
-        return os.path.dirname(found.git_dir) == os.path.join(os.path.realpath(self.common), "worktrees")
+        return self.worktree(tree) is not None
 
     def at(self, tree: str) -> Git:
         """Git in a worktree of ours, and nowhere else: in a folder without `.git` it would take the user's checkout."""
@@ -126,7 +144,7 @@ class FeaturePlace:
                 f"{tree} is no worktree of this repository any more", "move it away, then resume the feature"
             )
         return Git(tree, unlock=self.locks.unlock).with_variables(
-            GIT_CEILING_DIRECTORIES=os.path.dirname(os.path.realpath(tree))
+            GIT_CEILING_DIRECTORIES=os.path.dirname(self.real(tree))
         )
 
     def refuse_link(self, path: str) -> None:
@@ -159,7 +177,7 @@ class FeaturePlace:
     def head(self, tree: str) -> str | None:
         """The commit that a worktree of ours has checked out."""
         git = self.at(tree)
-        found = repository.find(tree)
+        found = self.worktree(tree)
         try:
             return head_of(self.common, found.git_dir)[0] if found is not None else None
         except Unsure:
@@ -168,7 +186,7 @@ class FeaturePlace:
     def merge_head(self, tree: str) -> str | None:
         """The commit that is being merged in a worktree of ours."""
         git = self.at(tree)
-        found = repository.find(tree)
+        found = self.worktree(tree)
         try:
             told = read_ref(os.path.join(found.git_dir, "MERGE_HEAD")) if found is not None else None
             return told.decode() if told is not None else None

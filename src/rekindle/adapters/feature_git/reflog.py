@@ -7,7 +7,6 @@ import re
 
 from rekindle import files
 from rekindle.adapters.feature_git.place import FeaturePlace
-from rekindle.adapters.git import repository
 from rekindle.core.feature.strays import ReflogEntry, Stash
 
 _LINE = re.compile(
@@ -21,7 +20,7 @@ def of_tree(place: FeaturePlace, tree: str, branch: str) -> list[ReflogEntry]:
 
     A recreated worktree has lost history that the branch still has: that comes first.
     """
-    found = repository.find(tree) if place.is_sound(tree) else None
+    found = place.worktree(tree)
     here = _read(os.path.join(found.git_dir, "logs", "HEAD")) if found is not None else []
     if not here and found is not None:
         here = _listed(place, tree)

@@ -53,7 +53,7 @@ class _Repository:
     @cached_property
     def by_path(self) -> dict[str, Registered]:
         """The worktrees by where they really are."""
-        return {os.path.realpath(tree.path): tree for tree in reversed(self.registered)}
+        return {self.place.real(tree.path): tree for tree in reversed(self.registered)}
 
     def tree_of(self, task: str) -> Registered | None:
         """The worktree of a task, if it is there."""

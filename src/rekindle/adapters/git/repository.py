@@ -8,6 +8,7 @@ import of `subprocess`) would cost more than the rest of them. Layouts that cann
 from __future__ import annotations
 
 import os
+import stat
 
 from rekindle import files
 from rekindle.adapters.git import ownership, pointers
@@ -144,7 +145,11 @@ def _refuse_pipes(found: Repository) -> None:
     for folder in dict.fromkeys((found.git_dir, found.common)):
         for name in ("HEAD", "config", "index", "packed-refs", os.path.join("info", "exclude")):
             path = os.path.join(folder, name)
-            if os.path.exists(path) and not os.path.isfile(path):
+            try:
+                kind = os.stat(path).st_mode
+            except OSError:
+                continue  # it is not there
+            if not stat.S_ISREG(kind):
                 raise refused(f"{path} is not a regular file; git would hang", "move it away")
 
 
@@ -211,20 +216,17 @@ def _has_worktree_setting(git_dir: str) -> bool:
 def _config(git_dir: str) -> bytes:
     """git's settings of a repository in small letters; nothing where they cannot be read."""
     try:
-        fd = files.open_to_read(os.path.join(git_dir, "config"))
+        return files.read_start(os.path.join(git_dir, "config"), _LONGEST_CONFIG).lower()
     except OSError:
         return b""
-    with os.fdopen(fd, "rb") as file:
-        return file.read(_LONGEST_CONFIG).lower()
 
 
 def _first_line(path: str) -> str | None:
     try:
-        fd = files.open_to_read(path)
+        line = files.read_start(path, 8192).partition(b"\n")[0]
     except OSError:
         return None
-    with os.fdopen(fd, "rb") as file:
-        return file.readline(8192).decode("utf-8", "surrogateescape").rstrip("\r\n")
+    return line.decode("utf-8", "surrogateescape").rstrip("\r\n")
 
 
 def _ask_git(start: str, folder: str | None = None) -> Repository | None:

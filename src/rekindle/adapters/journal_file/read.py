@@ -30,9 +30,8 @@ def read_state(
     `follow` is for a path that the user has typed: a link there is the user's own. With `long` bytes to read or more,
     a second process helps.
     """
-    fd = files.open_to_read(path, follow=follow)
+    fd, size = files.open_sized(path, follow=follow)
     try:
-        size = os.fstat(fd).st_size
         kept = snapshots.load(path, fd, size) if snapshots is not None else None
         start, state = kept if kept is not None else (0, JournalState())
         try:
@@ -45,9 +44,9 @@ def read_state(
 
 def read_tail(path: str | Path) -> Tail | None:
     """Who wrote last. Reads from the end and no further than it must; raises OSError."""
-    fd = files.open_to_read(path, follow=False)
+    fd, size = files.open_sized(path, follow=False)
     try:
-        return last_run(map(decode_line, blocks.backward(fd, os.fstat(fd).st_size)))
+        return last_run(map(decode_line, blocks.backward(fd, size)))
     finally:
         os.close(fd)
 

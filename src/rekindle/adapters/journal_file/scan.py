@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -28,28 +29,41 @@ class FeatureScan:
     def features(self) -> list[FeatureTail]:
         """All features, by name. A folder without a journal is listed with size 0; a missing folder has none."""
         known = self._known()
+        try:
+            here = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            return self._kept_if_new({}, known)
+        try:
+            return self._kept_if_new(self._looked_over(here, known), known)
+        finally:
+            os.close(here)
+
+    def _looked_over(self, here: int, known: Mapping[str, FeatureTail]) -> dict[str, FeatureTail]:
         found: dict[str, FeatureTail] = {}
-        for name in feature_names(self._folder):
-            path = f"{self._folder}/{name}/{EVENTS}"
+        for name in feature_names(self._folder, known):
             try:
-                status = os.stat(path)
+                status = os.stat(f"{name}/{EVENTS}", dir_fd=here)  # not to walk the whole path thousands of times
             except OSError:
                 found[name] = FeatureTail(name, 0, 0, 0, None)
                 continue
             old = known.get(name)
-            if old is not None and (old.size, old.mtime_ns, old.inode) == (
-                status.st_size,
-                status.st_mtime_ns,
-                status.st_ino,
+            if (
+                old is not None
+                and old.mtime_ns == status.st_mtime_ns
+                and old.size == status.st_size
+                and old.inode == status.st_ino
             ):
                 found[name] = old
                 continue
             tail, problem = None, None
             try:
-                tail = read_tail(path)
+                tail = read_tail(f"{self._folder}/{name}/{EVENTS}")
             except OSError as error:
                 problem = error.strerror
             found[name] = FeatureTail(name, status.st_size, status.st_mtime_ns, status.st_ino, tail, problem)
+        return found
+
+    def _kept_if_new(self, found: dict[str, FeatureTail], known: Mapping[str, FeatureTail]) -> list[FeatureTail]:
         if found != known:
             self._keep({name: item for name, item in found.items() if item.error is None})
         return list(found.values())

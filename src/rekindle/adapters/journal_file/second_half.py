@@ -1,7 +1,7 @@
 """A second process for a long journal: it makes the digests of the later part while the reader folds the earlier one.
 
-`python -m rekindle.adapters.journal_file.second_half FD START END` is that process. It only saves time: what it did
-not hand over, for whatever reason, the reader digests by itself, so the outcome never depends on it.
+The process is `digest_part`. It only saves time: what it did not hand over, for whatever reason, the reader digests by
+itself, so the outcome never depends on it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from types import TracebackType
 
 import msgspec
 
-from rekindle.adapters.journal_file import blocks
-from rekindle.core.journal.digest import Stretch, digest
+from rekindle.adapters.journal_file import digest_part
+from rekindle.adapters.journal_file.digest_part import Part
+from rekindle.core.journal.digest import Stretch
 
 #: Below this a second process takes longer to start than it saves.
 WORTH_IT = 48 << 20
@@ -23,15 +24,7 @@ WORTH_IT = 48 << 20
 _OWN_SHARE = 0.47
 
 
-class _Part(msgspec.Struct, array_like=True):
-    """The digest of one block, and the offset behind that block."""
-
-    behind: int
-    stretches: list[Stretch]
-
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[_Part]).decode
+_decode = msgspec.msgpack.Decoder(list[Part]).decode
 
 
 class SecondHalf:
@@ -44,7 +37,7 @@ class SecondHalf:
         if end - start < worth_it or _cores() < 2:
             return
         middle = _line_start(fd, start + int((end - start) * _OWN_SHARE), end)
-        words = (sys.executable, "-P", "-m", __name__, str(fd), str(middle), str(end))
+        words = (sys.executable, "-P", "-m", digest_part.__name__, str(fd), str(middle), str(end))
         quiet = subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(
@@ -92,15 +85,3 @@ def _line_start(fd: int, place: int, end: int) -> int:
             break
         place += len(block)
     return end
-
-
-def main(fd: int, start: int, end: int) -> None:
-    """Digest the whole lines of a part of a file, then say everything at once: nobody listens earlier."""
-    parts = [_Part(behind, digest(block)) for block, behind in blocks.forward(fd, start, end) if block.endswith(b"\n")]
-    sys.stdout.buffer.write(_encode(parts))
-    sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]))
-    os._exit(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zlib
 from pathlib import Path
 
 import msgspec
@@ -15,10 +16,11 @@ import msgspec
 from rekindle import files
 from rekindle.core.journal.fold import JournalState
 
-_FORMAT = 8
+_FORMAT = 10
 _HEAD = 4096
 _TAIL = 1 << 16
 _DIGEST = 16
+_CHECKSUM = 4
 
 
 class _Snapshot(msgspec.Struct):
@@ -44,8 +46,8 @@ class SnapshotCache:
             raw = files.read(self._file(path))
         except OSError:
             return None
-        digest, body = raw[:_DIGEST], raw[_DIGEST:]
-        if digest != _hash(body):
+        body = memoryview(raw)[_CHECKSUM:]
+        if raw[:_CHECKSUM] != _checksum(body):
             return None
         try:
             kept = _decode(body)
@@ -65,7 +67,7 @@ class SnapshotCache:
             kept = _Snapshot(_FORMAT, os.fstat(fd).st_ino, offset, probe(fd, offset), state)
             body = msgspec.msgpack.encode(kept)
             files.make_private(self._folder)
-            files.replace(self._file(path), _hash(body) + body, mode=0o600)
+            files.replace(self._file(path), _checksum(body) + body, mode=0o600)
         except (OSError, UnicodeEncodeError, OverflowError):
             return
 
@@ -78,6 +80,11 @@ def probe(fd: int, offset: int) -> bytes:
     """A digest of the beginning of a log and of what stands before `offset`: whether it is still the same log."""
     tail = max(0, offset - _TAIL)
     return _hash(os.pread(fd, min(_HEAD, offset), 0) + os.pread(fd, offset - tail, tail))
+
+
+def _checksum(body: bytes | memoryview) -> bytes:
+    """Shows that the snapshot itself is not damaged. It has to show no more, and is checked on every reading."""
+    return zlib.crc32(body).to_bytes(_CHECKSUM, "big")
 
 
 def _hash(data: bytes) -> bytes:

@@ -15,6 +15,7 @@ from rekindle.core.names import why_not
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Any
 
 _FORMAT = 3
@@ -45,11 +46,15 @@ def summaries(progress: str, cache_dir: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def feature_names(progress: str) -> list[str]:
-    """The folders that can be features, by name."""
+def feature_names(progress: str, fit: Container[str] = ()) -> list[str]:
+    """The folders that can be features, by name. Those in `fit` are known to be names."""
     try:
         with os.scandir(progress) as entries:
-            return sorted(entry.name for entry in entries if why_not(entry.name) is None and _is_folder(entry))
+            return sorted(
+                entry.name
+                for entry in entries
+                if (entry.name in fit or why_not(entry.name) is None) and _is_folder(entry)
+            )
     except (FileNotFoundError, NotADirectoryError):
         return []
 

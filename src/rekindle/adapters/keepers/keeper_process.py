@@ -60,6 +60,7 @@ class KeeperProcesses(LocalRuntime):
         self._sockets = sockets
         self._grace = grace
         self._scopes = scopes
+        self._nursery: launch.Nursery | None = None
         self._connections: dict[tuple[str, int], KeeperConnection] = {}
         self._generations: dict[tuple[str, int], int] = {}
         self._growth = GrowthInLoop()
@@ -79,7 +80,20 @@ class KeeperProcesses(LocalRuntime):
         spec = self._spec(order)
         if order.terminal:
             return await start(spec, self._terminals.opener(order.session))
-        return await start(spec, through=self._scopes(order.session) if self._scopes is not None else ())
+        if self._scopes is not None:
+            return await start(spec, through=self._scopes(order.session))
+        return await start(spec, forked_by=self._nursery)
+
+    @contextlib.contextmanager
+    def nursery(self) -> Iterator[None]:
+        """Agents that are started in this block start sooner: a process is ready to fork their guards."""
+        if self._scopes is not None:  # a scope has to be entered by a program
+            yield
+            return
+        with contextlib.closing(launch.nursery(self._sessions)) as self._nursery:
+            self._nursery.open()
+            yield
+        self._nursery = None
 
     def obstacle(self, order: AttemptOrder) -> str | None:
         """What is missing for a start."""
@@ -132,6 +146,16 @@ class KeeperProcesses(LocalRuntime):
             raise _overtaken(session) from error
         except Refused:
             return  # it is already ending
+
+    async def renew(self, session: str, attempt: int, until: float) -> None:
+        """Let the agent live until then."""
+        try:
+            connection = await self._connected(session, attempt)
+            await connection.request({"op": "renew", "until": until})
+        except ReplacedGeneration as error:
+            raise _overtaken(session) from error
+        except (KeeperGone, Refused) as error:
+            raise KeeperLost(f"{session}: {error}") from error
 
     def sent(self, session: str, attempt: int) -> Iterator[Sent]:
         """What the input spool holds."""
@@ -236,6 +260,7 @@ class KeeperProcesses(LocalRuntime):
             stamp=stamp(self._sessions, order.session),
             pty=order.terminal,
             grace_seconds=self._grace,
+            deadline_until=order.until,
         )
 
     async def _greet(self, session: str, attempt: int, generation: int) -> None:
@@ -313,7 +338,7 @@ def _ended(
     by_us = record.ended_by is EndedBy.STOP
     if record.ended_by is EndedBy.GUARD:
         how = "its keeper was killed"
-    elif record.ended_by is EndedBy.TERMINAL:
+    elif record.ended_by in (EndedBy.TERMINAL, EndedBy.DEADLINE):
         how = record.reason
     elif record.signal is not None:
         how = f"killed by {record.signal}"

@@ -23,11 +23,14 @@ _LOOKS, _PAUSE = 100, 0.1
 
 
 async def start(
-    spec: launch.Spec, open_terminal: launch.OpenTerminal | None = None, through: tuple[str, ...] = ()
+    spec: launch.Spec,
+    open_terminal: launch.OpenTerminal | None = None,
+    through: tuple[str, ...] = (),
+    forked_by: launch.Nursery | None = None,
 ) -> StartedAttempt:
     """Returns once the agent runs or has run. Raises RekindleError if it never did.
 
-    If nothing comes of a start that goes through another program, it is made without that.
+    If nothing comes of a start that goes through another program, or through a nursery, it is made without that.
     """
     doubt: KeeperError | None = None
     for _ in range(_LOOKS):
@@ -36,15 +39,20 @@ async def start(
             return found
         try:
             if await asyncio.to_thread(_is_clear, spec):
-                started = await asyncio.to_thread(launch.spawn, spec, open_terminal=open_terminal, through=through)
+                started = await asyncio.to_thread(
+                    launch.spawn, spec, open_terminal=open_terminal, through=through, forked_by=forked_by
+                )
                 return StartedAttempt(spec.folder, started.identity.agent.pid)
         except StartCrashed as error:
-            if not through:
+            if not through and forked_by is None:
                 raise RekindleError(f"the agent could not be started: {error}", "see `rekindle doctor`") from error
-            log.warning("%s: started without a scope of its own: %s", spec.folder, error)
-            through = ()
-        except (LockHeld, StartInDoubt) as error:
+            what = "a scope of its own" if through else "the nursery"
+            log.warning("%s: started without %s: %s", spec.folder, what, error)
+            through, forked_by = (), None
+        except LockHeld as error:
             doubt = error
+        except StartInDoubt as error:
+            doubt, forked_by = error, None
         except ExecFailed as error:
             kind = ProgramMissing if error.errno == errno.ENOENT else RekindleError
             _refuse_missing(spec, error)

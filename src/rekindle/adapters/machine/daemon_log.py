@@ -24,6 +24,7 @@ def write(path: str | None) -> None:
     handler.setFormatter(logging.Formatter(_FORMAT))
     handler.addFilter(Repeated())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of each of its parts
 
 
 class BoundedLog(RotatingFileHandler):

@@ -13,20 +13,20 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from rekindle import files
 from rekindle.adapters.moving import archive, bundle
 from rekindle.adapters.session_folder import handovers
 from rekindle.adapters.session_folder.layout import SessionFolder, session_folder
+from rekindle.adapters.session_folder.left_behind import cut_of
 from rekindle.adapters.session_folder.spool_files import with_payloads
-from rekindle.adapters.session_folder.spools import read_account
 from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, encode_fact
-from rekindle.agents.registry import AGENTS, DEFAULT, record_place
+from rekindle.agents.registry import AGENTS, record_place
 from rekindle.core.archive_trust import Wish, settled, why_not_facts, wishes, withheld
 from rekindle.core.moving import FACTS, FOLDER, SNAPSHOTS, TRANSCRIPT, Manifest, at_rest, folded, moved
-from rekindle.core.session.facts import AnyFact, Cut, Handover, Imported, LaunchIntended, ResumeAsked
+from rekindle.core.session.facts import AnyFact, Handover, Imported, LaunchIntended, ResumeAsked
 from rekindle.core.session.state import Session
 from rekindle.keeper.spec import Layout
 from rekindle.ports.archives import Arrival, ImportTarget
@@ -107,7 +107,7 @@ def _write_facts(
     if session is None or theirs is None:
         raise archive.BadArchive("the archive's facts do not begin with a session", "write it again")
     asked = wishes(facts, theirs, place.trusted, manifest.environment)
-    kept += at_rest(session, now, _cut(folder, session))
+    kept += at_rest(session, now, cut_of(folder, session))
     kept += [
         *withheld(folded(kept) or session, now, place.trusted),
         Imported(at=now, asked=[str(one) for one in asked]),
@@ -148,18 +148,6 @@ def _facts(path: str) -> list[AnyFact]:
         raise archive.BadArchive(f"the archive's facts cannot be read: {error}", "use a newer rekindle") from error
 
 
-def _cut(folder: str, session: Session) -> Cut:
-    """What was going on in the agent that was left behind, if a turn was."""
-    turn, attempt = session.turn, session.attempt
-    if turn is None or attempt is None:
-        return Cut()
-    kind = AGENTS.get(session.agent, AGENTS[DEFAULT])
-    talk = read_account(SessionFolder(folder).attempt(attempt.number), attempt.number, kind, session.changed_at)
-    if talk.turn is None:
-        return Cut(delivered="yes")
-    return Cut(said=talk.turn.said, tools=talk.turn.tools, delivered="yes", worked=talk.turn.began)
-
-
 def _snapshots(
     stage: str, folder: str, manifest: Manifest, place: ImportTarget, notes: list[str], taken_back: ExitStack
 ) -> None:
@@ -177,7 +165,7 @@ def _record(stage: str, place: ImportTarget, session: Session, notes: list[str],
     if not os.path.exists(packed) or session.token is None:
         return
     data = files.read(packed)
-    target = _target(place, session, session.token, data)
+    target = record_target(session.agent, place.environment, place.cwd, session.token, data)
     if target is None:
         notes.append(f"where {session.agent} keeps its records is not known, so the agent will not remember")
         return
@@ -195,10 +183,10 @@ def _record(stage: str, place: ImportTarget, session: Session, notes: list[str],
         )
 
 
-def _target(place: ImportTarget, session: Session, token: str, data: bytes) -> str | None:
+def record_target(agent: str, environment: Mapping[str, str], cwd: str, token: str, data: bytes) -> str | None:
     """Where the agent looks for its record on this machine."""
-    target = record_place(session.agent, place.environment, place.cwd, token)
+    target = record_place(agent, environment, cwd, token)
     if target is None or "*" not in target:
         return target
     there = glob.glob(target)
-    return max(there) if there else AGENTS[session.agent].new_place(target, data)
+    return max(there) if there else AGENTS[agent].new_place(target, data)

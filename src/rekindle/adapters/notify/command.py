@@ -66,7 +66,9 @@ def run(words: Sequence[str], data: bytes, environment: Mapping[str, str], secon
                     pipe.close()
     if process.returncode != 0:
         told = " ".join(said.decode("utf-8", "replace").split())[-_MOST:]
-        raise NotDelivered(f"{words[0]} ended with {process.returncode}" + (f": {told}" if told else ""))
+        was_killed = process.returncode < 0 or process.returncode > 128  # a shell says so of what it ran
+        how = f"{words[0]} ended with {process.returncode}" + (f": {told}" if told else "")
+        raise NotDelivered(how, unsure=was_killed)
 
 
 def _told_and_heard(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> bytes:

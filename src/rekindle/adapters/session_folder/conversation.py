@@ -29,6 +29,8 @@ _LOOK_SECONDS = 0.15
 class SpooledConversation:
     """Reads what is there, and on the next `poll` what has come since. With `attempts`, only these are read."""
 
+    source = ""
+
     def __init__(self, folder: str, attempts: Collection[int] | None = None) -> None:
         self._own = SessionFolder(folder)
         self._wanted = attempts
@@ -69,6 +71,7 @@ class TerminalConversation:
     """
 
     ended: frozenset[int] = frozenset()
+    source = ""
 
     def __init__(self, folder: str, dialect: TranscriptDialect, attempts: Collection[int] | None = None) -> None:
         self._spooled = SpooledConversation(folder)
@@ -178,7 +181,9 @@ class _AttemptReader:
 def _end_of_turn(attempt: int, record: ExitRecord) -> ConversationEntry:
     """How a turn ended that the agent did not end itself. A stop is not an accident, whatever the exit code says."""
     if record.ended_by is EndedBy.STOP and record.reason == "given up":
-        return conversation.cut_off(attempt, "it made no progress, so rekindle ended it")
+        return conversation.cut_off(attempt, "rekindle ended it: it was silent or took too long")
     if record.ended_by is EndedBy.STOP:
         return conversation.stopped(attempt)
+    if record.ended_by is EndedBy.DEADLINE:
+        return conversation.cut_off(attempt, record.reason)
     return conversation.cut_off(attempt, f"killed by {record.signal}" if record.signal else f"exit {record.code}")

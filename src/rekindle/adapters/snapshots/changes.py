@@ -47,13 +47,16 @@ def changed_since(cwd: str, session: str, within: str | None = None, until: floa
 
     None where no snapshot tells.
     """
-    changes = look(cwd, session, within, until)
+    return changed_in(look(cwd, session, within, until))
+
+
+def changed_in(changes: Changes | None) -> list[str] | None:
+    """The same of a look that is there already."""
     return listed(changes.paths) if changes is not None else None
 
 
-def conflict(cwd: str, session: str, within: str | None = None) -> str | None:
+def conflict(changes: Changes | None, session: str) -> str | None:
     """What a person has to know before the agent continues: its work is not where it was. None if all is well."""
-    changes = look(cwd, session, within)
     if changes is None or not changes.lost:
         return None
     since = changes.since

@@ -7,6 +7,7 @@ parent of each is what was checked out: git shows a snapshot as what was not com
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
@@ -176,6 +177,16 @@ def namespace_of(session: str) -> str:
     if problem is not None or not session.isalnum() or not session.isascii():
         raise BadName(f"the session name {session!r} {problem or 'is none'}", "`rekindle ps --all` lists them")
     return f"{NAMESPACE}{session}/"
+
+
+def set_aside(git: Git, session: str, refs: Mapping[str, str]) -> None:
+    """Keep snapshots where no listing finds them: their numbers belong to others. They do not grow old."""
+    place = f"{namespace_of(session)}{_PINNED}"
+    told = [
+        f"update {place}{ref.rpartition('/')[2]}-{one[:12]} {one}\ndelete {ref} {one}\n" for ref, one in refs.items()
+    ]
+    if told:
+        git.output("update-ref", "--no-deref", "--stdin", stdin="".join(told).encode())
 
 
 def ref_of(snapshot: Snapshot) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -39,6 +40,10 @@ class DatabaseDialect(Protocol):
         ...
 
 
+#: Folders of settings, with the login in them.
+_HOMES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
+
+
 @dataclass(frozen=True)
 class AccountSigns:
     """What shows that an agent has a key or a login: variables that are set, files that exist in the home.
@@ -48,6 +53,14 @@ class AccountSigns:
 
     variables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+
+    def mark(self, environment: Mapping[str, str]) -> str:
+        """A short mark of the account that an environment chooses: by a key, or by a folder for settings.
+
+        Empty: it chooses none, so that it is the usual account. No key can be found out from its mark.
+        """
+        chosen = [f"{name}={environment[name]}" for name in (*self.variables, *_HOMES) if environment.get(name)]
+        return hashlib.sha256("\0".join(chosen).encode(errors="surrogateescape")).hexdigest()[:8] if chosen else ""
 
 
 @dataclass(frozen=True)

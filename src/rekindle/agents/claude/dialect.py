@@ -36,17 +36,13 @@ from rekindle.agents.base.observation import (
     Unknown,
     UserEchoed,
 )
-from rekindle.agents.claude import messages, tools
+from rekindle.agents.claude import messages, permissions, tools
 from rekindle.agents.claude.background import BackgroundTools
 from rekindle.agents.claude.errors import Told, judge
-from rekindle.agents.claude.spending import Spending, context_used, usage_in
+from rekindle.agents.claude.spending import ContextFilling, Spending, usage_in
 from rekindle.agents.claude.words import Words
 from rekindle.core.session.facts import Usage
-from rekindle.core.session.permission import Option
 
-_ALLOW: Final = Option("allow", "Allow", "allow_once")
-_ALWAYS: Final = Option("allow_always", "Always allow this", "allow_always")
-_DENY: Final = Option("deny", "Do not allow", "reject_once")
 #: Ends of a turn that are not failures: a limit that somebody set was reached.
 _LIMITS: Final = {"error_max_turns": "max_turns", "error_max_budget_usd": "max_budget"}
 _INITIALIZED: Final = Initialized(
@@ -81,7 +77,7 @@ class ClaudeDialect(SpeaksInLines):
         self._background = BackgroundTools()
         self._spending = Spending()
         self._told = Told()
-        self._cost = 0.0
+        self._cost, self._context = 0.0, ContextFilling()
 
     @property
     def open(self) -> OpenState:
@@ -128,13 +124,7 @@ class ClaudeDialect(SpeaksInLines):
         for name, (asked, raw) in self._questions.items():
             if fields.key(asked.request_id) != request:
                 continue
-            if option in ("allow", "allow_always"):
-                rules = raw.get("permission_suggestions") if option == "allow_always" else None
-                return messages.allow(
-                    self.generation, name, fields.mapping(raw.get("input")), rules if isinstance(rules, list) else []
-                )
-            why = "This is not allowed here." if option is None else "A person did not allow this."
-            return messages.deny(self.generation, name, why)
+            return permissions.answer(self.generation, name, raw, option)
         return None
 
     def reply(self, asked: CallbackAsked, result: CallbackResult) -> Outgoing | None:
@@ -246,7 +236,7 @@ class ClaudeDialect(SpeaksInLines):
         if word:
             self._note(word=word)
             return []  # its text is the error's, and comes again with the result
-        return [*self._words.assistant(value), *self._spent(value)]
+        return [*self._words.assistant(value), *self._spent(value), *self._context.message(value)]
 
     def _spent(self, value: dict[str, Any]) -> list[Observation]:
         usage = self._spending.take(value)
@@ -298,19 +288,7 @@ class ClaudeDialect(SpeaksInLines):
             return [Noise(f"a second request with the id {name}", "")]
         if request.get("subtype") != "can_use_tool":
             return [CallbackAsked(request_id=name, method=fields.text(request.get("subtype")), params={})]
-        given = fields.mapping(request.get("input"))
-        tool = fields.text(request.get("tool_name"))
-        options = (_ALLOW, _ALWAYS, _DENY) if request.get("permission_suggestions") else (_ALLOW, _DENY)
-        title = tools.title(tool, given)
-        asked = AgentAskedPermission(
-            request_id=name,
-            tool_id=fields.text(request.get("tool_use_id")),
-            title=title,
-            detail=fields.input_detail(given, title),
-            kind=tools.kind(tool),
-            paths=fields.input_paths(given),
-            options=options,
-        )
+        asked = permissions.asked_of(name, request)
         self._questions[name] = (asked, request)
         return [asked]
 
@@ -354,7 +332,7 @@ class ClaudeDialect(SpeaksInLines):
         silent = not self._words.said and value.get("num_turns") == 0 and value.get("is_error") is not True
         answer: list[Observation] = [Said(text, thought=False)] if text and silent else []
         self._prompt, self._words, self._spending, self._told = None, Words(), Spending(), Told()
-        return [*answer, *context_used(value), self._ended(turn.prompt_id, value, told, usage)]
+        return [*answer, *self._context.result(value), self._ended(turn.prompt_id, value, told, usage)]
 
     def _ended(self, prompt_id: str, value: dict[str, Any], told: Told, usage: Usage) -> Observation:
         subtype = fields.text(value.get("subtype"))

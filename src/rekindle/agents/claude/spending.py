@@ -67,17 +67,31 @@ class Spending:
         self._total = self._total.plus(more)
 
 
-def context_used(value: dict[str, Any]) -> list[Observation]:
-    """How full the context window is: the last request's tokens, if the agent reports the window's size."""
-    sizes = [
-        size
-        for model in fields.mapping(value.get("modelUsage")).values()
-        if (size := fields.integer(fields.mapping(model).get("contextWindow")))
-    ]
-    usage = fields.mapping(value.get("usage"))
-    last = fields.mapping(next(iter(reversed(list(fields.mappings(usage.get("iterations"))))), None))
-    used = sum(
-        fields.integer((last or usage).get(key)) or 0
-        for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
-    )
-    return [ContextUsed(used, max(sizes))] if sizes and used else []
+class ContextFilling:
+    """How full the context window is. The end of a turn tells the window's size, and the sum of all its requests: what
+    is in the context is what the newest request had.
+    """
+
+    def __init__(self) -> None:
+        self._window = 0
+        self._used = 0
+
+    def message(self, value: dict[str, Any]) -> list[Observation]:
+        """A message in the middle of a turn. A subagent has a context of its own."""
+        usage = usage_in(fields.mapping(value.get("message")).get("usage"))
+        if value.get("parent_tool_use_id") or not usage.input_tokens + usage.cached_tokens:
+            return []
+        self._used = usage.tokens
+        return [ContextUsed(self._used, self._window)] if self._window else []
+
+    def result(self, value: dict[str, Any]) -> list[Observation]:
+        """The end of a turn."""
+        models = fields.mapping(value.get("modelUsage")).values()
+        sizes = [fields.integer(fields.mapping(one).get("contextWindow")) or 0 for one in models]
+        self._window = max(sizes, default=0) or self._window
+        usage = fields.mapping(value.get("usage"))
+        last = next(iter(reversed(list(fields.mappings(usage.get("iterations"))))), None)
+        total = usage_in(usage).tokens
+        is_one = (fields.integer(value.get("num_turns")) or 0) <= 1
+        used = usage_in(last).tokens if last else total if is_one else self._used or total
+        return [ContextUsed(used, self._window)] if self._window and used else []

@@ -256,3 +256,11 @@ Effect = (
     | WaitUntil
     | Finish
 )
+
+
+def depends_on_files(effect: Effect) -> bool:
+    """Whether what is uncommitted in the worktree of its task at this moment decides about an effect.
+
+    Ending an agent that has finished is right in any case. A verdict is not: it is about what the worktree has now.
+    """
+    return not isinstance(effect, Rest)

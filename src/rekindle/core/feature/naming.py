@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 
@@ -11,9 +12,12 @@ SHARED = ".work"
 #: Under the kept refs: what was in the integration worktree.
 INTEGRATION_WORD = "integration"
 COPY = ".review-"
+#: The names of a plan are asked for at every look at a run; so many are remembered, which is more than a plan has.
+_REMEMBERED = 1 << 15
 _UNFIT = re.compile(r"[^A-Za-z0-9._+=-]+|\.\.+|\.lock\Z|\.\Z")
 
 
+@functools.lru_cache(_REMEMBERED)
 def branch_word(name: str) -> str:
     """A name as part of a branch name; one that git would refuse is changed, and marked so that it stays unique."""
     word = _UNFIT.sub("-", name)
@@ -30,6 +34,7 @@ def work_branch(feature: str, task: str) -> str:
     return f"work/{branch_word(feature)}/{branch_word(task)}"
 
 
+@functools.lru_cache(_REMEMBERED)
 def session_id(repository: str, feature: str, epoch: str, task: str, role: str) -> str:
     """The id of a task's session in a `role`. A task that is started over (a new epoch) gets a new session.
 

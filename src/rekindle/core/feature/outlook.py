@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rekindle.core.feature.evidence import GitEvidence, Merging, WorkTree
+from rekindle.core.feature.evidence import GitEvidence, Merging, WorkBranch, WorkTree
+from rekindle.core.feature.left_over import tree_of
 from rekindle.core.feature.plan import Plan
 from rekindle.core.feature.progress import TaskProgress
 from rekindle.core.feature.strays import unanswered
@@ -139,13 +140,15 @@ def after_answer(found: Outlook, answer: str) -> tuple[Row, ...]:
             rows.append(Row(row.name, "start over", "you chose this; its old branch is kept"))
         elif answer == "B" and row.name in found.affected:
             rows.append(Row(row.name, "skip", "you chose this; its branch is kept"))
-        elif answer == "C" and row.action not in ("done", "skipped", "not begun"):
+        elif answer == "C" and row.action not in UNTOLD:
             rows.append(Row(row.name, "go on with your words", row.why))
         else:
             rows.append(row)
     return tuple(rows)
 
 
+#: Tasks that have no agent to tell anything, whatever a person says.
+UNTOLD = ("done", "skipped", "not begun", "merge again")
 #: What is done with a branch or a worktree of a task that goes on.
 _UP_TO_THE_ANSWER = ("go on", "start", "make again")
 #: How many tasks a sentence names.
@@ -211,9 +214,17 @@ def _task(name: str, one: TaskProgress, git: GitEvidence) -> Row:
         return Row(name, "left alone", "the journal calls it complete; git has neither a branch nor a merge of it")
     if step in ("start", "resume the work") and _asks_about_strays(name, one, git):
         return Row(name, "check", _ASKED)
+    if step == "merge" and branch is not None and _is_changed_since(name, branch, git):
+        return Row(name, "check", "it passed, and its worktree was changed since: that is committed and checked first")
     if step == "merge" and branch is not None and git.merging is not None and git.merging.branch_tip == branch.tip:
         return Row(name, step, _under_way(git.merging))
     return Row(name, step, _WHY[step])
+
+
+def _is_changed_since(name: str, branch: WorkBranch, git: GitEvidence) -> bool:
+    """Whether the worktree of a task that has passed has changes which are on no branch yet."""
+    tree = tree_of(git, branch)
+    return tree is not None and tree.uncommitted and name not in git.checking
 
 
 def _asks_about_strays(name: str, one: TaskProgress, git: GitEvidence) -> bool:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rekindle.core.feature.plan import Plan
 from rekindle.core.journal.run import RunState
+from rekindle.core.runbook.limits import THRESHOLD
 from rekindle.core.session.choices import PERMISSIONS
 from rekindle.core.session.values import Limits
 from rekindle.core.setting_keys import SettingValue, limits_in
@@ -28,7 +29,8 @@ class RunTerms(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def session_limits(self) -> Limits:
         """The limits of a new session. Raises ValidationError if one of them is not valid."""
-        return msgspec.convert({**msgspec.to_builtins(Limits()), **(self.limits or {})}, Limits)
+        usual = Limits(dehydrate_at=THRESHOLD)
+        return msgspec.convert({**msgspec.to_builtins(usual), **(self.limits or {})}, Limits)
 
     def over(self, earlier: RunTerms) -> RunTerms:
         """These terms; what they leave open comes from `earlier`. Limits are taken one by one."""

@@ -103,7 +103,7 @@ def admission(
     """Whether the step may be done now. `waiting`: all that wait for its limit, itself included."""
     is_counted = any(one.effect == step.effect for one in state.restarts)
     stopped = state.stopped
-    if step.is_restart and stopped is not None and not is_counted and step.asked_at <= stopped.since:
+    if step.is_restart and stopped is not None and not is_counted and not _is_asked_for(state, step, stopped.since):
         asked = next((one.id for one in state.questions if one.trigger == BREAKER), "")
         return Admission(False, why="automatic restarts are stopped", question=asked)
     full = used_up(state, rules, now, zone)
@@ -123,6 +123,12 @@ def admission(
     if step.is_restart and step.is_in_vain and not is_counted:
         facts.append(g.RestartCounted(at=now, session=step.session, effect=step.effect))
     return Admission(True, tuple(facts))
+
+
+def _is_asked_for(state: Governor, step: AutomaticStep, stopped_at: float) -> bool:
+    """Whether a person has asked since restarts were stopped. That allows one restart, and not one after the other."""
+    restarts = (one.at for one in state.restarts if one.session == step.session)
+    return step.asked_at > max(stopped_at, *restarts, 0.0)
 
 
 def _with(step: AutomaticStep, waiting: Sequence[LimitWait], now: float) -> list[LimitWait]:
@@ -153,8 +159,6 @@ def _start(session: Session, effect: Launch) -> AutomaticStep | None:
     by_person = [one for one in queued if one.by != OURS]
     if attempt.by_us and first in by_person and not session.of_run:
         return None
-    if first is not None and first.hurried:
-        return None
     return AutomaticStep(
         session.id,
         effect.id,
@@ -167,4 +171,5 @@ def _start(session: Session, effect: Launch) -> AutomaticStep | None:
 
 
 def _limit(prompt: Prompt | None) -> str:
-    return prompt.limit if prompt is not None and prompt.by == OURS else ""
+    """The limit in whose queue it waits: what a person has hurried waits in none."""
+    return prompt.limit if prompt is not None and prompt.by == OURS and not prompt.hurried else ""

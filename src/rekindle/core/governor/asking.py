@@ -161,12 +161,12 @@ def _breaker(state: Governor, rules: GovernorRules, now: float) -> list[g.Govern
 
 def _closed(state: Governor, rules: GovernorRules, now: float, zone: tzinfo | None) -> list[g.GovernorFact]:
     """Questions about spending are over when their day or night is, or when the cap is higher by now."""
+    asked = [one for one in state.questions if one.trigger == "spending"]
+    if not asked:
+        return []
     full = {one.about for one in windows(state, rules, now, zone) if one.is_used_up}
-    return [
-        g.GovernorClosed(at=now, question=one.id)
-        for one in state.questions
-        if one.trigger == "spending" and one.about.partition(" ")[0] not in full
-    ]
+    over = [one for one in asked if one.about.partition(" ")[0] not in full]
+    return [g.GovernorClosed(at=now, question=one.id) for one in over]
 
 
 def _spending(state: Governor, rules: GovernorRules, now: float, zone: tzinfo | None) -> list[g.GovernorFact]:

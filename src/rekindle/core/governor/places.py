@@ -42,7 +42,7 @@ class PlaceWait(msgspec.Struct, frozen=True):
 
 
 class Census(msgspec.Struct, frozen=True):
-    """Who has a place, who waits for one, and when the last one was given."""
+    """Who has a place, who waits for one, and when the last one was given to somebody who comes back."""
 
     at_work: frozenset[str]
     waiting: Sequence[PlaceWait]
@@ -104,6 +104,14 @@ def starts_agent(session: Session, effect: Effect) -> bool:
     """Whether an effect makes a new process: one that was begun before a crash may be there already."""
     attempt = session.attempt
     return isinstance(effect, Launch) and (attempt is None or attempt.status == "gone")
+
+
+def comes_back(session: Session) -> bool:
+    """Whether it has worked before. After a reboot all of those come at the same moment, so they keep a distance.
+
+    One that a run or a job has just begun does not: it comes when a place is free for it, and somebody waits for it.
+    """
+    return session.attempt is not None
 
 
 def place_wait(session: Session, since: float) -> PlaceWait:

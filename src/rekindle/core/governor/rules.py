@@ -21,7 +21,7 @@ class GovernorRules(msgspec.Struct, frozen=True):
     automatically until a person says so. `cost_per_day` and `cost_per_night` are in dollars; `night` is when the night
     begins and ends, in minutes after midnight. Of the sessions that wait for one limit, `returns_per_minute` come back
     in a minute. `agents_at_once` None: as many as the machine has room for. `start_spacing` is the time between two
-    automatic starts, in seconds. `memory_reserve` is how much memory has to be available before another agent starts,
+    automatic restarts, in seconds. `memory_reserve` is how much memory has to be available before another agent starts,
     in bytes; None: what suits the machine, 0: any.
     """
 

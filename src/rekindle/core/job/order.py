@@ -44,6 +44,9 @@ class JobOrder(msgspec.Struct, frozen=True):
     conversation whose token was stored more than `max_age` seconds ago, or that was resumed `max_resumes` times, is not
     resumed. `timeout` is how many seconds one turn of a try may take, `max_cost` is in dollars for all steps together.
     Jobs with a higher `priority` start first. `every` makes it a schedule: a cron expression in the time zone `zone`.
+
+    The rest is about a fleet. `labels` are what a host must have. A step's folder is inside the `repository` of that
+    name, which each host fetches by itself, at `commit`; without one, each session has an empty folder.
     """
 
     steps: tuple[StepOrder, ...]
@@ -61,6 +64,9 @@ class JobOrder(msgspec.Struct, frozen=True):
     zone: str = ""
     worktree: str | None = None
     worktrees_dir: str | None = None
+    labels: tuple[str, ...] = ()
+    repository: str = ""
+    commit: str = ""
 
 
 def in_order(steps: tuple[StepOrder, ...]) -> tuple[StepOrder, ...]:
@@ -84,3 +90,8 @@ def session_of(job: str, step: str) -> str:
 def job_at(schedule: str, due: float) -> str:
     """The id of the job that a schedule starts for one of its times. Derived, for the same reason."""
     return "j" + hashlib.sha256(f"{schedule}@{due:.3f}".encode()).hexdigest()[:8]
+
+
+def fleet_job_at(schedule: str, due: float) -> str:
+    """The same for a schedule of a fleet."""
+    return "f" + job_at(schedule, due)[1:]

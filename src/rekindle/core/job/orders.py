@@ -10,7 +10,7 @@ from typing import Final
 
 from rekindle.core.job.outcome import outcome
 from rekindle.core.job.plan import EndSession, TryAgain
-from rekindle.core.job.retrying import nothing_was_sent
+from rekindle.core.job.retrying import is_on_its_way, nothing_was_sent
 from rekindle.core.runbook.limits import Limits
 from rekindle.core.session import facts as f
 from rekindle.core.session.choosing import newest_turn
@@ -26,8 +26,10 @@ _GO_ON: Final = "Go on from where you stopped; check the state of the files befo
 def again(session: Session, effect: TryAgain, at: float, limits: Limits | None = None) -> list[AnyFact]:
     """Bring the agent back, in the same conversation or in a fresh one. `limits` None: they stay."""
     newest = session.attempt.number if session.attempt is not None else 0
-    if newest != effect.attempt or session.is_up or session.resume_asked is not None:
+    if newest != effect.attempt or session.is_up or is_on_its_way(session, effect.how, effect.number):
         return []
+    if session.resume_asked is not None:
+        return _fresh(session, effect, at)
     wish = f.ResumeAsked(at=at, by=effect.by or OURS, limits=limits)
     if nothing_was_sent(session):
         return [wish]

@@ -44,7 +44,9 @@ def outcome(session: Session) -> StepOutcome:
         return StepOutcome("asking", f"it asks: {asked}")
     if session.escalation is not None:
         return StepOutcome("asking", session.escalation.title)
-    if not rests(session) or session.stop_asked is not None or session.attempt is None or not session.prompts:
+    if not rests(session) or session.stop_asked is not None or session.attempt is None:
+        return StepOutcome("working")
+    if not session.prompts and session.state is not State.FAILED:  # it is being begun
         return StepOutcome("working")
     if is_held(session):
         return StepOutcome("asleep", "its session is on hold")  # that ends no try: it goes on when somebody says so

@@ -12,6 +12,7 @@ import msgspec
 from rekindle.core.job.facts import NOT_BEGUN, How
 from rekindle.core.job.outcome import is_held, outcome
 from rekindle.core.job.react import is_pending
+from rekindle.core.job.retrying import is_on_its_way
 from rekindle.core.job.state import Job
 from rekindle.core.session.state import TERMINAL, Session
 
@@ -65,7 +66,8 @@ def plan(job: Job, session: Session | None, now: float) -> list[JobEffect]:
         return [] if _waits_to_begin(job, now) else [BeginSession(job.id, step.order.name, step.session)]
     retry = job.retry
     if retry is not None and is_pending(job, session):
-        stays = retry.until > now or session.resume_asked is not None or (is_held(session) and not retry.by)
+        is_coming = is_on_its_way(session, retry.how, retry.number)
+        stays = retry.until > now or is_coming or (is_held(session) and not retry.by)
         return [] if stays else [TryAgain(session.id, retry.how, retry.attempt, retry.number, retry.why, retry.by)]
     found = outcome(session)
     if found.kind == "at_rest":

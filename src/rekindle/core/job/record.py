@@ -45,7 +45,7 @@ class JobRecord(msgspec.Struct, frozen=True):
     """A job. Times are seconds since 1970, except for `claude_session_saved_at`, which is in milliseconds.
 
     `next_at`: when it starts, is tried again, or goes on by itself. `why` says what happened last; `next` is what to
-    type, empty if there is nothing to do.
+    type, empty if there is nothing to do. `host` has a job of a fleet now, or had it last.
     """
 
     id: str
@@ -85,6 +85,7 @@ class JobRecord(msgspec.Struct, frozen=True):
     receipt: Receipt | None
     steps: list[StepRecord]
     later_steps: list[str]
+    host: str = ""
 
 
 def shown_step(job: Job) -> JobStep:

@@ -12,7 +12,8 @@ from rekindle.core.job.facts import How
 from rekindle.core.job.outcome import StepOutcome
 from rekindle.core.job.state import Job
 from rekindle.core.session.choosing import newest_turn
-from rekindle.core.session.state import Session
+from rekindle.core.session.prompt_ids import derived
+from rekindle.core.session.state import OURS, Session
 from rekindle.core.session.strategy import token_stored_at
 
 #: How many seconds to wait before each retry by itself. The last applies to all later ones.
@@ -36,8 +37,23 @@ def nothing_was_sent(session: Session) -> bool:
     return not any(one.attempt for one in session.prompts)
 
 
+def is_on_its_way(session: Session, how: How, number: int) -> bool:
+    """Whether the session is brought back already, and in this way.
+
+    An agent that waits for its place can still be started fresh instead of being resumed.
+    """
+    if session.resume_asked is None:
+        return False
+    first = next((one for one in session.prompts if one.by != OURS), None)
+    if how != "fresh" or first is None or nothing_was_sent(session):
+        return True
+    return any(one.id == derived(first.id, f"j{number}") for one in session.prompts)
+
+
 def why_not_resumed(job: Job, session: Session, now: float) -> str:
-    """Why a retry does not resume the conversation; empty: it does."""
+    """Why a retry does not resume the conversation; empty: it does, or the next one is told a summary of it."""
+    if session.token is None and session.dehydrated:
+        return ""
     if session.token is None or session.held:
         return "the agent has lost the conversation" if session.lost else "there is no conversation to resume yet"
     if not session.is_loadable:

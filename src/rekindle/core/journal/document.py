@@ -81,7 +81,7 @@ def _run(run: RunState, analysis: Analysis) -> dict[str, Any]:
         "first_ts": run.first_ts,
         "last_ts": run.last_ts,
         "events": run.events,
-        "first_seq": _first_seq(run),
+        "first_seq": run.first_seq,
         "last_seq": run.last_seq if run.last_seq >= 0 else None,
         "ended": run.ended,
         "end_reason": run.end_reason,
@@ -95,10 +95,3 @@ def _run(run: RunState, analysis: Analysis) -> dict[str, Any]:
 def _next_planned(analysis: Analysis) -> dict[str, Any] | None:
     wave, tasks = next_planned(analysis.state)
     return {"wave": wave or None, "tasks": list(tasks)} if tasks else None
-
-
-def _first_seq(run: RunState) -> int | None:
-    """The lowest number of a run; None if none of its events has one. Whatever is missing at its start is a gap."""
-    if run.last_seq < 0:
-        return None
-    return next((gap.actual_seq for gap in run.work.gaps if gap.after_seq < 0), 0)

@@ -119,6 +119,9 @@ def task_id(value: object) -> str | None:
 
 def task_of(data: dict[str, Any]) -> str | None:
     """The task that an event names, under any of the three spellings."""
+    plain = data.get("taskId")
+    if plain and isinstance(plain, str):  # nearly always
+        return plain
     for key in ("taskId", "task_id", "task"):
         found = task_id(data.get(key))
         if found is not None:

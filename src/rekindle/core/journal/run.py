@@ -195,7 +195,8 @@ _decode_work = msgspec.msgpack.Decoder(Work).decode
 class RunState(msgspec.Struct):
     """One sid. `is_run` is False while it has only the events of a stray hook.
 
-    `work` stays packed, as in a snapshot, until somebody asks for it.
+    `first_seq` is the lowest number of its events; None if none of them has one. `work` stays packed, as in a
+    snapshot, until somebody asks for it: what is asked of every run of a journal has a field here.
     """
 
     sid: str
@@ -208,6 +209,7 @@ class RunState(msgspec.Struct):
     first_ts: str | None = None
     last_ts: str | None = None
     events: int = 0
+    first_seq: int | None = None
     last_seq: int = -1
     passed_over: bool = False
     packed: bytes | None = None

@@ -43,6 +43,8 @@ def count(run: RunState, seq: int | None, feature: str | None, ts: str | None) -
             run.first_ts = ts
         run.last_ts = ts
     if seq is not None:
+        if run.first_seq is None:
+            run.first_seq = seq
         missing = seq - run.last_seq - 1
         if missing > 0:
             run.work.gaps.append(Gap(run.sid, run.last_seq, run.last_seq + 1, seq, missing))

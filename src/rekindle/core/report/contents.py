@@ -7,14 +7,15 @@ only an agent said is *claimed*. What nobody knows is *unknown*, and is said to 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from rekindle.core.report.evidence import Cited, Owner
 
-LineKind = Literal["asked", "done", "failed", "cut", "resumed", "waited", "spent", "open", "next"]
-KINDS: tuple[LineKind, ...] = ("asked", "done", "failed", "cut", "resumed", "waited", "spent", "open", "next")
+#: `stopped`: somebody wanted it to end, which is no failure.
+LineKind = Literal["asked", "done", "failed", "stopped", "cut", "resumed", "waited", "spent", "open", "next"]
+KINDS: tuple[LineKind, ...] = get_args(LineKind)
 Standing = Literal["proved", "claimed", "unknown"]
 #: What a session was doing. `cut`: its agent had died at work. `queued`: a prompt waited for an agent.
 Phase = Literal["starting", "working", "asking", "limit", "checking", "cut", "held", "queued", "idle", "over"]
@@ -165,6 +166,8 @@ class MorningReport(msgspec.Struct, frozen=True):
     spending: tuple[Paid, ...]
     contexts: tuple[ContextPoint, ...]
     problems: tuple[str, ...] = ()
+    #: which host of a fleet has each session; empty on one machine
+    hosts: dict[str, str] = {}
 
     def of_kind(self, *kinds: LineKind) -> tuple[ReportLine, ...]:
         """The lines of these kinds, in order of time."""

@@ -77,14 +77,19 @@ class WalkedFeature:
                 yield self._line("failed", one, text, self._record(one))
             case ev.SESSION_END if data.get("reason") == "completed":
                 yield self._line("done", one, "all tasks are done", self._record(one))
+            case ev.SESSION_END if data.get("reason") == "user_cancelled":
+                yield self._line("stopped", one, "somebody stopped its run", self._record(one), next_=self._go_on(one))
             case ev.SESSION_END:
                 how = in_words(_text(data.get("message")) or _text(data.get("reason")))
-                resume = f"rekindle resume {quoted(self.source.feature)}" if one is self.end else ""
-                yield self._line("failed", one, f"its run ended: {how}", self._record(one), next_=resume)
+                yield self._line("failed", one, f"its run ended: {how}", self._record(one), next_=self._go_on(one))
             case ev.SESSION_START if data.get("command") == "resume":
                 yield self._line("resumed", one, "its run was resumed", self._record(one))
             case _:
                 return
+
+    def _go_on(self, end: JournalFact) -> str:
+        """What to type for a run to go on after its end, if that is how it is now."""
+        return f"rekindle resume {quoted(self.source.feature)}" if end is self.end else ""
 
     def _line(self, kind: LineKind, one: JournalFact, text: str, *evidence: Cited, next_: str = "") -> ReportLine:
         name = self.source.feature

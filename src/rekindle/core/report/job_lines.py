@@ -11,7 +11,7 @@ from rekindle.core.job.state import Job
 from rekindle.core.report.contents import LineKind, ReportLine
 from rekindle.core.report.evidence import Cited
 from rekindle.core.report.sources import JobSource, Window
-from rekindle.core.report.words import in_words
+from rekindle.core.report.words import in_words, span
 from rekindle.core.session.state import Session
 
 
@@ -42,11 +42,13 @@ class WalkedJob:
             return
         for kind, at, text, seq in self._told:
             ref = Cited("record", "job", self.source.id, f"job {self.source.id}", seq)
-            is_how_it_is = kind == "failed" and at == self.job.over_at
+            is_how_it_is = kind in ("failed", "stopped") and at == self.job.over_at
             yield self._line(kind, at, text, ref, is_how_it_is=is_how_it_is)
         if self.job.over is None:
             status = f"schedule: {self.record.every}" if self.job.is_schedule else self.record.status
             told = f"{status}: {in_words(self.record.why)}" if self.record.why else status
+            if self.record.next_at is not None and self.record.next_at > self.window.until:
+                told = f"{told}; it goes on in {span(self.record.next_at - self.window.until)}"
             at = self.job.submitted_at
             yield self._line("open", at, told, self._newest(), is_how_it_is=True)
 
@@ -83,7 +85,9 @@ class WalkedJob:
                 self._told.append(("done", fact.at, "the job is done", seq))
             case jf.JobOver():
                 why = f": {in_words(fact.why)}" if fact.why else ""
-                how = "was cancelled" if fact.how == "cancelled" else "has failed"
-                self._told.append(("failed", fact.at, f"the job {how}{why}", seq))
+                if fact.how == "cancelled":
+                    self._told.append(("stopped", fact.at, f"the job was cancelled{why}", seq))
+                else:
+                    self._told.append(("failed", fact.at, f"the job has failed{why}", seq))
             case _:
                 pass

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import msgspec
 
 from rekindle.core.report.claims import SpokenClaim
-from rekindle.core.report.commands import checks
-from rekindle.core.report.contents import Check, Verdict
+from rekindle.core.report.commands import shown
+from rekindle.core.report.contents import Check, Subject, Verdict
 from rekindle.core.report.sources import KeptState, SaidTool
 from rekindle.core.report.turns import WalkedTurn
 from rekindle.core.report.words import in_words
@@ -65,13 +65,10 @@ def judge(
     """What the claim is worth at the end. `found` are the checks of the session, or of its task, in order."""
     if turns[-1].how == "running":
         return Judged("unproved", "the agent is still working, so nothing is known about what it leaves")
-    fitting = [one for one in found if claim.subject in checks(one.command)]
+    fitting = [one for one in found if claim.subject in shown(one.command).subjects]
     final = [one for one in fitting if _is_about(one, turns, states)]
     if final:
-        last = final[-1]
-        if not last.passed:
-            return Judged("contradicted", f"rekindle ran `{last.command}` on this work, and it failed", last)
-        return Judged("proved", f"rekindle ran `{last.command}` on this work, and it ended with 0", last)
+        return _by_checks(claim.subject, final)
     if fitting:
         last = fitting[-1]
         on = f" (commit {last.commit[:10]})" if last.commit else ""
@@ -80,12 +77,28 @@ def judge(
     if found:
         return Judged("unproved", f"rekindle ran only {_named(found)}, which does not check that")
     cut = "; the agent was cut off in that turn" if said_in.how == "cut" else ""
-    used = next((one for one in reversed(tools) if claim.subject in checks(one.title)), None)
+    used = next((one for one in reversed(tools) if claim.subject in shown(one.title).subjects), None)
     if used is not None:
         how = used.status or "without an end"
         tool = in_words(used.title)
         return Judged("unproved", f"only the agent's own tool says so ({tool}: {how}); rekindle ran no check{cut}")
     return Judged("unproved", f"nothing was run{cut}")
+
+
+def _by_checks(subject: Subject, found: Sequence[Check]) -> Judged:
+    """What checks on the final state of the files show. The newest one that decides counts."""
+    for one in reversed(found):
+        told = shown(one.command)
+        if one.passed and subject in told.whole:
+            return Judged("proved", f"rekindle ran `{one.command}` on this work, and it ended with 0", one)
+        if not one.passed and subject in told.fails:
+            return Judged("contradicted", f"rekindle ran `{one.command}` on this work, and it failed", one)
+    last = found[-1]
+    if last.passed:
+        why = f"`{last.command}` ended with 0 on this work, but it may have checked only a part of it"
+    else:
+        why = f"`{last.command}` failed on this work, and does more than one thing: nobody knows which of them failed"
+    return Judged("unproved", why, last)
 
 
 def _is_about(check: Check, turns: Sequence[WalkedTurn], states: WorkStates) -> bool:

@@ -34,7 +34,7 @@ def report(sources: Sources, window: Window, made_at: float) -> MorningReport:
     sessions = {one.source.id: one.session for one in walked if one.session is not None}
     jobs = [WalkedJob(one, window, sessions) for one in sources.jobs]
     features = [WalkedFeature(one, window) for one in sources.features]
-    told_elsewhere = {one.source.id for one in jobs if one.job is not None and one.job.over is None}
+    told_elsewhere = {one.source.id for one in jobs if one.job is not None and one.job.over != "done"}
     lines: list[ReportLine] = []
     stories: list[Story] = []
     for one in walked:

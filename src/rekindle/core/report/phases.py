@@ -14,7 +14,9 @@ def phase(session: Session) -> Phase:
     """What a session is doing."""
     if session.state in TERMINAL and session.resume_asked is None:
         return "over"
-    if session.escalation is not None or any(not one.answered for one in session.permissions):
+    asked = session.escalation
+    # Whether a dead agent is brought back is a question too, but what a person wants to see is that it was cut off.
+    if (asked is not None and asked.trigger != "dead") or any(not one.answered for one in session.permissions):
         return "asking"
     if session.gate is not None:
         return "checking"

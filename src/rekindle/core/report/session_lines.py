@@ -107,10 +107,10 @@ def spent(walked: WalkedSession) -> Iterator[ReportLine]:
     name = walked.source.id
     ref = walked.evidence_of(last) if last is not None else Cited("record", "session", name, "its usage")
     unpriced = len(walked.unpriced)
-    text = f"{tokens:,} tokens"
+    text = f"{tokens:,} tokens" if tokens or not unpriced else "tokens unknown"
     if unpriced:
         text += f"; the cost of {counted(unpriced, 'turn')} is unknown: the agent does not report it"
-    at = max((one.at for one in walked.paid), default=walked.window.since)
+    at = max((one.at for one in walked.paid), default=last.sent_at if last is not None else walked.window.since)
     line = walked.line("spent", at, text, ref, standing="unknown" if unpriced else "proved")
     known = None if unpriced and not cost else cost
     yield replace(line, cost=known, tokens=tokens)
@@ -151,6 +151,7 @@ def to_merge(walked: WalkedSession, now: Listing) -> Iterator[ReportLine]:
     if not (walked.is_concerned and session.branch and is_at_rest and not session.of_run and len(set(heads)) > 1):
         return
     ref = Cited("commit", "session", session.id, heads[-1])
-    where = f"{session.branch} has commits that you can merge"
+    place = session.repository or session.cwd
+    where = f"{session.branch} has commits that you can merge (in {in_words(place)})"
     line = walked.line("next", session.changed_at, where, ref)
     yield replace(line, next=f"git merge {quoted(session.branch)}")

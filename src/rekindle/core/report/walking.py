@@ -18,6 +18,7 @@ from rekindle.core.report.turns import TurnsSeen, WalkedTurn
 from rekindle.core.report.words import first_line, in_words
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact, Receipt, Usage
+from rekindle.core.session.failure_words import plain
 from rekindle.core.session.history import request_of
 from rekindle.core.session.machine import evolve
 from rekindle.core.session.plan import is_cut
@@ -135,14 +136,14 @@ class WalkedSession:
                 self.lines.append(self.line("asked", fact.at, first_line(request_of(fact.text)), ref))
             case f.TurnFinished():
                 how = "ended its turn" if fact.stop_reason == _WELL else f"ended its turn ({fact.stop_reason})"
-                kind = "done" if fact.stop_reason == _WELL else "failed"
+                kind = {_WELL: "done", "cancelled": "stopped"}.get(fact.stop_reason, "failed")  # type: ignore[assignment]
                 self.lines.append(self.line(kind, fact.at, f"the agent {how}", *self._ended(seq, fact.prompt)))
                 if fact.context is not None:
                     self.contexts.append(ContextPoint(fact.at, name, fact.context, fact.window))
             case f.TurnFailed():
                 kind = "cut" if fact.error in _OF_THE_SERVICE else "failed"
                 how = "was stopped by its service" if kind == "cut" else "failed"
-                text = f"its turn {how}: {fact.error}: {in_words(fact.message)}"
+                text = f"its turn {how}: {plain(f'{fact.error}: {in_words(fact.message)}')}"
                 self.lines.append(self.line(kind, fact.at, text, *self._ended(seq, fact.prompt)))
             case f.LaunchFailed():
                 ref = Cited("exit", "session", name, f"attempt {fact.attempt}", seq)
@@ -153,6 +154,9 @@ class WalkedSession:
                 ref = Cited("exit", "session", name, f"attempt {fact.attempt}", seq)
                 text = f"the agent was cut off: {in_words(after.attempts[-1].how_ended or 'nobody saw why')}"
                 self.lines.append(self.line("cut", fact.at, text, ref))
+            case f.StopAsked(to="cancelled") if self._is_stopped(before, fact):
+                ref = Cited("record", "session", name, f"fact {seq}", seq)
+                self.lines.append(self.line("stopped", fact.at, "somebody stopped it", ref))
             case f.Opened() if fact.attempt > 1:
                 self.opened.append((fact.attempt, fact.at, seq))
             case f.GateRan():
@@ -165,6 +169,10 @@ class WalkedSession:
         if fact.by == OURS or is_signature(fact.by) or before.of_run:
             return False
         return not before.job or bool(before.prompts)
+
+    def _is_stopped(self, before: Session, fact: f.StopAsked) -> bool:
+        """Whether a person stopped it. The end of a job or of the run of a feature is told with those."""
+        return fact.by != OURS and not is_signature(fact.by) and not before.of_run and not before.job
 
     def _check(self, before: Session, seq: int, fact: f.GateRan) -> None:
         gate = before.gate

@@ -39,6 +39,15 @@ on_ask = "escalate"
 
 # A session that has spent what it may stops and waits for a higher limit.
 on_limit = { action = "stop", attempts = "forever" }
+
+# A conversation that fills its context window (to limits.dehydrate_at, 0.76) is dehydrated before its next prompt:
+# always in a skill's session; elsewhere, only if the agent does not shorten its conversations by itself.
+# --overflow dehydrate is on_context = { action = "dehydrate", attempts = 3 }, and swaps compact and renew above.
+on_context = [
+  { match = "skill", action = "dehydrate", attempts = 3 },
+  { match = "compacts", action = "leave", attempts = "forever" },
+  { action = "dehydrate", attempts = 3 },
+]
 """
 
 

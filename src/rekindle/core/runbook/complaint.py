@@ -29,6 +29,8 @@ TAKES: Final[Mapping[str, str]] = {
     "max_resumes": "a whole number of 0 or more",
     "max_windows": "a whole number of 0 or more",
     "priority": "low, normal or high",
+    "dehydrate_at": "a share of the context window from 0.05 to 0.95, or 0 for never",
+    "overflow": "agent or dehydrate",
     "timeout": 'a duration such as 90, "90s", "15m" or "2h"',
     "stall": 'a duration such as 90, "90s", "15m" or "2h"',
     "max_age": 'a duration such as 90, "90s", "15m" or "2h"',

@@ -21,6 +21,7 @@ class Reactions(msgspec.Struct, frozen=True, omit_defaults=True):
     stall: tuple[Reaction, ...] | None = None
     ask: tuple[Reaction, ...] | None = None
     limit: tuple[Reaction, ...] | None = None
+    context: tuple[Reaction, ...] | None = None
 
     def of(self, trigger: Trigger) -> tuple[Reaction, ...] | None:
         """The rules for one trigger."""
@@ -82,4 +83,4 @@ class Runbook(msgspec.Struct, frozen=True):
 
 
 def _all(one: Reactions) -> tuple[tuple[Reaction, ...] | None, ...]:
-    return (one.idle, one.dead, one.error, one.stall, one.ask, one.limit)
+    return (one.idle, one.dead, one.error, one.stall, one.ask, one.limit, one.context)

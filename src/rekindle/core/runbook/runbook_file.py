@@ -17,7 +17,7 @@ from rekindle.core.names import why_not
 from rekindle.core.quantities import dollars_in, seconds_in
 from rekindle.core.runbook import shape
 from rekindle.core.runbook.complaint import TAKES, BadRunbook, RunbookText, trigger_of
-from rekindle.core.runbook.limits import PRIORITIES
+from rekindle.core.runbook.limits import OVERFLOWS, PRIORITIES, is_share
 from rekindle.core.runbook.reaction import Reaction
 from rekindle.core.runbook.runbook import PROMPT, AgentRun, PipelineStep, Reactions, Runbook
 from rekindle.core.runbook.triggers import ALLOWED, RECOVER, TRIGGERS, Trigger
@@ -36,6 +36,7 @@ _RULES: Final[dict[Trigger, type[msgspec.Struct]]] = {
     "stall": shape.OnStall,
     "ask": shape.OnAsk,
     "limit": shape.OnLimit,
+    "context": shape.OnContext,
 }
 #: The names that limits have in a session.
 _LIMITS: Final = {
@@ -47,6 +48,8 @@ _LIMITS: Final = {
     "max_resumes": "resumes",
     "max_windows": "windows",
     "priority": "priority",
+    "dehydrate_at": "dehydrate_at",
+    "overflow": "dehydrate_first",
 }
 
 
@@ -250,6 +253,10 @@ class _Reader:
                 limit: float | int | None = dollars_in(str(value))
             elif key == "priority":
                 limit = PRIORITIES[value]
+            elif key == "overflow":
+                limit = OVERFLOWS[value]
+            elif key == "dehydrate_at":
+                limit = value if is_share(value) else None
             elif key in ("max_tokens", "max_resumes", "max_windows"):
                 limit = value if value >= (1 if key == "max_tokens" else 0) else None
             else:
@@ -261,9 +268,9 @@ class _Reader:
 
     def _rules(self, value: object, trigger: Trigger, path: TomlPath) -> tuple[Reaction, ...]:
         if isinstance(value, list):
-            if trigger not in ("error", "ask"):
+            if trigger not in ("error", "ask", "context"):
                 what = f"on_{trigger} takes one rule, not a list"
-                raise self._text.wrong(path, what, "lists are for on_error and on_ask")
+                raise self._text.wrong(path, what, "lists are for on_error, on_ask and on_context")
             return tuple(self._rule(one, trigger, (*path, number)) for number, one in enumerate(value))
         return (self._rule(value, trigger, path),)
 

@@ -8,6 +8,8 @@ import msgspec
 
 from rekindle.core.runbook.triggers import (
     AskAction,
+    ContextAction,
+    ContextMatch,
     DeadAction,
     ErrorAction,
     ErrorClass,
@@ -69,6 +71,13 @@ class OnLimit(_Rule, frozen=True, kw_only=True):
     action: LimitAction
 
 
+class OnContext(_Rule, frozen=True, kw_only=True):
+    """The context window is full to the share `dehydrate_at`. `match`: for which sessions; without it, for all."""
+
+    action: ContextAction
+    match: ContextMatch | None = None
+
+
 class LimitTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The limits of a session, called as the options of `rekindle run` are."""
 
@@ -80,6 +89,8 @@ class LimitTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     max_resumes: int | None = None
     max_windows: int | None = None
     priority: Literal["low", "normal", "high"] | None = None
+    dehydrate_at: float | None = None
+    overflow: Literal["agent", "dehydrate"] | None = None
 
 
 class ReactionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -91,6 +102,7 @@ class ReactionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     on_stall: StallAction | OnStall | None = None
     on_ask: AskAction | OnAsk | list[OnAsk] | None = None
     on_limit: LimitAction | OnLimit | None = None
+    on_context: ContextAction | OnContext | list[OnContext] | None = None
 
 
 class AgentTable(ReactionTable, frozen=True, kw_only=True):

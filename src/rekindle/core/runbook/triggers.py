@@ -18,7 +18,7 @@ ErrorClass = Literal[
     "session_lost",
     "other",
 ]
-Trigger = Literal["idle", "dead", "error", "stall", "ask", "limit"]
+Trigger = Literal["idle", "dead", "error", "stall", "ask", "limit", "context"]
 
 IdleAction = Literal["nudge", "done", "fail", "escalate", "gate", "sleep"]
 DeadAction = Literal["done", "fail", "resume", "escalate", "gate", "stop"]
@@ -26,6 +26,9 @@ ErrorAction = Literal["fail", "resume", "escalate", "gate", "wait", "compact", "
 StallAction = Literal["nudge", "fail", "resume", "escalate", "stop"]
 AskAction = Literal["allow", "deny", "escalate"]
 LimitAction = Literal["fail", "escalate", "stop"]
+ContextAction = Literal["dehydrate", "compact", "leave"]
+#: What a rule for a full context may be for: a session that works through a skill, an agent that compacts by itself.
+ContextMatch = Literal["skill", "compacts"]
 Action = Literal[
     "nudge",
     "done",
@@ -40,6 +43,8 @@ Action = Literal[
     "stop",
     "allow",
     "deny",
+    "dehydrate",
+    "leave",
 ]
 
 #: The old name of `resume`. It still works, with a warning.
@@ -53,6 +58,7 @@ ALLOWED: Final[dict[Trigger, tuple[Action, ...]]] = {
     "stall": get_args(StallAction),
     "ask": get_args(AskAction),
     "limit": get_args(LimitAction),
+    "context": get_args(ContextAction),
 }
 #: What each action does, in one sentence, for people.
 MEANING: Final[dict[Action, str]] = {
@@ -69,4 +75,6 @@ MEANING: Final[dict[Action, str]] = {
     "stop": "leave it stopped until a person says otherwise",
     "allow": "answer yes, once",
     "deny": "answer no",
+    "dehydrate": "have the agent sum up, and go on in a new conversation that is told the summary",
+    "leave": "do nothing: the agent shortens its conversation by itself",
 }

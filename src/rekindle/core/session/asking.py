@@ -15,6 +15,7 @@ import msgspec
 
 from rekindle.core.inbox.question import Question, QuestionOption
 from rekindle.core.session import facts as f
+from rekindle.core.session.failure_words import plain
 from rekindle.core.session.state import Escalation, Permission, Session, Settled
 
 #: The first letter of every question's id. A session's id is hexadecimal, so the two cannot be confused.
@@ -106,7 +107,7 @@ def as_question(session: Session, question: Permission | Escalation) -> Question
             session=session.id,
             feature=session.feature,
             kind=question.trigger,
-            title=question.title,
+            title=plain(question.title),
             detail=question.detail,
             options=options,
             recommended=question.recommended or None,

@@ -23,6 +23,7 @@ _NAMED: Final = {
     ("error", "compact"): "compactions",
     ("error", "renew"): "renewals",
     ("idle", "nudge"): "nudges",
+    ("context", "dehydrate"): "dehydrations",
 }
 
 

@@ -27,9 +27,8 @@ def continuation(
     `prompt` is what a person asked for. `said` is what the agent said about it each time before it was cut off, oldest
     first and already shortened (`handed_back`); without it, the last text in `cut` has to do.
     """
-    which = (
-        "this is the same conversation" if same else "this is a new conversation, and what is above is all of the old"
-    )
+    anew = "this is a new conversation, and what is above is all that it is told of the old"
+    which = "this is the same conversation" if same else anew
     lines = [
         f"Your process was interrupted in the middle of your turn and was started again; {which}.",
         f"You were working on: {quoted(request_of(prompt), _MOST_OF_THE_TASK)}",

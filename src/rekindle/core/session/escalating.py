@@ -16,11 +16,12 @@ from rekindle.core.session.history import request_of
 from rekindle.core.session.limits import raised
 from rekindle.core.session.prompt_ids import derived
 from rekindle.core.session.quoting import quoted
-from rekindle.core.session.state import OURS, Escalation, Session, task_of
+from rekindle.core.session.state import OURS, Escalation, Session, nothing_ever_ran, task_of
 
 #: What an agent is told to make it continue, if nobody has said anything else.
 GO_ON: Final = "Go on with your task. If it is finished, say so."
 _RESUME: Final = ("resume", "Start the agent again in the same conversation", "go")
+_ANEW: Final = "Start the agent again in a new conversation, which is told the history"
 _RETRY: Final = ("resume", "Try again in the same conversation", "go")
 _NUDGE: Final = ("nudge", "Tell the agent to go on", "go")
 _RAISE: Final = ("raise", "Double the limit and go on", "go")
@@ -34,6 +35,7 @@ _OPTIONS: Final[dict[Trigger, tuple[tuple[str, str, str], ...]]] = {
     "stall": (("resume", "End the turn and tell the agent to go on", "go"), _FAIL, ("leave", "Wait on", "leave")),
     "ask": (_LEAVE,),
     "limit": (_RAISE, _FAIL, _LEAVE),
+    "context": (_LEAVE,),
 }
 _OTHERWISE: Final[dict[Trigger, str]] = {
     "idle": "the agent stays up and idle",
@@ -42,6 +44,7 @@ _OTHERWISE: Final[dict[Trigger, str]] = {
     "stall": "the agent is left alone",
     "ask": "the agent waits",
     "limit": "the session stays stopped",
+    "context": "the agent goes on in its conversation",
 }
 
 
@@ -55,6 +58,9 @@ def escalation(
     if session.is_left_to_job and (trigger == "dead" or what == "session_lost"):
         return []
     options = _OPTIONS[trigger]
+    is_lost = session.token is None or what == "session_lost"
+    if is_lost and trigger in ("dead", "error") and not nothing_ever_ran(session):
+        options = (("resume", _ANEW, "go"), *options[1:])
     if gate:
         leave = _OPTIONS[trigger][-1]
         options = (("resume", "Tell the agent what the command said, and go on", "go"), _DONE, _FAIL, leave)

@@ -47,6 +47,12 @@ def with_history(turns: Sequence[Turn], prompt: str) -> str:
     )
 
 
+def with_summary(summary: str, prompt: str) -> str:
+    """The prompt with a summary of an earlier conversation before it, which says itself what it is."""
+    closing = "Your answer is to the request above; the notes before it are what you know of the work so far."
+    return "\n".join([TITLE, "", summary, "", _REQUEST, prompt, "", _INSTRUCTIONS, closing])
+
+
 def request_of(prompt: str) -> str:
     """What was asked for in a prompt that may begin with a history."""
     if not prompt.startswith(f"{TITLE}\n"):

@@ -11,12 +11,13 @@ import msgspec
 
 from rekindle.core.session.activity import rests, waits_until
 from rekindle.core.session.facts import Receipt, Usage
+from rekindle.core.session.failure_words import plain
 from rekindle.core.session.limits import raised
 from rekindle.core.session.plan import is_cut, wants_agent
 from rekindle.core.session.proving import is_being_checked, may_change
 from rekindle.core.session.recovery import BY_ITSELF
 from rekindle.core.session.starting import has_failed_to_start
-from rekindle.core.session.state import Session, State
+from rekindle.core.session.state import OURS, Session, State
 from rekindle.core.session.status import presumed_dead, status, word
 from rekindle.core.terminal_text import quoted
 
@@ -42,10 +43,18 @@ class Listing(msgspec.Struct, frozen=True):
     receipt_may_change: bool
 
 
+class ContextShown(msgspec.Struct, frozen=True):
+    """How full the context window of a conversation is: tokens, and the share in percent."""
+
+    used: int
+    size: int
+    percent: int
+
+
 class Whereabouts(msgspec.Struct, frozen=True):
     """What else a list shows: where a session works, on what, since when its turn runs, what it has used and proved.
 
-    `tokens` is the sum of all tokens.
+    `tokens` is the sum of all tokens. `context` None: nobody knows how full the context window is.
     """
 
     repository: str | None
@@ -55,6 +64,7 @@ class Whereabouts(msgspec.Struct, frozen=True):
     usage: Usage
     tokens: int
     receipt: Receipt | None
+    context: ContextShown | None = None
 
 
 class _Need(NamedTuple):
@@ -78,7 +88,7 @@ def listing(
         found.needs_resume,
         found.is_resumable,
         found.reason,
-        *need,
+        *need._replace(why=plain(need.why)),
         until,
         lives and may_change(session),
     )
@@ -96,7 +106,16 @@ def whereabouts(session: Session) -> Whereabouts:
         session.usage,
         session.usage.tokens,
         attempt.receipt if attempt is not None else None,
+        context_shown(session),
     )
+
+
+def context_shown(session: Session) -> ContextShown | None:
+    """How full the context window of the current conversation is; None: its agent has not told."""
+    gauge = session.context
+    if gauge is None or gauge.token != session.token:
+        return None
+    return ContextShown(gauge.used, gauge.size, round(100 * gauge.share))
 
 
 def _end(session: Session) -> _Need | None:
@@ -181,9 +200,18 @@ def _is_held(session: Session) -> bool:
 
 
 def _on_hold(session: Session) -> _Need:
+    again = f"rekindle resume {session.id}{_raised(session)}"
+    if awaits_go(session):
+        return _Need(True, "its turn was cut off, and goes on when you say so", again)
     told = _last_failure(session) or session.message
-    why = "on hold: it does not go on by itself"
-    return _Need(False, f"{why} ({told})" if told else why, f"rekindle resume {session.id}{_raised(session)}")
+    why = "on hold until you resume it"
+    return _Need(False, f"{why} ({plain(told)})" if told else why, again)
+
+
+def awaits_go(session: Session) -> bool:
+    """Whether somebody opened a conversation that was cut off: it is back, and its turn is left to a person."""
+    cut = {one.id for one in session.prompts if one.cut != "no"}
+    return any(one.of in cut for one in session.queued if one.by == OURS)
 
 
 def _is_of_a_run(session: Session) -> bool:

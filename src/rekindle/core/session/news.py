@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rekindle.core.inbox.news import News, one_line
 from rekindle.core.session.asking import all_open, as_question
-from rekindle.core.session.listing import listing
+from rekindle.core.session.listing import awaits_go, listing
 from rekindle.core.session.state import Session, State
 
 #: How much of a session's title stands before what it is about.
@@ -32,7 +32,7 @@ def news_of(session: Session, now: float) -> Iterator[News]:
             "\n".join(line for line in lines if line),
             session.id,
         )
-    if asked or session.of_run:
+    if asked or session.of_run or awaits_go(session):  # who has opened it knows
         return
     found = listing(session, now, alive=session.is_up)
     if not found.needs_you:

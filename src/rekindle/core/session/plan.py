@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rekindle.core.effects import Answer, Cancel, Effect, End, Launch, Open, RunGate, Say, Wait
 from rekindle.core.session.facts import PROMPT
+from rekindle.core.session.history import request_of
 from rekindle.core.session.starting import has_failed_to_start
 from rekindle.core.session.state import OURS, TERMINAL, Attempt, Session, State, nothing_ever_ran
 
@@ -129,4 +130,4 @@ def _converse(session: Session, attempt: Attempt, now: float) -> list[Effect]:
 
 def told(attempt: Attempt, text: str) -> str:
     """A prompt as it is sent: the first one of a new conversation is preceded by the history of the old one."""
-    return attempt.history.replace(PROMPT, text) if attempt.history else text
+    return attempt.history.replace(PROMPT, request_of(text)) if attempt.history else text

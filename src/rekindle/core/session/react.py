@@ -11,6 +11,8 @@ are recorded together, so that folding them later needs no rules. What has to be
 | an agent would not open it | `HeldBack`, or the attempt is given up |
 | a turn failed | by `on_error`: a retry later, shortening, a new conversation, an end, a gate, a question |
 | a turn ended well, files changed, a person asks | `Progressed` |
+| the context window is nearly full | by `on_context`: the agent is asked for a summary, or told to compact |
+| a summary is there, or fails, or takes too long | `ConversationLeft`: a new one is told the summary |
 | an agent died, could not be started | `Postponed` until the next start; by `on_dead`: an end, a gate, a question |
 | a limit is reached | `LimitReached`; by `on_limit`: asleep, failed, a question |
 | the agent asks | by `on_ask`: an answer |
@@ -35,6 +37,13 @@ from rekindle.core.session.gating import after_gate
 from rekindle.core.session.idling import after_idling, after_silence, is_of_idling
 from rekindle.core.session.limits import reached
 from rekindle.core.session.machine import evolve
+from rekindle.core.session.overflow import (
+    DEHYDRATIONS,
+    after_slow_summary,
+    after_summary,
+    asks_for_summary,
+    dehydration,
+)
 from rekindle.core.session.receipt import receipt
 from rekindle.core.session.recovery import WINDOWS, after_failure, is_compaction
 from rekindle.core.session.rules import BUILT_IN, Rules
@@ -100,12 +109,15 @@ def _follows(before: Session, fact: AnyFact, after: Session) -> list[AnyFact]:
         case f.Hurried() if not after.is_up:
             return [f.ResumeAsked(at=fact.at, by=fact.by)]
         case f.PromptQueued() if fact.by != OURS:
-            asked = [name for name in after.spent if name.endswith("escalate")]
-            return [f.Progressed(at=fact.at, budgets=asked)] if asked else []
+            asked = [name for name in after.spent if name.endswith("escalate") or name == DEHYDRATIONS]
+            refilled = [f.Progressed(at=fact.at, budgets=asked)] if asked else []
+            return [*refilled, *_dehydrated(after, refilled)]
         case f.LaunchIntended():
             return after_launch(before, fact)
         case f.Opened():
-            return after_opening(before, fact)
+            return after_opening(before, fact) or dehydration(after, fact.at)
+        case f.ContextMeasured():
+            return dehydration(after, fact.at)
         case f.OpenRefused():
             return after_refusal(before, fact, after)
         case f.LaunchFailed() | f.Exited():
@@ -115,11 +127,15 @@ def _follows(before: Session, fact: AnyFact, after: Session) -> list[AnyFact]:
         case f.TurnFinished():
             is_work = fact.stop_reason != "cancelled" and not is_compaction(before, fact.prompt)
             worked = [f.Progressed(at=fact.at, budgets=_refilled(after))] if is_work else []
-            return [*worked, *_limited(fact.at, after)]
+            limited = _limited(fact.at, after)
+            if fact.stop_reason != "cancelled" and asks_for_summary(before, fact.prompt):
+                return [*after_summary(before, fact.prompt, fact.at, after), *limited]
+            return [*worked, *limited, *_dehydrated(after, worked, limited)]
         case f.TurnFailed():
             return [*after_failure(before, fact, after), *_limited(fact.at, after)]
         case f.FilesChanged():
-            return [f.Progressed(at=fact.at, budgets=[name for name in after.spent if is_of_idling(name)])]
+            budgets = [name for name in after.spent if is_of_idling(name) or name == DEHYDRATIONS]
+            return [f.Progressed(at=fact.at, budgets=budgets)]
         case f.PermissionAsked():
             return _by_rule(fact, after)
         case f.EscalationAnswered():
@@ -144,9 +160,16 @@ def _after_wish(fact: f.ResumeAsked, after: Session) -> list[AnyFact]:
     return [*changed, f.Progressed(at=fact.at, budgets=[name for name in after.spent if name != "renewals"])]
 
 
+def _dehydrated(after: Session, worked: Sequence[AnyFact], limited: Sequence[AnyFact] = ()) -> list[AnyFact]:
+    """What to do about a full context window, once the progress that there was has been booked."""
+    for one in worked:
+        after = evolve(after, one)
+    return dehydration(after, after.changed_at) if not limited else []
+
+
 def _refilled(session: Session) -> list[str]:
     """The budgets that a turn which ended well refills. Nudges are refilled by visible work."""
-    return [name for name in session.spent if not is_of_idling(name) and name != WINDOWS]
+    return [name for name in session.spent if not is_of_idling(name) and name not in (WINDOWS, DEHYDRATIONS)]
 
 
 def _by_rule(fact: f.PermissionAsked, after: Session) -> list[AnyFact]:
@@ -196,5 +219,7 @@ def _due(fact: f.Due | f.Stalled, after: Session) -> list[AnyFact]:
             return [
                 f.OpenRefused(at=fact.at, attempt=attempt.number, how=attempt.how, problem="timeout", message=message)
             ]
+        case "summary":
+            return after_slow_summary(after, fact.at)
         case "proof":
             return []  # by now the receipt says that nothing is proved

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from msgspec.structs import replace
+
 from rekindle.core.session.facts import AnyFact, Compared, Due, Named, Opened, Receipt
 from rekindle.core.session.history import TITLE
 from rekindle.core.session.outstanding import not_in, outstanding
@@ -23,6 +25,24 @@ def receipt(before: Session, fact: AnyFact) -> Receipt | None:
     attempt = before.attempt
     if attempt is None or not _earlier(before, attempt):
         return None
+    found = _judged(before, attempt, fact)
+    return found if found is None else _with_host(before, attempt, found)
+
+
+def _with_host(session: Session, attempt: Attempt, found: Receipt) -> Receipt:
+    """Which host it was on, and what of it may be missing, until a receipt has said so of the same conversation."""
+    change = session.host_change
+    if change is None or attempt.number <= change.lost:
+        return found
+    between = [one for one in session.attempts if change.lost < one.number < attempt.number]
+    if any(one.receipt is not None and one.receipt.kind == "same" for one in between):
+        return found
+    reason = f"{found.reason}; it was on host {change.before} and is on {change.host} now"
+    unknown = [*found.unknown, *(f"may be missing: {one}" for one in change.missing)]
+    return replace(found, reason=reason, unknown=unknown)
+
+
+def _judged(before: Session, attempt: Attempt, fact: AnyFact) -> Receipt | None:
     match fact:
         case Opened(how="new"):
             return _new(before, attempt)
@@ -74,6 +94,9 @@ def _new(session: Session, attempt: Attempt) -> Receipt:
     why = attempt.why or (
         "the agent cannot load a conversation" if not session.can_load else "the agent has lost the conversation"
     )
+    if attempt.given:
+        behind = f"; left behind: {attempt.behind}" if attempt.behind else ""
+        return _not_same(session, attempt, "rebuilt", f"a new conversation, told {attempt.given}: {why}{behind}")
     if attempt.history:
         return _not_same(session, attempt, "rebuilt", f"a new conversation, told the history of the old: {why}")
     return _not_same(session, attempt, "fresh", f"a new conversation, without the history: {why}")

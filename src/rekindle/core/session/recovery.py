@@ -11,6 +11,7 @@ from rekindle.core.session.escalating import conclusion, escalation
 from rekindle.core.session.facts import AnyFact, TurnFailed
 from rekindle.core.session.gating import gate_wanted
 from rekindle.core.session.history import request_of
+from rekindle.core.session.overflow import after_summary, asks_for_summary, is_question
 from rekindle.core.session.prompt_ids import derived
 from rekindle.core.session.quoting import quoted
 from rekindle.core.session.state import OURS, Prompt, Session, task_of
@@ -61,11 +62,26 @@ def compacted_prompt(text: str) -> str:
     )
 
 
+def renewed_prompt(text: str) -> str:
+    """What the agent is told in a conversation that a rule has begun anew."""
+    return "\n".join(
+        (
+            "Your last conversation could not go on, and this is a new one; you were told what is known of it.",
+            f"What you were asked: {quoted(request_of(text), 4000)}",
+            "Go on from where you stopped; check the state of the files before you repeat anything.",
+        )
+    )
+
+
 def limit_of(session: Session, failed: TurnFailed) -> str:
-    """The limit that a turn has reached, if its end is known; sessions with the same one wait in one queue."""
+    """The limit that a turn has reached, if its end is known; sessions with the same one wait in one queue.
+
+    Another account has limits of its own.
+    """
     if failed.error != "rate_limited" or failed.retry_at is None or failed.retry_at <= failed.at:
         return ""
-    return f"{session.agent}:{failed.limit}"
+    account = session.attempt.account if session.attempt is not None else ""
+    return f"{session.agent}{f' (account {account})' if account else ''}:{failed.limit}"
 
 
 def _is_same_window(before: Session, failed: TurnFailed) -> bool:
@@ -80,6 +96,8 @@ def after_failure(before: Session, fact: TurnFailed, after: Session) -> list[Any
         return []  # somebody has decided otherwise
     failed = next(one for one in before.prompts if one.id == fact.prompt)
     task = task_of(before, failed)
+    if is_question(failed) and fact.error in ("context_overflow", "session_lost", "other") and not fact.transient:
+        return after_summary(before, failed.id, fact.at, after)
     held = chosen(after, "error", fact.error, transient=fact.transient, can=lambda rule: _is_possible(rule, after))
     if fact.error == "session_lost" and after.token is not None and held.rule.match != fact.error:
         lost = "the agent has lost the conversation"
@@ -95,7 +113,7 @@ def after_failure(before: Session, fact: TurnFailed, after: Session) -> list[Any
         case "compact":
             return _compact(after, failed, task, fact.at)
         case "renew":
-            return _begin_anew(after, failed, task, fact.at, held.rule)
+            return _begin_anew(after, fact, failed, task, held.rule)
         case "wait" | "resume":
             return _again(after, fact, failed, task, held)
         case "fail":
@@ -150,8 +168,10 @@ def _again(after: Session, fact: TurnFailed, failed: Prompt, task: Prompt, held:
 
 
 def is_compaction(session: Session, prompt: str) -> bool:
-    """Whether a turn only shortened the conversation: that is not progress, or it would loop forever."""
-    return any(one.id == prompt and one.by == OURS and one.text == session.compact for one in session.prompts)
+    """Whether a turn only shortened the conversation or summed it up: that is not progress, or it would loop."""
+    return asks_for_summary(session, prompt) or any(
+        one.id == prompt and one.by == OURS and one.text == session.compact for one in session.prompts
+    )
 
 
 def _compact(session: Session, failed: Prompt, task: Prompt, at: float) -> list[AnyFact]:
@@ -171,16 +191,17 @@ def _compact(session: Session, failed: Prompt, task: Prompt, at: float) -> list[
     ]
 
 
-def _begin_anew(session: Session, failed: Prompt, task: Prompt, at: float, rule: Reaction) -> list[AnyFact]:
-    """Abandon a conversation that is too long for the model, for a new one that is told its history."""
+def _begin_anew(session: Session, fact: TurnFailed, failed: Prompt, task: Prompt, rule: Reaction) -> list[AnyFact]:
+    """Abandon a conversation that cannot go on, as one too long for its model, for a new one that is told of it."""
     assert session.token is not None and session.attempt is not None
     name = derived(failed.id, f"n{len(session.attempts)}")
-    why = "the conversation has become too long for the model"
-    text = rule.message or compacted_prompt(task.text)
+    at, is_full = fact.at, fact.error == "context_overflow"
+    why = "the conversation has become too long for the model" if is_full else f"a rule left it: {session.message}"
+    text = rule.message or (compacted_prompt(task.text) if is_full else renewed_prompt(task.text))
     return [
         f.PromptQueued(at=at, prompt=name, text=text, by=OURS, of=task.id, first=True),
         f.GivenUp(at=at, attempt=session.attempt.number, why=why, purpose="renew"),
-        f.ConversationLeft(at=at, token=session.token, why=why),
+        f.ConversationLeft(at=at, token=session.token, why=why, dehydrated=True),
     ]
 
 

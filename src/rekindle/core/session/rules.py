@@ -22,6 +22,8 @@ BudgetName = Literal["restarts", "retries", "compactions", "renewals"]
 #: Errors that go away by themselves.
 PASSING: Final = ("rate_limited", "overloaded", "no_internet")
 _POLICIES: Final[dict[Action, str]] = {"resume": "continue", "stop": "never"}
+#: How often a conversation is dehydrated without visible work in between.
+_DEHYDRATIONS: Final = 3
 #: More often than anything can happen.
 _FOREVER: Final = 1_000_000_000
 
@@ -47,7 +49,8 @@ class Rules(msgspec.Struct, frozen=True):
     happens when its agent dies: it continues (`continue`), a person decides (`ask`), or nothing ever happens by
     itself (`never`). `failed_start_pauses` apply to a restart after the agent could not be started: what keeps it from
     starting takes longer to go away than what kills it. An agent that has nothing to do for `idle_seconds` is put to
-    sleep. An agent has to be ready after `start_seconds`.
+    sleep. An agent has to be ready after `start_seconds`. A summary that it is asked for has to be there after
+    `summary_seconds`, or one is made without it.
     """
 
     policy: str = "ask"
@@ -59,6 +62,7 @@ class Rules(msgspec.Struct, frozen=True):
     renewals: Budget = Budget(1)
     idle_seconds: float = 600.0
     start_seconds: float = 60.0
+    summary_seconds: float = 300.0
     reactions: Reactions = Reactions()
 
     def budget(self, name: BudgetName) -> Budget:
@@ -89,6 +93,8 @@ class Rules(msgspec.Struct, frozen=True):
                 return (Reaction("stop", attempts=None),)
             case "ask":
                 return (Reaction("escalate"),)
+            case "context":
+                return self._on_context()
 
     def _on_dead(self) -> Reaction:
         if self.policy == "continue":
@@ -99,12 +105,22 @@ class Rules(msgspec.Struct, frozen=True):
         if self.policy == "never":
             return (Reaction("escalate"),)
         later = self.retries
-        return (
-            *(Reaction("wait", one, attempts=later.times, cooldown=later.pauses) for one in (*PASSING, "transient")),
+        too_long = (
             Reaction("compact", "context_overflow", attempts=self.compactions.times),
             Reaction("renew", "context_overflow", attempts=self.renewals.times),
+        )
+        return (
+            *(Reaction("wait", one, attempts=later.times, cooldown=later.pauses) for one in (*PASSING, "transient")),
+            *(reversed(too_long) if self.limits.dehydrate_first else too_long),
             Reaction("escalate"),
         )
+
+    def _on_context(self) -> tuple[Reaction, ...]:
+        """Which comes first, dehydration or the agent's own compaction, which keeps the conversation."""
+        always = Reaction("dehydrate", attempts=_DEHYDRATIONS)
+        if self.limits.dehydrate_first:
+            return (always,)
+        return (replace(always, match="skill"), Reaction("leave", "compacts", attempts=None), always)
 
 
 def governed(rules: Rules, reactions: Reactions) -> Rules:

@@ -11,6 +11,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.continuation import continuation
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.outstanding import last_worked, untold_tools
+from rekindle.core.session.overflow import is_question
 from rekindle.core.session.prompt_ids import derived
 from rekindle.core.session.state import OURS, Prompt, Session, cut_of, prompts_in, task_of
 
@@ -24,6 +25,9 @@ def after_opening(before: Session, fact: f.Opened) -> list[AnyFact]:
     turn = before.turn
     if turn is None or turn.state != "cut":
         return []
+    if is_question(turn):  # somebody has stopped the agent in it; where it is still due, it is asked again
+        outcome = "cut off; nobody waits for the summary any more"
+        return [f.TurnSettled(at=fact.at, prompt=turn.id, to="failed", outcome=outcome, cut="lost")]
     cut, attempt = cut_of(before, turn), before.attempts[-1]
     known = fact.known if fact.known is not None else attempt.known or []
     same = fact.how == "load" and turn.id in prompts_in(before, known)

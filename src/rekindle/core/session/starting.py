@@ -67,7 +67,8 @@ def after_refusal(before: Session, fact: f.OpenRefused, after: Session) -> list[
     is_lost = fact.problem in ("unknown_session", "incomplete")
     if not is_lost and fact.problem != "unsupported":
         return [f.GivenUp(at=fact.at, attempt=fact.attempt, why=fact.message or "the agent refused")]
-    goes_on = after.queued or (after.policy == "continue" and after.left("renewals"))
+    may_renew = after.left("renewals") or (fact.problem == "unknown_session" and _never_took_hold(before))
+    goes_on = after.queued or (after.policy == "continue" and may_renew)
     if goes_on or nothing_ever_ran(before):
         return []  # a new conversation is told the history of this one, or there is none to tell
     told = "; the next prompt begins a new one, which is told the history" if is_lost else ""
@@ -76,12 +77,25 @@ def after_refusal(before: Session, fact: f.OpenRefused, after: Session) -> list[
     return [f.HeldBack(at=fact.at, why=why), *escalation(after, "dead", why, fact.at)]
 
 
+def _never_took_hold(session: Session) -> bool:
+    """Whether the newest conversation was begun instead of an earlier one, and no turn has ended well in it.
+
+    Its agent died before it had a record: nothing that was acknowledged is lost, and what the conversation was told can
+    be told again. How often, the budget of restarts says.
+    """
+    token = session.attempts[-1].token
+    begun = max((one.number for one in session.attempts if one.how == "new" and one.token == token), default=0)
+    return begun > 1 and not any(one.state == "done" and one.attempt >= begun for one in session.prompts)
+
+
 def after_launch(before: Session, fact: f.LaunchIntended) -> list[AnyFact]:
     """What an attempt costs: one that nobody asked for, and one that abandons a conversation."""
     found: list[AnyFact] = []
     if before.attempt is not None and not before.resume_asked:
         vain = is_in_vain(before)
         found.append(f.BudgetSpent(at=fact.at, budget="restarts", attempt=fact.attempt, in_vain=vain))
-    if fact.how == "new" and (before.left_why or not nothing_ever_ran(before)):
+    last = before.attempt
+    is_paid = last is not None and last.how == "new" and not last.opened  # that one never began
+    if fact.how == "new" and not is_paid and (before.left_why or not nothing_ever_ran(before)):
         found.append(f.BudgetSpent(at=fact.at, budget="renewals"))
     return found

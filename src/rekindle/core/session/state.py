@@ -19,6 +19,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.facts import Cut, Limits, Receipt, Usage
 from rekindle.core.session.prompt_marks import mark
 from rekindle.core.session.rules import BUILT_IN, BudgetName, Rules
+from rekindle.core.session.values import ContextGauge, HostChange
 
 
 class State(StrEnum):
@@ -96,7 +97,9 @@ class Attempt(msgspec.Struct, frozen=True):
     `compactions`: how often the agent has shortened its conversation in this attempt, and `compacted_before` before it.
     `refused`: how it would not open the conversation, and why not.
     `blocked`: it could not be started because something is missing. `asked_by`: who asked for it; empty: nobody did, it
-    was started automatically. `unseen`: its keeper ended with it, so that nobody saw why.
+    was started automatically. `unseen`: its keeper ended with it, so that nobody saw why. `given`, `behind`: what a new
+    conversation was told instead of the whole history, and what was left behind, in words. `measured`: how often its
+    agent has told how full its context is. `account`: whose limits it uses up; empty: those of the usual account.
     """
 
     number: int
@@ -133,6 +136,10 @@ class Attempt(msgspec.Struct, frozen=True):
     blocked: bool = False
     asked_by: str = ""
     unseen: bool = False
+    given: str = ""
+    behind: str = ""
+    measured: int = 0
+    account: str = ""
 
 
 class Permission(msgspec.Struct, frozen=True):
@@ -242,6 +249,12 @@ class Session(msgspec.Struct, frozen=True):
     untold: bool = False
     #: why the last conversation was abandoned, until the next one begins
     left_why: str = ""
+    #: the next conversation is told a summary of the one before
+    dehydrated: bool = False
+    #: how full the context window is; None: the agent has not told since the conversation was opened or shortened
+    context: ContextGauge | None = None
+    #: the folder of the skill session that its agent worked in when somebody last looked; empty: none
+    skill: str = ""
     compact: str | None = None
     usage: Usage = Usage()
     over: str = ""
@@ -252,8 +265,11 @@ class Session(msgspec.Struct, frozen=True):
     #: what its archive asked for, and whether nobody here has asked for it to continue yet
     imported: list[str] = []
     is_foreign: bool = False
-    #: how often the machine's clock was set under it
+    #: how often the machine's clock was set under it; when that was noticed last, and by how many seconds it was set
     clock_sets: int = 0
+    clock_set: tuple[float, float] | None = None
+    #: which host of a fleet has taken it over last; None: it is where it was begun
+    host_change: HostChange | None = None
 
     @property
     def policy(self) -> str:
@@ -329,10 +345,14 @@ def cut_of(session: Session, turn: Prompt) -> Cut:
 
 
 def prompts_in(session: Session, known: Iterable[str]) -> set[str]:
-    """The prompts (their ids) that an agent's record has. If the same text was sent twice, it has to be there twice."""
+    """The prompts (their ids) that an agent's record has. If the same text was sent twice, it has to be there twice.
+
+    The record is that of the current conversation: the same text in one that was left before counts after it.
+    """
     left = Counter(mark(text) for text in known)
+    begun = conversation_begun(session, session.attempts[-1]) if session.attempts else 0
     found: set[str] = set()
-    for one in session.prompts:
+    for one in sorted(session.prompts, key=lambda one: one.attempt < begun):
         if one.attempt and left[mark(one.text)] > 0:
             left[mark(one.text)] -= 1
             found.add(one.id)
@@ -357,10 +377,7 @@ def with_attempt(session: Session, change: Callable[[Attempt], Attempt]) -> Sess
 
 
 def with_prompt(session: Session, prompt: str, **changes: object) -> Session:
-    return replace(
-        session,
-        prompts=[replace(one, **changes) if one.id == prompt else one for one in session.prompts],
-    )
+    return replace(session, prompts=[replace(one, **changes) if one.id == prompt else one for one in session.prompts])
 
 
 def queued_first(session: Session, prompt: Prompt) -> Session:
@@ -368,6 +385,14 @@ def queued_first(session: Session, prompt: Prompt) -> Session:
         return session
     at = next((index for index, one in enumerate(session.prompts) if one.state == "queued"), len(session.prompts))
     return replace(session, prompts=[*session.prompts[:at], prompt, *session.prompts[at:]])
+
+
+def reordered(session: Session, wanted: list[str]) -> Session:
+    """With the queued prompts among these in this order, in the places that they had before."""
+    mine = {one.id: one for one in session.queued if one.by != OURS}
+    order = [mine[name] for name in dict.fromkeys(wanted) if name in mine]
+    named, new = {one.id for one in order}, iter(order)
+    return replace(session, prompts=[next(new) if one.id in named else one for one in session.prompts])
 
 
 def noted(session: Session, told: str) -> Session:

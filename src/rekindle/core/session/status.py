@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from rekindle.core.session.facts import Exited
 from rekindle.core.session.machine import evolve
@@ -12,6 +13,7 @@ from rekindle.core.session.state import ACTIVE, Session, State
 
 #: A keeper that answered or wrote within this many seconds counts as recently seen.
 RECENTLY = 10.0
+ExecutorStatus = Literal["starting", "ready", "busy", "stopped", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,18 @@ def status(session: Session, *, alive: bool, seen_seconds_ago: float | None) -> 
     if attempt is not None:
         return Status(False, True, True, "agent_not_running_fresh_start")
     return Status(False, False, False, "not_started")
+
+
+def executor_status(session: Session, *, alive: bool, seen_seconds_ago: float | None) -> ExecutorStatus:
+    """How the process of a session's newest attempt stands. `unknown`: it was seen just now, and nobody follows it."""
+    attempt = session.attempt
+    if attempt is None or attempt.status == "gone":
+        return "stopped"
+    if not alive:
+        return "unknown" if seen_seconds_ago is not None and seen_seconds_ago < RECENTLY else "stopped"
+    if attempt.status != "ready":
+        return "starting"
+    return "busy" if session.turn is not None else "ready"
 
 
 def presumed_dead(session: Session) -> Session:

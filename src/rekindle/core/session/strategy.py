@@ -119,6 +119,8 @@ def _why_none(session: Session) -> str:
     last = session.attempts[-1]
     if session.token is None and (last.given_up or last.lacks):
         return last.given_up or last.lacks
+    if session.token is None and last.how == "new" and last.why:
+        return last.why  # it ended before it could begin a new one
     if session.token is not None and not session.native:
         return f"{session.agent} is not trusted to load a conversation"
     return "the agent has lost the conversation"

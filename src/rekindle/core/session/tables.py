@@ -57,6 +57,9 @@ STOPS: Final[dict[str, State]] = {
     "failed": State.FAILED,
 }
 
+#: What an agent tells about its conversation, from its start on.
+_TOLD: Final = (f.Named, f.Compared, f.Compacted, f.ContextMeasured)
+
 #: The newest attempt: (status, fact) -> status. `none`: the fact's attempt is not the newest one, or there is none.
 ATTEMPTS: Final[dict[tuple[Status, type[f.Fact]], Status]] = {
     ("none", f.LaunchIntended): "launching",
@@ -66,7 +69,7 @@ ATTEMPTS: Final[dict[tuple[Status, type[f.Fact]], Status]] = {
     ("up", f.Opened): "ready",
     ("up", f.OpenRefused): "up",
     **{(status, f.Exited): "gone" for status in ("launching", "up", "ready")},
-    **{(status, fact): status for status in ("up", "ready") for fact in (f.Named, f.Compared, f.Compacted)},
+    **{(status, fact): status for status in ("up", "ready") for fact in _TOLD},
     **{(status, f.GivenUp): status for status in ("launching", "up", "ready")},
     **{(status, f.PermissionAsked): status for status in ("launching", "up", "ready")},
     **{
@@ -81,6 +84,7 @@ PROMPTS: Final[dict[tuple[PromptState, type[f.Fact]], PromptState]] = {
     ("queued", f.PromptSent): "sent",
     ("sent", f.TurnBegan): "began",
     ("queued", f.CancelAsked): "cancelled",
+    ("queued", f.PromptEdited): "queued",
     **{(state, f.CancelAsked): state for state in ("sent", "began")},
     **{(state, f.Spent): state for state in ("sent", "began")},
     **{(state, f.TurnFinished): "done" for state in ("sent", "began")},
@@ -114,6 +118,7 @@ HOLDS: Final[dict[str, tuple[tuple[type[f.Fact], ...], tuple[type[f.Fact], ...]]
         ),
     ),
     "untold": ((f.ConversationLeft,), (f.LaunchIntended, f.ConversationLeft)),
+    "dehydrated": ((f.ConversationLeft,), (f.TurnFinished, f.ConversationLeft)),
     "is_foreign": ((f.Imported,), (f.ResumeAsked, f.PromptQueued)),
 }
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rekindle.core.session import facts as f
 from rekindle.core.session.choosing import idle_rule
 from rekindle.core.session.facts import TimerName
+from rekindle.core.session.overflow import is_question
 from rekindle.core.session.proving import PROOF_SECONDS, is_being_checked
 from rekindle.core.session.state import Session, State
 
@@ -37,6 +38,17 @@ def is_idle(session: Session) -> bool:
     )
 
 
+def by_clock(session: Session, at: float | None) -> float | None:
+    """A time from outside (of a file, say), by the clock as it is now: the clock may have been set forward since.
+
+    Nobody can tell for a clock that was set back, which shows the same times twice: then less silence is counted.
+    """
+    if at is None or session.clock_set is None:
+        return at
+    noticed, by = session.clock_set
+    return at + by if by > 0.0 and at <= noticed - by else at
+
+
 def is_in_turn(session: Session) -> bool:
     """Whether a running turn may take too long. A question waits for a person forever."""
     attempt, turn = session.attempt, session.turn
@@ -50,7 +62,18 @@ def _is_opening(session: Session) -> bool:
     return attempt is not None and attempt.status == "up" and not attempt.given_up
 
 
-_RUNS = {"idle": is_idle, "start": _is_opening, "turn": is_in_turn, "proof": is_being_checked}
+def _is_summing_up(session: Session) -> bool:
+    turn = session.turn
+    return is_in_turn(session) and turn is not None and is_question(turn)
+
+
+_RUNS = {
+    "idle": is_idle,
+    "start": _is_opening,
+    "turn": is_in_turn,
+    "proof": is_being_checked,
+    "summary": _is_summing_up,
+}
 
 
 def pruned(session: Session) -> Session:
@@ -80,6 +103,8 @@ def _wanted(session: Session, now: float) -> dict[TimerName, float]:
         found["start"] = now + rules.start_seconds
     if rules.limits.turn_seconds is not None and is_in_turn(session) and session.turn is not None:
         found["turn"] = max(now, session.turn.sent_at + rules.limits.turn_seconds)
+    if _is_summing_up(session) and session.turn is not None:
+        found["summary"] = max(now, session.turn.sent_at + rules.summary_seconds)
     if is_being_checked(session):
         found["proof"] = now + PROOF_SECONDS
     return found
@@ -87,6 +112,6 @@ def _wanted(session: Session, now: float) -> dict[TimerName, float]:
 
 def next_due(session: Session) -> tuple[TimerName, float] | None:
     """The timer that is due first; None: none is running."""
-    names: tuple[TimerName, ...] = ("idle", "start", "turn", "proof")
+    names: tuple[TimerName, ...] = ("idle", "start", "turn", "proof", "summary")
     running = [(session.timers[name], name) for name in names if name in session.timers]
     return (min(running)[1], min(running)[0]) if running else None

@@ -35,6 +35,15 @@ class Usage(msgspec.Struct, frozen=True):
         )
 
 
+class HostChange(msgspec.Struct, frozen=True):
+    """The session is on another host since the attempt `lost`, which was left behind: see `facts.TakenOver`."""
+
+    host: str
+    before: str
+    lost: int
+    missing: list[str] = []
+
+
 class Handover(msgspec.Struct, frozen=True):
     """Another agent continues the session: what belonged to the old one does not count for it."""
 
@@ -72,3 +81,18 @@ class Receipt(msgspec.Struct, frozen=True):
     reason: str
     unknown: list[str] = []
     repeated: list[str] = []
+
+
+class ContextGauge(msgspec.Struct, frozen=True):
+    """How full the context window of a conversation was when its agent last told. See `facts.ContextMeasured`."""
+
+    used: int
+    size: int
+    token: str | None
+    attempt: int
+    number: int
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1, or a little more."""
+        return self.used / self.size if self.size > 0 else 0.0

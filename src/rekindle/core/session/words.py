@@ -20,6 +20,7 @@ WORDS = {
     "failed": "its folder is gone and cannot be rebuilt, or somebody ended it as failed; `rekindle resume` tries again",
     "completed": "ended (`--all` shows it)",
     "cancelled": "ended (`--all` shows it); `rekindle resume` brings it back",
+    "unknown": "it is on another host of the fleet, which was not seen lately",
 }
 #: What a list may leave out: the session is over, and nobody has to do anything about it.
 OVER = frozenset({"completed", "cancelled"})

@@ -106,6 +106,18 @@ def scan(data: bytes) -> Scan:
     return Scan(tuple(frames), tuple(damage), good, data[good - DIGEST : good] if good else START, torn)
 
 
+def whole(data: bytes) -> int:
+    """Where the last whole frame ends in bytes that begin with a frame, as the heads tell it. No sum is checked."""
+    at = 0
+    while len(data) - at >= HEAD:
+        magic, _, _, name_length, payload_length, _ = _HEAD.unpack_from(data, at)
+        end = at + HEAD + name_length + payload_length + DIGEST
+        if magic != MAGIC or end > len(data):
+            break
+        at = end
+    return at
+
+
 @dataclass(frozen=True, slots=True)
 class _Bad:
     why: str

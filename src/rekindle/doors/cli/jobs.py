@@ -29,7 +29,9 @@ def line(job: Told, now: float) -> str:
     else:
         status = job["status"]
     at = f"  at {clock_time(job['next_at'], now)}" if job["next_at"] is not None else ""
-    return f"{job['id']}  {status:9}  {printable(job['title'])}{at}"
+    host = f"  on {printable(job['host'])}" if job["host"] else ""
+    why = f"  ({printable(job['why'])})" if job["status"] == "queued" and job["why"] else ""
+    return f"{job['id']}  {status:9}  {printable(job['title'])}{at}{host}{why}"
 
 
 def lines(job: Told, now: float) -> list[str]:
@@ -38,7 +40,7 @@ def lines(job: Told, now: float) -> list[str]:
     found += [f"  {printable(job['title'])}"]
     if job["every"]:
         found.append(
-            f"  every {printable(job['every'])} ({job['zone']}); jobs so far: {', '.join(job['runs']) or 'none'}"
+            f"  every {printable(job['every'])} ({job['zone']}); runs so far: {', '.join(job['runs']) or 'none'}"
         )
     if job["next_at"] is not None:
         word = {"resume": "tried again (resume)", "fresh": "tried again (fresh)"}.get(job["retry"], "goes on")
@@ -49,7 +51,8 @@ def lines(job: Told, now: float) -> list[str]:
         saved = clock_time(job["claude_session_saved_at"] / 1000, now)
         found.append(f"  conversation {printable(job['claude_session_id'])}, saved {saved}")
     if job["session"] is not None:
-        found.append(f"  session {job['session']}")
+        where = f", on host {printable(job['host'])}" if job["host"] else ""
+        found.append(f"  session {job['session']}{where}")
     if len(job["steps"]) > 1:
         found += [_step(one) for one in job["steps"]]
     found += [f"  {one}" for one in receipt_lines(job["receipt"])]

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from rekindle.core.quantities import dollars_in, seconds_in
-from rekindle.core.runbook.limits import PRIORITIES
+from rekindle.core.runbook.limits import OVERFLOWS, PRIORITIES, is_share
 from rekindle.core.setting_keys import LIMITS
 
 #: The limits that were given, by name.
@@ -45,6 +45,22 @@ class Dollars(click.ParamType[float]):
         return found
 
 
+class ContextShare(click.ParamType[float]):
+    """A share of the context window."""
+
+    name = "share"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The share; 0 means never."""
+        try:
+            found = float(str(value))
+        except ValueError:
+            found = -1.0
+        if not is_share(found):
+            self.fail(f"{value!r} is not a share of the context window: use 0.05 to 0.95, or 0 for never", param, ctx)
+        return found
+
+
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options, and passes those that were used to the command as `limits`."""
 
@@ -70,6 +86,17 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(list(PRIORITIES)),
                 callback=lambda _ctx, _param, word: None if word is None else PRIORITIES[word],
                 help="Who comes back first from a limit that several sessions wait for (normal).",
+            ),
+            click.option(
+                "--dehydrate-at",
+                type=ContextShare(),
+                help="How full the context window is when the conversation is dehydrated (0.76; 0: never).",
+            ),
+            click.option(
+                "--overflow",
+                type=click.Choice(list(OVERFLOWS)),
+                callback=lambda _ctx, _param, word: None if word is None else OVERFLOWS[word],
+                help="What comes first if it is too long: the agent's own compaction (agent), or dehydrate.",
             ),
             click.option(
                 "--max-resumes", type=click.IntRange(min=0), help="Do not resume a conversation more often than this."

@@ -12,32 +12,28 @@ from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.printing import print_lines
 from rekindle.ports.errors import QuestionError, UsageError
 
-#: Kinds whose names say nothing to a person who has not read how a resume is decided.
+#: Kinds whose names say nothing to a person who has not read how a resume is decided. The page says the same.
 _KINDS = {
+    "dead": "agent died",
+    "stall": "no progress",
+    "limit": "limit reached",
+    "context": "context full",
     "case_b": "issues",
     "case_c": "no checkpoint",
     "skill_resume": "skill session",
     "skill_gate": "gate of a skill session",
     "skill_approval": "approval in a skill session",
 }
-
-
-#: How long a session that has failed stays in the inbox.
-_FAILED_SECONDS = 2 * 86400.0
-
-
-def parked(rows: list[dict[str, Any]], asked: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
-    """Sessions that cannot go on without a person, and about which no question is open. A feature's run asks itself."""
-    known = {one["session"] for one in asked}
-    return [
-        one
-        for one in rows
-        if one["needs_you"]
-        and one["id"] not in known
-        and not one["next"].startswith("rekindle answer")
-        and not (one["feature"] and one.get("task"))
-        and (one["state"] != "FAILED" or now - one["changed_at"] < _FAILED_SECONDS)
-    ]
+#: What an agent wants to do, by the kinds of tools that agents report.
+_TOOLS = {
+    "execute": "run a command",
+    "edit": "change a file",
+    "read": "read a file",
+    "delete": "delete a file",
+    "move": "move a file",
+    "search": "search",
+    "fetch": "open an address",
+}
 
 
 def lines(question: dict[str, Any]) -> list[str]:
@@ -50,7 +46,7 @@ def lines(question: dict[str, Any]) -> list[str]:
         for number, one in enumerate(question["options"], start=1)
     ]
     kind = _KINDS.get(question["kind"], question["kind"])
-    what = kind if question["tool"] in ("", "other") else question["tool"]
+    what = kind if question["tool"] in ("", "other") else _TOOLS.get(question["tool"], question["tool"])
     options.append(f"  Until you answer: {printable(question['otherwise'])}.")
     return [
         f"Question {question['id']} ({printable(what)}): {title[0]}",
@@ -64,8 +60,9 @@ def whose(question: dict[str, Any]) -> str:
     """What a question is about: a session, a feature in a repository, or all sessions."""
     named = [f"session {question['session']}"] if question["session"] else []
     named += [f"feature {printable(question['feature'])}"] if question["feature"] else []
-    where = question.get("repository")
-    return ", ".join([*named, *([f"in {printable(where)}"] if where else [])]) or "all sessions"
+    where, host = question.get("repository"), question.get("host")
+    named += [f"in {printable(where)}"] if where else []
+    return ", ".join([*(named or ["all sessions"]), *([f"on host {printable(host)}"] if host else [])])
 
 
 def show(question: dict[str, Any]) -> None:

@@ -25,8 +25,18 @@ def print_receipt(told: dict[str, Any]) -> None:
     print_lines(f"  {line}" for line in receipt_lines(told["receipt"]))
     if told["receipt_may_change"]:
         print_lines([f"  {_being_checked(told)}"])
+    print_lines(f"  {line}" for line in proof_lines(told.get("skill")))
     if told["message"]:
         print_lines([f"  {printable(told['message'])}"])
+
+
+def proof_lines(skill: dict[str, Any] | None) -> Iterator[str]:
+    """The skill session that the agent works in, and what its last resume proved."""
+    if skill is None:
+        return
+    yield printable(f"skill session {skill['folder']}: {skill['skill']}, {skill['lifecycle']}, at {skill['phase']}")
+    for name, value in (skill["proof"] or {}).items():
+        yield printable(f"- {name}: {value}")
 
 
 def print_woken(told: dict[str, Any]) -> None:

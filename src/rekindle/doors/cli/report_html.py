@@ -10,12 +10,12 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterator
 from datetime import tzinfo
-from html import escape
 from typing import Final
 
 from rekindle.core.report.contents import MorningReport
 from rekindle.core.report.summary import headline
 from rekindle.doors.cli import report_plots
+from rekindle.doors.cli.html_text import escape
 from rekindle.doors.cli.report_sections import ReportRow, Section, cited, clock, period, sections
 
 _STYLE: Final = """
@@ -125,7 +125,8 @@ def _section(section: Section, told: Callable[[float], str], *, folded: bool) ->
 
 
 def _row(row: ReportRow, at: str) -> str:
-    name = f" <small>{escape(row.name)}</small>" if row.name and row.name != f"feature {row.about}" else ""
+    told = "feature" if row.name == f"feature {row.about}" else row.name
+    name = f" <small>{escape(told)}</small>" if told else ""
     times = f" ({row.times} times)" if row.times > 1 else ""
     parts = [f"<span class=time>{escape(at)}</span><span class=about>{escape(row.about)}</span>{name}"]
     parts += [f"<blockquote>{escape(row.quote)}</blockquote>"] if row.quote else []

@@ -7,10 +7,10 @@ can be read. No style attribute is used: the page's policy forbids them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from html import escape
 from typing import Final
 
 from rekindle.core.report.contents import ContextPoint, MorningReport, Phase, Story
+from rekindle.doors.cli.html_text import escape
 from rekindle.doors.cli.measure import counted, duration, short_number
 
 _WIDTH: Final = 1000
@@ -74,8 +74,8 @@ def timeline(report: MorningReport, axis: TimeAxis, told: Callable[[float], str]
     if not shown:
         return
     yield "<section><h2>Over time</h2>"
-    legend = ("working", "asking", "waiting", "cut", "idle")
-    words = {"asking": "waits for you", "waiting": "waits", "cut": "cut off", "idle": "at rest"}
+    legend = ("working", "asking", "waiting", "cut", "backmark", "idle")
+    words = {"asking": "waits for you", "waiting": "waits", "cut": "cut off", "backmark": "back", "idle": "at rest"}
     yield "<p class=legend>" + " ".join(
         f'<span><svg class=key viewBox="0 0 10 10" aria-hidden=true><rect class={look} width=10 height=10 /></svg> '
         f"{words.get(look, look)}</span>"
@@ -145,7 +145,8 @@ def costs(report: MorningReport, axis: TimeAxis) -> Iterator[str]:
     line = f'<polyline class=line points="{way}" vector-effect="non-scaling-stroke" />'
     unpriced = report.totals.unpriced
     also = f", without {counted(unpriced, 'turn')} of unknown cost" if unpriced else ""
-    yield f"<section><h2>Cost <small>${total:.2f} in all{also}</small></h2>"
+    dashed = "; dashed: an agent was cut off" if cuts else ""
+    yield f"<section><h2>Cost <small>from $0 to ${total:.2f} in all{also}{dashed}</small></h2>"
     yield _svg(_HIGH, [area, *cuts, line], escape(f"cost over time, ${total:.2f} in all", quote=True))
     yield f"{axis.labels()}</section>"
 
@@ -164,10 +165,12 @@ def contexts(report: MorningReport, axis: TimeAxis) -> Iterator[str]:
         return
     titles = {one.session: one.title or one.session for one in report.stories}
     top = max(point.window or point.used for some in fullest for point in some) or 1
-    yield "<section><h2>Context <small>tokens in use at the end of each turn</small></h2>"
+    scale = f"tokens in use at the end of each turn, from 0 to {short_number(top)}"
+    yield f"<section><h2>Context <small>{scale}</small></h2>"
     shapes = []
+    over = {one.session: one.spans[-1].until for one in report.stories if one.spans}
     for number, some in enumerate(fullest):
-        points = " ".join(f"{x},{y}" for x, y in _steps(some, axis, top))
+        points = " ".join(f"{x},{y}" for x, y in _steps(some, axis, top, over.get(some[0].session)))
         shapes.append(f'<polyline class="line c{number}" points="{points}" vector-effect="non-scaling-stroke" />')
         shapes += [_dot(number, axis.x(one.at), _HIGH - 2 - (_HIGH - 12) * one.used / top) for one in some]
     yield _svg(_HIGH, shapes, "context over time")
@@ -183,9 +186,10 @@ def contexts(report: MorningReport, axis: TimeAxis) -> Iterator[str]:
     yield "</ul></section>"
 
 
-def _steps(some: Sequence[ContextPoint], axis: TimeAxis, top: int) -> Iterator[tuple[float, float]]:
-    """A context stays as full as it was until the next turn ends."""
-    ends = [*(axis.x(one.at) for one in some[1:]), float(_WIDTH)]
+def _steps(some: Sequence[ContextPoint], axis: TimeAxis, top: int, over: float | None) -> Iterator[tuple[float, float]]:
+    """A context stays as full as it was until the next turn ends, or the session does."""
+    last = float(_WIDTH) if over is None else max(axis.x(over), axis.x(some[-1].at))
+    ends = [*(axis.x(one.at) for one in some[1:]), last]
     for one, end in zip(some, ends, strict=True):
         y = round(_HIGH - 2 - (_HIGH - 12) * one.used / top, 1)
         yield from ((axis.x(one.at), y), (end, y))

@@ -5,16 +5,17 @@ The terminal, Markdown and HTML are drawn from this, so that they say the same i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Final, Literal
 
-from rekindle.core.report.contents import JudgedClaim, LastWords, MorningReport, ReportLine
+from rekindle.core.report.contents import JudgedClaim, LastWords, MorningReport, ReportLine, Subject
 from rekindle.core.report.evidence import Cited, Owner
 
 #: How a section feels: somebody has to act, something went wrong, it is proved, it is only said, or it is quiet.
 Tone = Literal["needs", "bad", "good", "said", "calm"]
+_SUBJECTS: Final[dict[Subject, str]] = {"tests": "tests", "build": "build", "lint": "linter"}
 _OWNERS: Final[dict[Owner, str]] = {"session": "session ", "job": "job ", "feature": "feature ", "all": ""}
 
 
@@ -64,13 +65,26 @@ def sections(report: MorningReport) -> list[Section]:
         Section("Asked", "calm", _of(lines, "asked")),
         Section("Done", "calm", _joined(_rows(x for x in lines if x.kind == "done" and id(x) not in is_proof))),
         Section("Failed", "bad", _joined(_rows(one for one in lines if one.kind == "failed" and not one.needs_you))),
+        Section("Stopped", "calm", _of(lines, "stopped"), "somebody wanted it to end"),
         Section("Cut off and resumed", "calm", _rows(one for one in lines if one.kind in ("cut", "resumed"))),
         Section("Waited", "calm", _of(lines, "waited")),
         Section("Spent", "calm", tuple(_spent(one) for one in lines if one.kind == "spent")),
         Section("Still open", "calm", _rows(one for one in lines if one.kind == "open" and not one.needs_you)),
         Section("Not readable", "bad", tuple(ReportRow(report.made_at, "", "", one) for one in report.problems)),
     ]
-    return [one for one in found if one.rows]
+    return [_located(one, report.hosts) for one in found if one.rows]
+
+
+def _located(section: Section, hosts: Mapping[str, str]) -> Section:
+    """The same, with the host that has each session, in a fleet."""
+    if not hosts:
+        return section
+    return replace(section, rows=tuple(_on_host(row, hosts) for row in section.rows))
+
+
+def _on_host(row: ReportRow, hosts: Mapping[str, str]) -> ReportRow:
+    host = hosts.get(row.name.rpartition(" ")[2])
+    return row if host is None else replace(row, name=f"{row.name} on {host}")
 
 
 def clock(zone: tzinfo | None, report: MorningReport) -> Callable[[float], str]:
@@ -131,7 +145,7 @@ def _joined(rows: Iterable[ReportRow]) -> tuple[ReportRow, ...]:
 
 
 def _claim(one: JudgedClaim) -> ReportRow:
-    told = {"contradicted": "contradicted: ", "unproved": "", "proved": ""}[one.verdict] + one.why
+    told = f"{_SUBJECTS[one.subject]}: {'contradicted: ' if one.verdict == 'contradicted' else ''}{one.why}"
     return ReportRow(one.at, one.title, name_of("session", one.session), told, one.evidence, quote=one.quote)
 
 

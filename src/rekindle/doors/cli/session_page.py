@@ -7,7 +7,7 @@ from typing import Any
 
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.amounts import clock_time, used, when
-from rekindle.doors.cli.receipts import receipt_lines
+from rekindle.doors.cli.receipts import proof_lines, receipt_lines
 
 Told = dict[str, Any]
 _MOST = 80
@@ -19,6 +19,8 @@ def lines(told: Told, now: float, rules_since: str = "") -> Iterator[str]:
     """A session with its times, attempts, prompts and receipts. `rules_since`: how its runbook has changed."""
     yield f"session   {told['id']}  ({told['agent']})"
     yield f"title     {printable(told['title'])}"
+    if told.get("host"):
+        yield f"host      {printable(told['host'])}"
     known = told["why"] or told["message"]  # the message is as old as the event; why is true now
     why = f": {printable(known)}" if known and told["waits_until"] is None else ""
     yield f"status    {told['status']} (state {told['state']}){why}"
@@ -37,6 +39,10 @@ def lines(told: Told, now: float, rules_since: str = "") -> Iterator[str]:
         yield f"model     {printable(told['model'])}"
     if amounts := used(told["usage"]["tokens"], told["usage"]["cost"]):
         yield f"used      {', '.join(amounts)}"
+    if told["attempt"]:
+        context = told.get("context")
+        full = f"{context['percent']}% of {context['size']:,} tokens" if context else "unknown"
+        yield f"context   {full}"
     if source := told["session"].get("rules_digest") and told["session"]["rules_source"]:
         yield f"rules     {printable(source)}" + (f" ({rules_since})" if rules_since else "")
     for line in told["session"]["imported"]:
@@ -59,6 +65,8 @@ def _attempts(told: Told, now: float) -> Iterator[str]:
             yield f"          {line}"
     if told["receipt_may_change"]:
         yield "          (this is being checked, and may still change)"
+    for number, line in enumerate(proof_lines(told.get("skill"))):
+        yield line.replace("skill session ", "skill     ", 1) if number == 0 else f"          {line}"
 
 
 def _prompts(told: Told, now: float) -> Iterator[str]:

@@ -113,8 +113,10 @@ class _Layout:
     def __init__(self, rows: list[Row], surface: Surface) -> None:
         self._surface = surface
         self._is_wide = surface.width is None or surface.width >= _WIDE
-        names = ["SESSION", "STATUS", "AGENT", "AGE"]
-        names += ["TURN", "TOKENS", "COST", "FOLDER", "BRANCH"] if self._is_wide else []
+        hosts = ["HOST"] if any(row.get("host") for row in rows) else []
+        names = ["SESSION", *hosts, "STATUS", "AGENT", "AGE"]
+        context = ["CONTEXT"] if any(row.get("context") for row in rows) else []
+        names += ["TURN", "TOKENS", *context, "COST", "FOLDER", "BRANCH"] if self._is_wide else []
         self._made = {row["id"]: self._cells(row) for row in rows}  # very many rows are not made twice
         made = self._made.values()
         self._widths = {name: max(cells(name), *(cells(one[name]) for one in made)) for name in names}
@@ -148,6 +150,7 @@ class _Layout:
             fitted(f"on {printable(row['branch'])}", room) if row.get("branch") else "",
             f"turn {short_span(turn)}" if turn is not None else "",
             f"{short_number(used['tokens'])} tokens" if used.get("tokens") else "",
+            f"context {_context(row)}" if _context(row) else "",
             _cost(row),
         ]
 
@@ -156,11 +159,13 @@ class _Layout:
         used = row.get("usage") or {}
         return {
             "SESSION": row["id"],
+            "HOST": printable(row.get("host") or ""),
             "STATUS": row["status"],
             "AGENT": printable(row["agent"]),
             "AGE": short_span(self._surface.now - row["changed_at"]),
             "TURN": short_span(turn) if turn is not None else "",
             "TOKENS": short_number(used["tokens"]) if used.get("tokens") else "",
+            "CONTEXT": _context(row),
             "COST": _cost(row),
             "FOLDER": from_home(printable(row["cwd"] or ""), self._surface.home),
             "BRANCH": printable(row.get("branch") or ""),
@@ -176,7 +181,7 @@ class _Layout:
                 taken = cells(text)
             blank = " " * (width - taken)
             painted = paint(text) if name == "STATUS" and paint is not None else text
-            parts.append(blank + painted if name in ("AGE", "TURN", "TOKENS", "COST") else painted + blank)
+            parts.append(blank + painted if name in ("AGE", "TURN", "TOKENS", "CONTEXT", "COST") else painted + blank)
         front = _GAP.join(parts) + _GAP
         taken = sum(self._widths.values()) + len(_GAP) * len(self._widths)
         whole = self._surface.width
@@ -194,6 +199,11 @@ class _Layout:
 def _turn(row: Row, now: float) -> float | None:
     since = row.get("turn_since") if row["is_running"] else None
     return max(now - since, 0.0) if since is not None else None
+
+
+def _context(row: Row) -> str:
+    """How full the context window is, as far as it is known."""
+    return f"{row['context']['percent']}%" if row.get("context") else ""
 
 
 def _cost(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""Where the command line starts. Two frequent calls skip the option parser: no arguments, and --version."""
+"""Where the command line starts. Frequent calls skip the option parser: no arguments, --version, a plain `send`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ def run(arguments: list[str]) -> int:
         from rekindle.doors.cli.status import show_status
 
         return run_guarded(show_status, as_json=False)
+    if arguments[:1] == ["send"]:
+        from rekindle.doors.cli.sending import is_plain, send
+
+        if is_plain(arguments):
+            return run_guarded(lambda: send(*arguments[1:]), as_json=False)
     from rekindle.doors.cli.app import run as run_command
 
     return run_guarded(run_command, as_json=any(word in ("--json", "--jsonl") for word in arguments))

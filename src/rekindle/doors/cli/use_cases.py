@@ -9,6 +9,9 @@ from abc import ABC, abstractmethod
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from rekindle.app.abandoning import Abandoning
     from rekindle.app.agent_overview import AgentOverview
     from rekindle.app.answering import Answering
@@ -42,6 +45,16 @@ if TYPE_CHECKING:
     from rekindle.ports.ancestry import Ancestry
     from rekindle.ports.conversations import Conversations
     from rekindle.ports.daemon import Daemon
+
+
+class DoorTerms:
+    """How the HTTP door is opened, by the names of the daemon's request, and what is called when it is open."""
+
+    __slots__ = ("opened", "values")
+
+    def __init__(self, values: Any, opened: Callable[[Any], None]) -> None:
+        self.values = values
+        self.opened = opened
 
 
 class UseCases(ABC):
@@ -180,8 +193,16 @@ class UseCases(ABC):
         """Waiting for sessions and features."""
 
     @abstractmethod
-    def serve(self, *, on_demand: bool) -> int:
+    def serve(self, *, on_demand: bool, http: DoorTerms | None = None) -> int:
         """Be the daemon, until it is told to stop."""
+
+    @abstractmethod
+    def work(self, *, labels: tuple[str, ...], capacity: int | None) -> int:
+        """Be the daemon and a worker of the fleet, until told to stop."""
+
+    @abstractmethod
+    def make_fleet_key(self, path: str) -> None:
+        """Make the key of a new fleet, in a new file."""
 
 
 _given: list[UseCases] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import struct
@@ -30,9 +29,8 @@ class Peer:
         return self._standing != "outside"
 
 
-def peer_of(writer: asyncio.StreamWriter, ancestry: Ancestry) -> Peer | None:
+def peer_of(connection: socket.socket, ancestry: Ancestry) -> Peer | None:
     """Who has connected; None: another user."""
-    connection: socket.socket = writer.get_extra_info("socket")
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     pid, uid, _ = struct.unpack("3i", credentials)
     return Peer(pid, ancestry) if uid == os.getuid() else None

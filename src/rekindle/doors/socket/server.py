@@ -23,11 +23,14 @@ from rekindle.doors.socket.operations import MOST_FACTS, Operation
 from rekindle.doors.socket.peer import Peer, peer_of
 from rekindle.ports.ancestry import Ancestry, refusal
 from rekindle.ports.errors import RekindleError, UsageError
+from rekindle.ports.told_errors import as_told
 
 log = logging.getLogger(__name__)
 #: The parts of requests that name a file or a folder, whatever is asked for.
 _PATHS = ("cwd", "staged")
 _LONGEST = 16 << 20
+#: What is answered while the daemon still takes up the sessions of the one before it.
+_AT_ONCE = ("ping", "list", "shutdown")
 Answer = dict[str, Any]
 
 
@@ -46,6 +49,8 @@ class Server:
         self._path = path
         self._server: asyncio.Server | None = None
         self.stopping = asyncio.Event()
+        #: every session is taken up: what is asked about one is answered from now on
+        self.is_ready = asyncio.Event()
         self.clients = 0
         self._operations: dict[str, Operation] = {"ping": self._ping, **operations, "shutdown": self._shutdown}
 
@@ -68,7 +73,7 @@ class Server:
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.clients += 1
         try:
-            peer = peer_of(writer, self._ancestry)
+            peer = peer_of(writer.get_extra_info("socket"), self._ancestry)
             if peer is None:
                 return
             while True:
@@ -102,13 +107,17 @@ class Server:
             is_inside = peer.is_inside()
             if is_inside and not inside.may_ask(op, request.get("type")):
                 raise refusal(f"ask the daemon for `{op}`")
+            if op not in _AT_ONCE:
+                await self.is_ready.wait()
             if op == "follow_feed":
                 return request, {"ok": True}
             operation = self._operations[op]
             values = {key: value for key, value in request.items() if key not in ("op", "seq")}
             if is_inside and op == "journal_append":
                 values["by_agent"] = True
-            answer = await _call(operation, values)
+            if op == "answer":
+                values["by_agent"] = inside.is_marked(values.get("env"))
+            answer = await call(operation, values)
             if is_inside and op == "list":
                 listed = msgspec.to_builtins(answer)["sessions"]
                 return request, {"ok": True, "sessions": [inside.harmless(one) for one in listed]}
@@ -176,7 +185,8 @@ def _shape(operation: Operation) -> type[msgspec.Struct]:
     return msgspec.defstruct("Parameters", fields, kw_only=True, forbid_unknown_fields=True)
 
 
-def _call(operation: Operation, values: dict[str, Any]) -> Awaitable[msgspec.Struct]:
+def call(operation: Operation, values: dict[str, Any]) -> Awaitable[msgspec.Struct]:
+    """Carry out an operation with what was given for it. Raises UsageError and ValidationError."""
     for name in _PATHS:
         if isinstance(given := values.get(name), str) and not _can_be_path(given):
             raise UsageError(f"bad request: {name} {given!r} is not a valid path", "give a path that can be on disk")
@@ -206,9 +216,7 @@ def _is_text(given: str) -> bool:
 
 
 def _failed(error: RekindleError) -> Answer:
-    shown: Answer = {"code": error.code, "message": error.message, "hint": error.hint, "exit": error.exit_status}
-    shown["details"] = error.details
-    return {"ok": False, "error": shown}
+    return {"ok": False, "error": as_told(error)}
 
 
 def _encoded(request: dict[str, Any] | None, answer: Answer | msgspec.Struct) -> bytes:

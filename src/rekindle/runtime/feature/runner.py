@@ -59,6 +59,11 @@ def marked_wave(checkpoint: Checkpoint | None, plan: Plan) -> int | None:
     return len(plan.waves) if step == "finish" else 0
 
 
+def _about(effects: Sequence[e.Effect]) -> frozenset[str]:
+    """The tasks whose files have to be looked at before these effects are carried out; "" stands for all."""
+    return frozenset(effect.task for effect in effects if e.depends_on_files(effect))
+
+
 @dataclass
 class FeatureRunner:
     """One run of one feature. `read` gives the journal as it is now, and may block."""
@@ -72,6 +77,8 @@ class FeatureRunner:
     _patient: set[str] = field(default_factory=set)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _all_anew: bool = True
+    #: an effect has ended since the last look, so that git and the journal may say something else by now
+    _is_outdated: bool = True
     _cancelled: bool = False
     _fatal: str = ""
     _failed_looks: int = 0
@@ -122,6 +129,7 @@ class FeatureRunner:
             busy = frozenset(self._busy)  # an effect that ends during the look may be missed: it counts as busy
             found = await self._due(busy)
             if found is None:
+                self._is_outdated = True
                 continue
             now, effects = found
             for effect in effects:
@@ -137,19 +145,35 @@ class FeatureRunner:
                 self._all_anew = True
 
     async def _due(self, busy: frozenset[str]) -> tuple[Situation, list[e.Effect]] | None:
-        """What is due. A worktree known only from memory is checked again before anything is done."""
-        anew: frozenset[str] | None = None if self._all_anew else frozenset()
-        self._all_anew = False
+        """What is due. A worktree known only from memory is checked again before anything is done.
+
+        If only sessions have changed since the last look, and nothing would be due if git and the journal still said
+        the same, nobody looks: most facts of a session lead to nothing here. What others do in git is seen later.
+        """
+        guess = self._by_the_last_look(busy)
+        if guess is not None and not guess[1] and not (self._is_outdated or self._all_anew):
+            self.situation = guess[0]
+            return guess
+        anew = None if self._all_anew else _about(guess[1]) if guess is not None else frozenset[str]()
+        self._all_anew = self._is_outdated = False
         while True:
             now = await self._look(anew)
             if now is None:
                 return None
             effects = due(now, busy)
-            about = {effect.task for effect in effects}
+            about = _about(effects)
             stale = now.git.remembered if "" in about else now.git.remembered & about
             if not stale:
                 return now, effects
             anew = (anew or frozenset()) | stale
+
+    def _by_the_last_look(self, busy: frozenset[str]) -> tuple[Situation, list[e.Effect]] | None:
+        """What would be due for the sessions as they are now; None if more than sessions has to be looked at."""
+        if self.situation is None:
+            return None
+        sessions = {session.id: session for session in self._sessions()}
+        now = replace(self.situation, sessions=sessions, now=self._run.clock())
+        return None if now.removed_under() else (now, due(now, busy))
 
     async def _settle_down(self) -> None:
         """Let work in progress finish, but cut short what only takes time and can be repeated."""
@@ -227,6 +251,7 @@ class FeatureRunner:
         finally:
             self._busy.pop(effect.task, None)
             self._patient.discard(effect.task)
+            self._is_outdated = True
             self._changed.set()
 
     async def _trouble(self, effect: e.Effect, error: Exception) -> None:

@@ -10,9 +10,11 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.booking import questions
 from rekindle.core.session.booking.life import stopped
 from rekindle.core.session.booking.spending import used
+from rekindle.core.session.overflow import is_question
 from rekindle.core.session.shortening import shortened
 from rekindle.core.session.state import Attempt, Session, State, noted, with_attempt, with_prompt
 from rekindle.core.session.tables import REFUSALS
+from rekindle.core.session.values import ContextGauge
 
 
 def booked(session: Session, fact: f.AttemptFact) -> Session:
@@ -21,7 +23,9 @@ def booked(session: Session, fact: f.AttemptFact) -> Session:
         case f.LaunchIntended():
             return _intended(session, fact)
         case f.Launched():
-            return with_attempt(session, lambda a: replace(a, status="up", folder=fact.folder, pid=fact.pid))
+            return with_attempt(
+                session, lambda a: replace(a, status="up", folder=fact.folder, pid=fact.pid, account=fact.account)
+            )
         case f.LaunchFailed():
             return _launch_failed(session, fact)
         case f.Opened():
@@ -36,6 +40,8 @@ def booked(session: Session, fact: f.AttemptFact) -> Session:
             return with_attempt(session, lambda a: replace(a, compared=True))
         case f.Compacted():
             return _compacted(session, fact)
+        case f.ContextMeasured():
+            return _measured(session, fact)
         case f.GivenUp():
             if session.attempts[-1].given_up:
                 return session
@@ -66,6 +72,8 @@ def _intended(session: Session, fact: f.LaunchIntended) -> Session:
         agent=fact.agent or session.agent,
         compacted_before=fact.compactions,
         asked_by=session.resume_asked or "",
+        given=fact.given,
+        behind=fact.behind,
     )
     session = replace(questions.decided_otherwise(session, fact.at), gate=None)
     return replace(
@@ -92,7 +100,8 @@ def _opened(session: Session, fact: f.Opened) -> Session:
     ready = with_attempt(ready, lambda a: replace(a, opened_at=fact.at, proof=fact.proof))
     ready = with_attempt(ready, lambda a: replace(a, known=None, changed=[], said=[]))
     fresh = replace(ready, token=fact.token, can_load=fact.can_load, message="", held=False)
-    return replace(fresh, compact=fact.compact)
+    is_same = fact.how == "load" and session.context is not None and session.context.token == fact.token
+    return replace(fresh, compact=fact.compact, context=session.context if is_same else None)
 
 
 def _refused(session: Session, fact: f.OpenRefused) -> Session:
@@ -127,7 +136,20 @@ def _compacted(session: Session, fact: f.Compacted) -> Session:
     if number <= session.attempts[-1].compactions:
         return session
     told = f"the agent has compacted its conversation, and remembers a summary ({fact.why or 'by itself'})"
-    return noted(with_attempt(session, lambda a: replace(a, compactions=number)), told)
+    unknown = replace(session, context=None)  # it is shorter now, and nobody has told how much
+    return noted(with_attempt(unknown, lambda a: replace(a, compactions=number)), told)
+
+
+def _measured(session: Session, fact: f.ContextMeasured) -> Session:
+    """A turn that shortens the conversation is measured before it has; one that sums it up does not empty it."""
+    turn = session.turn
+    if fact.number <= session.attempts[-1].measured:
+        return session
+    session = with_attempt(session, lambda a: replace(a, measured=fact.number))
+    if turn is not None and (turn.text == session.compact or is_question(turn)):
+        return session
+    gauge = ContextGauge(fact.used, fact.size, session.attempts[-1].token, fact.attempt, fact.number)
+    return replace(session, context=gauge, skill=session.skill if fact.skill is None else fact.skill)
 
 
 def _exited(session: Session, fact: f.Exited) -> Session:

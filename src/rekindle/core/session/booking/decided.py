@@ -32,7 +32,7 @@ def booked(session: Session, fact: f.DecidedFact) -> Session:
             token = None if session.token == fact.token else session.token
             lost = [*session.lost, fact.token]
             gone = replace(session, token=token, lost=lost, message=fact.why)
-            return replace(gone, left_why=fact.why, untold=fact.untold)
+            return replace(gone, left_why=fact.why, untold=fact.untold, dehydrated=fact.dehydrated)
         case f.HeldBack():
             return replace(session, held=True, message=fact.why)
         case f.LimitReached():

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.booking import questions
-from rekindle.core.session.state import ACTIVE, OURS, Session, noted
+from rekindle.core.session.state import ACTIVE, OURS, Prompt, Session, noted
 from rekindle.core.session.tables import STOPS
+from rekindle.core.session.values import HostChange
 
 
 def booked(session: Session, fact: f.SessionFact) -> Session:
@@ -40,32 +41,55 @@ def booked(session: Session, fact: f.SessionFact) -> Session:
             # the full time for that.
             timers = {name: at for name, at in session.timers.items() if name not in ("start", "proof")}
             return replace(session, generation=max(session.generation, fact.generation), timers=timers)
+        case f.TakenOver():
+            return _taken_over(session, fact)
         case f.ClockSet():
-            return _moved(session, fact.by, fact.number) if fact.number > session.clock_sets else session
+            return _moved(session, fact) if fact.number > session.clock_sets else session
         case f.Noticed():
             return noted(session, fact.message)
         case _:
             assert_never(fact)
 
 
-def _moved(session: Session, by: float, number: int) -> Session:
-    """Every deadline moves with the clock. Only the end of a service's limit, which is a time of the day, gets nearer
-    when the clock is set forward.
-    """
-    prompts = [
-        replace(one, after=one.after + by)
-        if one.state == "queued" and one.after is not None and (by < 0 or not one.limit)
-        else one
-        for one in session.prompts
-    ]
+def _taken_over(session: Session, fact: f.TakenOver) -> Session:
+    now = replace(
+        session,
+        generation=max(session.generation, fact.generation),
+        cwd=fact.cwd,
+        repository=fact.repository,
+        worktree=fact.worktree,
+        branch=fact.branch,
+        host_change=HostChange(fact.host, fact.before, fact.lost, fact.missing),
+    )
+    return noted(now, f"it was on host {fact.before} and was taken over by {fact.host}")
+
+
+def _moved(session: Session, fact: f.ClockSet) -> Session:
+    """Every deadline moves with the clock, and every time that deadlines are compared with or counted from."""
+    by = fact.by
+    prompts = [_moved_prompt(one, by) for one in session.prompts]
     return replace(
         session,
-        clock_sets=number,
+        clock_sets=fact.number,
+        clock_set=(fact.at, by),
         prompts=prompts,
         timers={name: at + by for name, at in session.timers.items()},
         retry_at=None if session.retry_at is None else session.retry_at + by,
         load_at=None if session.load_at is None else session.load_at + by,
     )
+
+
+def _moved_prompt(prompt: Prompt, by: float) -> Prompt:
+    """Only the end of a service's limit, which is a time of the day, gets nearer when the clock is set forward."""
+    match prompt.state:
+        case "queued":
+            after = prompt.after
+            moves = after is not None and (by < 0 or not prompt.limit)
+            return replace(prompt, at=prompt.at + by, after=(after or 0.0) + by if moves else after)
+        case "sent" | "began":
+            return replace(prompt, sent_at=prompt.sent_at + by)
+        case _:
+            return prompt
 
 
 def stopped(session: Session) -> Session:

@@ -66,6 +66,13 @@ def decided_otherwise(session: Session, at: float) -> Session:
     return _remembered(replace(session, escalation=None), [Settled(asked.id, asked.title, "expired", at)])
 
 
+def told_more(session: Session, at: float) -> Session:
+    """A person has said how to continue. A silent turn is silent all the same: the prompt waits behind it."""
+    asked = session.escalation
+    is_stuck = asked is not None and asked.trigger == "stall" and session.turn is not None
+    return session if is_stuck else decided_otherwise(session, at)
+
+
 def _past(session: Session, at: float, *triggers: str) -> Session:
     """Without a question about what is over."""
     asked = session.escalation

@@ -28,7 +28,8 @@ class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
     `changed` the files that differ from the end of the last turn, `history` what a new conversation is told of the old
     one, `notes` what was done to the record, `why` the reason for a new conversation. `agent` is empty in old facts.
     `compactions`: how often the agent had shortened the conversation by then. `said`: what the agent had said each time
-    before the continued turn was cut off, oldest first.
+    before the continued turn was cut off, oldest first. `given` says in words what the history is if it is a summary,
+    and `behind` what was left behind.
     """
 
     attempt: int
@@ -43,14 +44,17 @@ class LaunchIntended(Fact, frozen=True, kw_only=True, tag="launch_intended"):
     agent: str = ""
     compactions: int = 0
     said: list[str] = []
+    given: str = ""
+    behind: str = ""
 
 
 class Launched(Fact, frozen=True, kw_only=True, tag="launched"):
-    """The attempt's agent process runs in its keeper."""
+    """The attempt's agent process runs in its keeper. `account` tells accounts apart; empty: the user's usual one."""
 
     attempt: int
     folder: str
     pid: int
+    account: str = ""
 
 
 class LaunchFailed(Fact, frozen=True, kw_only=True, tag="launch_failed"):
@@ -121,6 +125,20 @@ class Compacted(Fact, frozen=True, kw_only=True, tag="compacted"):
     number: int = 0
 
 
+class ContextMeasured(Fact, frozen=True, kw_only=True, tag="context_measured"):
+    """How many tokens of its context window the conversation takes, as the agent tells.
+
+    `number` counts these facts within the attempt, so that a repeated report is recognised. `skill` is the folder of
+    the skill session that the agent works in, empty if it works in none; None: nobody has looked.
+    """
+
+    attempt: int
+    used: int
+    size: int
+    number: int
+    skill: str | None = None
+
+
 class GivenUp(Fact, frozen=True, kw_only=True, tag="given_up"):
     """The agent is ended because its turn is stuck or takes too long. It counts as cut off, not as stopped.
 
@@ -164,6 +182,7 @@ AttemptFact = (
     | Named
     | Compared
     | Compacted
+    | ContextMeasured
     | GivenUp
     | Exited
     | ReceiptWritten

@@ -12,9 +12,9 @@ from rekindle.core.fact import Fact
 from rekindle.core.runbook.triggers import Trigger
 from rekindle.core.session.rules import Rules
 
-#: What a session waits for: to be put to sleep, to be ready, for the end of a turn that takes too long, or for the
-#: agent's own record of a turn that has ended.
-TimerName = Literal["idle", "start", "turn", "proof"]
+#: What a session waits for: to be put to sleep, to be ready, for the end of a turn that takes too long, for the
+#: agent's own record of a turn that has ended, or for a summary.
+TimerName = Literal["idle", "start", "turn", "proof", "summary"]
 
 
 class RulesSet(Fact, frozen=True, kw_only=True, tag="rules_set"):
@@ -66,12 +66,14 @@ class TurnSettled(Fact, frozen=True, kw_only=True, tag="turn_settled"):
 class ConversationLeft(Fact, frozen=True, kw_only=True, tag="conversation_left"):
     """The conversation is abandoned: the next attempt begins a new one, which is told the history of this one.
 
-    `untold`: it is not told, because a runbook wants a fresh start.
+    `untold`: it is not told, because a runbook wants a fresh start. `dehydrated`: a summary is told instead of it, and
+    must not be longer than the model can take.
     """
 
     token: str
     why: str
     untold: bool = False
+    dehydrated: bool = False
 
 
 class HeldBack(Fact, frozen=True, kw_only=True, tag="held_back"):

@@ -124,6 +124,24 @@ class Imported(Fact, frozen=True, kw_only=True, tag="imported"):
     asked: list[str]
 
 
+class TakenOver(Fact, frozen=True, kw_only=True, tag="taken_over"):
+    """Another host of the fleet has the session now: what the one before it still writes is refused.
+
+    `lost` is the attempt that was left behind (0: none), `missing` says what of it may be lost. The folders are those
+    on the new host.
+    """
+
+    generation: int
+    host: str
+    before: str
+    lost: int
+    cwd: str
+    repository: str | None = None
+    worktree: str | None = None
+    branch: str | None = None
+    missing: list[str] = []
+
+
 class Noticed(Fact, frozen=True, kw_only=True, tag="noticed"):
     """Something that a person should know and that changes nothing."""
 
@@ -142,5 +160,6 @@ SessionFact = (
     | ClockSet
     | Relocated
     | Imported
+    | TakenOver
     | Noticed
 )

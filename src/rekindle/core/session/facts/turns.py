@@ -83,6 +83,21 @@ class CancelAsked(Fact, frozen=True, kw_only=True, tag="cancel_asked"):
     prompt: str
 
 
+class PromptEdited(Fact, frozen=True, kw_only=True, tag="prompt_edited"):
+    """A person has changed the text of a prompt that was not sent yet."""
+
+    prompt: str
+    text: str
+    by: str
+
+
+class PromptsReordered(Fact, frozen=True, kw_only=True, tag="prompts_reordered"):
+    """A person wants these prompts, none of them sent yet, in this order. Others keep their places."""
+
+    prompts: list[str]
+    by: str
+
+
 class FilesChanged(Fact, frozen=True, kw_only=True, tag="files_changed"):
     """The work tree was different after a turn than before it: that is progress."""
 
@@ -91,5 +106,15 @@ class FilesChanged(Fact, frozen=True, kw_only=True, tag="files_changed"):
 
 #: Every fact of this module.
 TurnFact = (
-    PromptQueued | PromptSent | TurnBegan | Spent | Stalled | TurnFinished | TurnFailed | CancelAsked | FilesChanged
+    PromptQueued
+    | PromptSent
+    | TurnBegan
+    | Spent
+    | Stalled
+    | TurnFinished
+    | TurnFailed
+    | CancelAsked
+    | PromptEdited
+    | PromptsReordered
+    | FilesChanged
 )

@@ -71,7 +71,7 @@ def resume_(session: str | None, kill: bool, every: bool, as_json: bool) -> int:
     An agent that is alive is skipped, unless --kill is given. Exit status 1 if one did not come back.
     """
     if every == (session is not None):
-        raise UsageError("either provide an agent ID or use --all", "`rekindle ps` lists the sessions")
+        raise UsageError("Either provide an agent ID or use --all", "`rekindle ps` lists the sessions")
     told = use_cases().session_resuming().resume_agents(session, who(), kill=kill)
     if as_json:
         print_json({"resumed": told["resumed"], "skipped": told["skipped"]})

@@ -60,7 +60,7 @@ def status(as_json: bool) -> None:
 @boot.command()
 @json_option
 def remove(as_json: bool) -> None:
-    """Take the entry out. The daemon and all agents keep running."""
+    """Remove the entry. The daemon and all agents keep running."""
     removed = use_cases().booting().remove()
     if as_json:
         print_json({"removed": removed})

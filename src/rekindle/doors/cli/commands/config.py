@@ -9,6 +9,7 @@ import msgspec
 from click.shell_completion import CompletionItem
 
 from rekindle.app.user_settings import SettingRow
+from rekindle.core.setting_keys import is_read_once
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.options import json_option, print_json
 from rekindle.doors.cli.use_cases import use_cases
@@ -90,6 +91,7 @@ def set_(key: str, value: str, as_json: bool) -> None:
     print(f"{row.key} = {printable(str(row.value))}, in {printable(settings.path)}")
     if row.source not in ("file", "built in"):
         click.echo(f"The environment variable {row.source} wins over it.", err=True)
+    _restart(row.key)
 
 
 @config.command("unset", short_help="Remove KEY from your settings file.")
@@ -103,6 +105,8 @@ def unset_(key: str, as_json: bool) -> None:
         print_json({"file": settings.path, "key": key, "removed": removed})
     else:
         print(f"{printable(key)} was removed" if removed else f"{printable(key)} was not set")
+        if removed:
+            _restart(key)
 
 
 @config.command("path")
@@ -123,6 +127,13 @@ def edit_() -> None:
     except click.ClickException as error:
         raise RekindleError(error.format_message(), f"set EDITOR, or edit {path} yourself") from error
     settings.check()
+
+
+def _restart(key: str) -> None:
+    """Say it if a daemon runs that does not see the change."""
+    if is_read_once(key) and use_cases().daemon().is_served():
+        told = "The daemon that runs does not see that yet: rekindle serve --stop; the next command starts a new one."
+        click.echo(told, err=True)
 
 
 def _source(row: SettingRow) -> str:

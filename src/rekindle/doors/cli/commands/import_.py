@@ -17,7 +17,7 @@ from rekindle.doors.cli.use_cases import use_cases
 
 
 @click.command("import")
-@click.argument("file", type=click.Path())
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option("--cwd", type=click.Path(), default=".", help="The folder the agent works in from now on.")
 @click.option("--as-new", is_flag=True, help="Give the session a new id, and the agent's conversation a new name.")
 @click.option(

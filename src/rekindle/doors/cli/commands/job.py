@@ -85,6 +85,8 @@ def job() -> None:
 @click.option("--at", "at", metavar="TIME", help="Start then: 03:00, 2026-11-18T03:00, or 2h (from now).")
 @click.option("--every", metavar="CRON", help="Start a job at each of these times, e.g. '30 2 * * 1-5'.")
 @click.option("--zone", default="", metavar="ZONE", help="The time zone of --at and --every; default: yours.")
+@click.option("--fleet", is_flag=True, help="Let any host of the fleet do it, in its own clone of the repository here.")
+@click.option("--needs", multiple=True, metavar="LABEL", help="With --fleet: only a host that has this label.")
 @click.option("--wait", "waits", is_flag=True, help="Follow it until it ends; the exit status says how.")
 @json_option
 def submit(
@@ -104,6 +106,8 @@ def submit(
         about["permission"] = None  # the runbook's own is stronger than a setting
     if given is None:
         about["agent"] = agent_for(about["agent"], may_ask=not as_json)
+    if about["needs"] and not about["fleet"]:
+        raise UsageError("--needs is about hosts of a fleet", "add --fleet")
     limits = about.pop("limits")
     told = use_cases().jobs().submit(JobTerms(words=words, runbook=given, limits=typed(limits), usual=limits, **about))
     if as_json:
@@ -120,6 +124,9 @@ def submit(
         is_over = told["next_at"] <= time.time()
         print(f"That time is over ({when}): it starts now." if is_over else f"It starts at {when}.", file=sys.stderr)
         relies = relies or not is_over
+    if told["status"] == "queued" and told["why"]:
+        why = printable(told["why"])
+        print(f"rekindle: {why}; it waits until one can take it: rekindle fleet status", file=sys.stderr)
     if relies and (hint := use_cases().booting().hint()) is not None:
         print(f"rekindle: {hint}", file=sys.stderr)
     return 0

@@ -11,6 +11,7 @@ from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.options import complete_resumable, complete_sessions, json_option, print_json
 from rekindle.doors.cli.terminals import enter
 from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.errors import UsageError
 
 #: How often `logs -f` checks when nothing notifies it of more output.
 _LOOK_SECONDS = 1.0
@@ -27,9 +28,10 @@ def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
     conversation = use_cases().conversations().follow(name)
     if as_json:
         entries = [{"attempt": one.attempt, "kind": one.kind, "text": one.text} for one in conversation.poll()]
-        print_json({"id": name, "entries": entries})
+        source = {"source": conversation.source} if conversation.source else {}
+        print_json({"id": name, "entries": entries, **source})
         return
-    view = LiveView()
+    view, is_told = LiveView(), False
     while True:
         found = conversation.poll()
         if jsonl:
@@ -39,8 +41,12 @@ def logs(session: str, follow: bool, jsonl: bool, as_json: bool) -> None:
             view.show(found)
         if not follow:
             view.rest()
+            _tell_source(conversation.source)
             return
         sys.stdout.flush()
+        if not is_told:
+            _tell_source(conversation.source)
+            is_told = True
         conversation.wait(_LOOK_SECONDS)
 
 
@@ -59,8 +65,19 @@ def attach(what: str) -> int:
         return features.attach(feature)
     name = named(what)
     if use_cases().conversations().is_in_terminal(name):
+        if source := use_cases().conversations().follow(name).source:
+            raise UsageError(
+                f"session {name} is used in a terminal of another host (this is {source})",
+                f"attach to it there, or read it here: rekindle logs -f {name}",
+            )
         return enter(name)
     return watching.attach(name)
+
+
+def _tell_source(source: str) -> None:
+    """Say what was read, if it was not the original."""
+    if source:
+        click.echo(f"rekindle: this is {source}", err=True)
 
 
 def named(prefix: str) -> str:

@@ -7,6 +7,7 @@ import time
 import click
 from click.shell_completion import CompletionItem
 
+from rekindle.app import parking
 from rekindle.core.session.asking import MARK
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
@@ -28,7 +29,7 @@ def inbox(as_json: bool) -> None:
     found = use_cases().answering().open()
     rows = use_cases().sessions().rows()
     waiting = [one for one in rows if one["waits_until"] is not None]
-    parked = questions.parked(rows, found, time.time())
+    parked = parking.parked(rows, found, time.time())
     if as_json:
         until = [{"session": one["id"], "until": one["waits_until"], "why": one["why"]} for one in waiting]
         cannot = [{"session": one["id"], "why": one["why"], "next": one["next"]} for one in parked]

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from rekindle.core.report.contents import MorningReport
+from rekindle.core.report.contents import JudgedClaim, MorningReport
 from rekindle.core.report.evidence import Cited
 from rekindle.doors.cli.options import print_json
 from rekindle.doors.cli.status import surface_of
@@ -73,18 +73,35 @@ def _lines(found: MorningReport, form: str | None, *, to_file: bool) -> list[str
 
 
 def _as_json(found: MorningReport) -> dict[str, Any]:
-    """The report as plain data; each piece of evidence with the command that shows it."""
+    """The report as plain data. What agents claim is among the lines too: proved, if a check of ours says so."""
+    claims = [_claimed(one) for one in found.claims]
+    lines = [{**_plain(one), "proved": one.standing == "proved"} for one in found.lines] + claims
+    totals = found.totals
+    spent = {name: getattr(totals, name) for name in ("cost", "tokens", "unpriced", "unpriced_agents")}
+    return {
+        **{name: _plain(getattr(found, name)) for name in found.__struct_fields__},
+        "lines": lines,
+        "open": [one for one in lines if one["kind"] == "open"],
+        "spent": {**spent, "by_session": [one for one in lines if one["kind"] == "spent"]},
+    }
 
-    def with_look(value: Any) -> Any:
-        if isinstance(value, Cited):
-            return {**msgspec.to_builtins(value), "look": value.look}
-        if isinstance(value, msgspec.Struct):
-            return {name: with_look(getattr(value, name)) for name in value.__struct_fields__}
-        if isinstance(value, tuple | list):
-            return [with_look(one) for one in value]
-        return value
 
-    return {"report": with_look(found)}
+def _claimed(one: JudgedClaim) -> dict[str, Any]:
+    """A claim as a line."""
+    is_proved = one.verdict == "proved"
+    line = {"kind": "claimed", "of": "session", "about": one.session, "text": one.quote, "next": "", "needs_you": False}
+    return {**_plain(one), **line, "proved": is_proved, "standing": "proved" if is_proved else "claimed"}
+
+
+def _plain(value: Any) -> Any:
+    """As plain data; each piece of evidence with the command that shows it."""
+    if isinstance(value, Cited):
+        return {**msgspec.to_builtins(value), "id": value.ref, "look": value.look}
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value
 
 
 def _write(out: str, text: str) -> None:

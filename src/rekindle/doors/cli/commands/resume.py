@@ -11,7 +11,9 @@ import click
 from rekindle.agents.registry import AGENTS
 from rekindle.app.requests import ResumeRequest
 from rekindle.core.session.choices import PERMISSIONS
+from rekindle.core.session.words import CUT
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli import other_hosts
 from rekindle.doors.cli.explain import shown
 from rekindle.doors.cli.fork import fork
 from rekindle.doors.cli.limits import Limits, limit_options
@@ -150,7 +152,12 @@ def _resume_all(asked: _Flags, *, as_json: bool) -> int:
 
     apart, goes_on = features.resume_all(as_json=as_json)
     told = use_cases().session_resuming().resume_all(who(), kill=asked.kill, apart=apart)
-    print_json(told) if as_json else _print_resumed(daemon(), told, is_any_back=goes_on)
+    others = other_hosts.elsewhere(*CUT, "queued")
+    if as_json:
+        print_json({**told, "elsewhere": others} if others else told)
+    else:
+        _print_resumed(daemon(), told, is_any_back=goes_on)
+        other_hosts.say(others, "Interrupted agents were brought back", "rekindle ps; rekindle resume SESSION")
     return 1 if told["failed"] else 0
 
 

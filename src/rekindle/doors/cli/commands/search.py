@@ -11,6 +11,7 @@ from rekindle.agents.registry import AGENTS
 from rekindle.app.searching import SearchRequest
 from rekindle.core.search import Hit
 from rekindle.core.terminal_text import printable
+from rekindle.doors.cli import other_hosts
 from rekindle.doors.cli.options import complete_sessions, json_option, print_json
 from rekindle.doors.cli.use_cases import use_cases
 
@@ -46,8 +47,9 @@ def search(
     asked = SearchRequest(query, session, agent, limit, "newest" if newest else "best")
     hits = use_cases().searching().search(asked)
     shown = [{**msgspec.to_builtins(one.hit), "title": one.title, "agent": one.agent} for one in hits]
+    others = other_hosts.elsewhere() if session is None else []
     if as_json:
-        print_json({"query": query, "hits": shown})
+        print_json({"query": query, "hits": shown, **({"elsewhere": others} if others else {})})
     elif jsonl:
         for line in shown:
             print_json(line)
@@ -59,6 +61,8 @@ def search(
             click.echo(f"  {hit.attempt} {hit.kind:<9} {_marked(hit)}")
     if not hits:
         print(f"Nothing was found for {printable(query)!r}.", file=sys.stderr)
+    if not as_json and not jsonl:
+        other_hosts.say(others, "The search was", "rekindle ps --all names them; search there")
 
 
 def _marked(one: Hit) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from typing import Any
 
 import click
 import msgspec
 from click.shell_completion import CompletionItem
 
+from rekindle.core.skill import plain_json
+from rekindle.core.skill.decision import choice_for_tool
 from rekindle.core.skill.state import SkillState
-from rekindle.core.terminal_text import printable
+from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli import questions
+from rekindle.doors.cli.commands.session_dropped import dropped
 from rekindle.doors.cli.commands.session_resume import resume
 from rekindle.doors.cli.next_step import next_step
 from rekindle.doors.cli.options import json_option, print_json
@@ -40,6 +43,7 @@ def session() -> None:
 
 
 session.add_command(resume)
+session.add_command(dropped)
 
 
 def _complete_folders(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -92,7 +96,10 @@ def _pid_option(function: click.decorators.FC) -> click.decorators.FC:
 @_pid_option
 @json_option
 def activate(dir_: str, skill: str, parameters: str | None, pid: int | None, as_json: bool) -> None:
-    """Begin SKILL in the folder DIR, or activate it again for a new process; everything stored stays."""
+    """Begin SKILL in the folder DIR, or activate it again.
+
+    A new process takes over what is stored; nothing of it is lost.
+    """
     given = _json_object(parameters) if parameters is not None else None
     sessions = use_cases().skill_sessions()
     done = sessions.activate(dir_, skill, given, pid)
@@ -156,8 +163,9 @@ def phase(label: str, proof: str | None, approve: str | None, dir_: str | None, 
 @click.option("--choose", type=click.Choice(["proceed", "stay"]), help="Answer the gate.")
 @json_option
 def gate(dir_: str | None, choose: str | None, as_json: bool) -> None:
-    """Ask at the end of a phase whether to proceed, or answer that with --choose.
+    """Ask whether to go on to the next phase.
 
+    --choose answers the question.
     Inside an agent the question comes back with exit status 3, to be put to the person with the agent's own question
     tool.
     """
@@ -184,7 +192,7 @@ def gate(dir_: str | None, choose: str | None, as_json: bool) -> None:
 @click.argument("file", type=click.Path())
 @json_option
 def log(file: str, as_json: bool) -> None:
-    """Append the entry on standard input to FILE, a log in the folder of a skill session."""
+    """Append standard input to FILE, a log of the session."""
     if sys.stdin.isatty():
         print("Write the entry, then press Ctrl-D:", file=sys.stderr)
     text = sys.stdin.buffer.read(LONGEST + 1).decode("utf-8", "replace")
@@ -199,8 +207,9 @@ def log(file: str, as_json: bool) -> None:
 @_folder
 @json_option
 def dehydrate(dir_: str | None, as_json: bool) -> None:
-    """Keep the JSON object on standard input for the agent that takes over.
+    """Keep a summary for the agent that takes over.
 
+    It is a JSON object on standard input:
     {summary, lastAction, nextSteps, requiredFiles (at most 8), handoverInstructions, userHistory}
     """
     sessions = use_cases().skill_sessions()
@@ -215,7 +224,10 @@ def dehydrate(dir_: str | None, as_json: bool) -> None:
 @_folder
 @json_option
 def idle(dir_: str | None, as_json: bool) -> None:
-    """Put a session aside whose work is done; `continue` takes it up again."""
+    """Put a session aside whose work is done.
+
+    `rekindle session continue` takes it up again.
+    """
     sessions = use_cases().skill_sessions()
     found = sessions.idle(dir_)
     if as_json:
@@ -233,14 +245,14 @@ def next_(dir_: str | None, as_json: bool) -> None:
     folder = sessions.to_show(dir_)
     state = sessions.load(folder)
     if as_json:
-        print_json({"folder": folder, "nextSkills": state.next_skills})
+        asked = choice_for_tool("Which skill should follow?", "Next skill", [(name, "") for name in state.next_skills])
+        print_json({"folder": folder, "nextSkills": state.next_skills, "askUserQuestion": [asked]})
         return
     if not state.next_skills:
         print(f"The skill {printable(state.skill)} names no next skill.")
     for number, name in enumerate(state.next_skills, 1):
-        print_lines(
-            [f"{number}. {printable(name)}  {next_step(f'rekindle session activate {sessions.named(folder)} {name}')}"]
-        )
+        typed = f"rekindle session activate {sessions.named(folder)} {quoted(name)}"
+        print_lines([f"{number}. {printable(name)}  {next_step(typed)}"])
 
 
 @session.command()
@@ -278,7 +290,10 @@ def find(every: bool, as_json: bool) -> None:
 @_folder
 @json_option
 def show(dir_: str | None, as_json: bool) -> None:
-    """Show a session: its phase, the moves that are open, who holds it, and how it was resumed."""
+    """Show a session: phase, open moves, who holds it.
+
+    It also shows how the session was resumed.
+    """
     sessions = use_cases().skill_sessions()
     folder = sessions.to_show(dir_)
     found = sessions.shown(folder)
@@ -286,29 +301,6 @@ def show(dir_: str | None, as_json: bool) -> None:
         print_json(found)
     else:
         print_lines(shown_lines(sessions.load(folder), sessions.folders.shown(folder), found["heldBy"]))
-
-
-@session.command()
-@_folder
-@click.option("--search", metavar="TEXT", help="Only those that contain TEXT.")
-@json_option
-def dropped(dir_: str | None, search: str | None, as_json: bool) -> None:
-    """Show the summaries that earlier agents left in this session, and search them."""
-    sessions = use_cases().skill_sessions()
-    folder = sessions.to_show(dir_)
-    found = sessions.folders.dropped(folder)
-    wanted = [
-        one for one in found if search is None or search.casefold() in json.dumps(one, ensure_ascii=False).casefold()
-    ]
-    if as_json:
-        print_json({"folder": folder, "dropped": wanted})
-        return
-    for one in wanted:
-        context = one.get("context") if isinstance(one.get("context"), dict) else {}
-        print_lines([f"{printable(str(one.get('at')))} at {printable(str(one.get('phase')))}"])
-        print_lines([f"  {printable(f'{key}: {value}')}" for key, value in (context or {}).items()])
-    if not wanted:
-        print("Nothing was left behind." if not found else "Nothing that was left behind contains that.")
 
 
 def _tell(folder: str, state: SkillState, what: str, where: str = "at") -> None:
@@ -320,11 +312,15 @@ def _tell(folder: str, state: SkillState, what: str, where: str = "at") -> None:
 def _unasked_gate(question: dict[str, object], folder: str) -> RekindleError:
     from rekindle.ports.errors import QuestionError
 
+    options: Any = question["options"]
+    asked = choice_for_tool(
+        str(question["title"]), "Phase gate", [(str(one["id"]), str(one["label"])) for one in options]
+    )
     again = f"rekindle session gate {use_cases().skill_sessions().named(folder)} --choose proceed"
     return QuestionError(
         f"{question['title']} (options: proceed, stay)",
         f"{again}; inside Claude Code ask with the AskUserQuestion tool first",
-        details={"question": question},
+        details={"question": question, "askUserQuestion": [asked]},
     )
 
 
@@ -336,7 +332,7 @@ def _read(name: str, what: str) -> bytes:
 
 def _json_object(name: str) -> dict[str, object]:
     try:
-        found = json.loads(_read(name, "file of parameters"))
+        found = plain_json.loads(_read(name, "file of parameters"))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the parameters are not JSON ({error})", "give one JSON object") from error
     if not isinstance(found, dict):

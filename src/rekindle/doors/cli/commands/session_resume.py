@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rekindle.app.skill_resume import FoundResume, ResumedSkill, SkillResuming, document_of
-from rekindle.core.skill import decision
+from rekindle.core.skill import decision, manual
 from rekindle.core.skill.decision import ChosenWay
 from rekindle.core.skill.state import SkillQuestion
 from rekindle.core.terminal_text import printable
@@ -29,7 +29,7 @@ from rekindle.ports.errors import QuestionError, UsageError
 @click.option("--skill", metavar="NAME", help="The skill to switch to (with SWT, or with your own words).")
 @json_option
 def resume(dir_: str | None, choose: str | None, skill: str | None, as_json: bool) -> None:
-    """Resume a skill session after an interruption, at the phase that was saved.
+    """Resume a skill session at the phase that was saved.
 
     With dehydrated context it goes on at once. Otherwise the session's files are scanned, and you choose how to go on:
     on the terminal, with --choose, or with `rekindle answer` (`rekindle inbox` lists the question). Inside Claude Code
@@ -54,7 +54,7 @@ def resume(dir_: str | None, choose: str | None, skill: str | None, as_json: boo
             raise _unasked(found, question, shown, sessions.named(found.folder))
         way = _asked(found)
     if way.choice == "SWT" and skill is None and questions.can_ask():
-        skill = _picked(list(sessions.skills.names()))
+        skill = _picked([name for name in sessions.skills.names() if name != manual.NAME])
     _told(resuming.act(found, way, skill), as_json=as_json)
 
 
@@ -117,12 +117,9 @@ def _lines(shown: dict[str, Any]) -> list[str]:
 
 def _asked(found: FoundResume) -> ChosenWay:
     """Put the tree to the person at the terminal."""
-    click.echo(f"## Decision: {decision.TITLE}", err=True)
     click.echo(printable(decision.asked_in_words(found.state.current_phase, found.progress.left)), err=True)
-    for one in (*decision.TREE, *decision.OTHER):
-        click.echo(f"- [{one.code}] {one.title}\n  {one.about}", err=True)
-    extras = " | ".join(f"{one.code}: {one.title}" for one in decision.EXTRAS)
-    click.echo(f"Extras: {extras}", err=True)
+    for line in decision.tree_lines():
+        click.echo(line, err=True)
     while True:
         typed: str = click.prompt("Your choice (or your own words)", err=True).strip()
         way = decision.chosen(typed)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
-import sys
 import time
 from typing import Any
 
 import click
 
 from rekindle.core.terminal_text import printable, quoted
-from rekindle.doors.cli import session_page
+from rekindle.doors.cli import other_hosts, sending, session_page
 from rekindle.doors.cli.next_step import advice, next_step
 from rekindle.doors.cli.options import (
     complete_resumable,
@@ -21,13 +19,13 @@ from rekindle.doors.cli.options import (
     who,
 )
 from rekindle.doors.cli.printing import print_lines
-from rekindle.doors.cli.receipts import print_woken
 from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.daemon import Daemon
 from rekindle.ports.errors import RekindleError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rekindle.ports.conversations import FollowedConversation
+    pass
 
 
 @click.command()
@@ -40,46 +38,17 @@ def send(session: str, text: str, follow: bool, as_json: bool) -> int:
 
     If the session has no agent, one is started first, in the same conversation if possible, and a receipt is printed.
     """
-    client = daemon()
-    said = sys.stdin.read() if text == "-" else text
-    before = _read_so_far(client.ask("show", session=session)["id"]) if follow else None
-    told = client.ask("send", session=session, text=said, prompt_id=secrets.token_hex(4))
-    if told["woken"] and not as_json:
-        print_woken(told)
-    if as_json:
-        print_json(told)
-    elif told["delivered"]:
-        print(f"{told['id']}: delivered.")
-    elif told["stopped_keeper"]:
-        pid = told["stopped_keeper"]
-        print(f"{told['id']}: queued; its keeper (pid {pid}) is stopped and does not answer.")
-        print(f"It is delivered when the keeper continues: kill -CONT {pid}")
-    elif told["status"] == "working":
-        print(f"{told['id']}: queued; it is delivered when the agent has finished its turn.")
-    else:
-        why = f" ({printable(told['why'])})" if told["why"] else ""
-        print(f"{told['id']}: not delivered yet; it stays in the queue{why}.")
-    on_its_way = told["delivered"] or (told["status"] == "working" and not told["stopped_keeper"])
-    if follow and on_its_way:
-        from rekindle.doors.cli.watching import watch
-
-        return watch(client, told["id"], put_to_sleep=False, known=told, conversation=before)
-    return 0 if on_its_way else 1
-
-
-def _read_so_far(session: str) -> FollowedConversation:
-    from rekindle.doors.cli.watching import read_so_far  # imported only when following
-
-    return read_so_far(session)
+    return sending.send(session, text, follow=follow, as_json=as_json)
 
 
 @click.command()
 @click.argument("session", metavar="[WHAT]", required=False, shell_complete=complete_resumable)
-@click.option("--all", "every", is_flag=True, help="Stop every live agent.")
+@click.option("--all", "every", is_flag=True, help="Stop every live agent; in a fleet, of this host.")
+@click.option("--fleet", is_flag=True, help="With --all: those of all other hosts, too.")
 @click.option("--sleep", "to", flag_value="asleep", help="Only stop the process; a prompt wakes the session.")
 @click.option("--completed", "to", flag_value="completed", help="Mark the session as completed.")
 @json_option
-def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int | None:
+def stop(session: str | None, every: bool, fleet: bool, to: str | None, as_json: bool) -> int | None:
     """Stop WHAT: a session's agent with its whole process tree, or a feature's run. Conversations are kept."""
     client = daemon()
     feature = use_cases().feature_resuming().meant(session, every=True) if session is not None else None
@@ -91,16 +60,37 @@ def stop(session: str | None, every: bool, to: str | None, as_json: bool) -> int
         return None
     if every == (session is not None):
         raise UsageError("give a session, or --all", "`rekindle ps` lists them")
+    if fleet and not every:
+        raise UsageError("--fleet belongs to --all", "a session is stopped wherever it is: rekindle stop SESSION")
     if every:
         is_any = client.is_served() or any(row["is_running"] for row in use_cases().sessions().rows())
         told = client.ask("stop_all", to=to or "cancelled", by=who()) if is_any else {"stopped": [], "failed": []}
+        others = other_hosts.elsewhere(is_running=True)
+        if fleet:
+            told = _stop_each(client, others, to or "cancelled", told)
+        elif others:
+            told = {**told, "elsewhere": others}
         print_json(told) if as_json else _print_stopped(told)
+        if not fleet and not as_json:
+            other_hosts.say(others, "Agents were stopped", "rekindle stop --all --fleet stops those, too")
         return 1 if told.get("failed") else 0
     told = client.ask("stop", session=session, to=to or "cancelled", by=who())
     if told["is_running"]:  # somebody has brought it back already
         raise RekindleError(f"{told['id']}: its agent runs", "see `rekindle ps`, and try again")
     print_json(told) if as_json else print_lines(_stopped(told))
     return None
+
+
+def _stop_each(client: Daemon, others: list[dict[str, Any]], to: str, told: dict[str, Any]) -> dict[str, Any]:
+    """Stop sessions of other hosts, one by one. A host that does not answer finds the request when it is back."""
+    stopped, failed = list(told["stopped"]), list(told.get("failed", []))
+    for one in others:
+        try:
+            client.ask("stop", session=one["id"], to=to, by=who())
+            stopped.append(one["id"])
+        except RekindleError as error:
+            failed.append({"id": one["id"], "reason": error.message, "next": error.hint})
+    return {**told, "stopped": stopped, "failed": failed}
 
 
 def _stopped(told: dict[str, Any]) -> list[str]:
@@ -142,7 +132,7 @@ def hold(session: str, as_json: bool) -> None:
         print_json(told)
         return
     back = next_step(f"rekindle resume {told['id']}")
-    print_lines([f"{told['id']}: on hold; it does not go on by itself.", f"  {back}"])
+    print_lines([f"{told['id']}: on hold until you resume it.", f"  {back}"])
 
 
 @click.command()

@@ -65,7 +65,12 @@ def restore(session: str, at: str | None, to: str | None, as_json: bool) -> None
 @click.argument("session", shell_complete=complete_sessions)
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-def diff(session: str, a: str | None, b: str | None) -> None:
+@json_option
+def diff(session: str, a: str | None, b: str | None, as_json: bool) -> None:
     """Show the changes from snapshot A (default: the last) to snapshot B (default: the current work tree)."""
-    sys.stdout.buffer.write(use_cases().time_travel().difference(session, a, b))
+    found = use_cases().time_travel().difference(session, a, b)
+    if as_json:
+        print_json({"session": found.session, "a": a, "b": b, "diff": found.told.decode("utf-8", "replace")})
+        return
+    sys.stdout.buffer.write(found.told)
     sys.stdout.buffer.flush()

@@ -45,9 +45,13 @@ def verify(session: str | None, as_json: bool) -> int:
 
 @vault.command(short_help="Show what was changed in an agent's own record.")
 @click.argument("session", shell_complete=complete_sessions)
-def diff(session: str) -> None:
+@json_option
+def diff(session: str, as_json: bool) -> None:
     """Show what the last pre-flight of SESSION changed in the agent's record."""
-    told = use_cases().vaults().difference(session)
-    if not told:
+    found = use_cases().vaults().difference(session)
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+        return
+    if not found.diff:
         click.echo("No pre-flight has changed the agent's record.", err=True)
-    sys.stdout.write(told)
+    sys.stdout.write(found.diff)

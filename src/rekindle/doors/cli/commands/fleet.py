@@ -1,0 +1,122 @@
+"""`rekindle fleet`: hosts that share a store, which of them has which session, and taking one over."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from rekindle.core.terminal_text import printable
+from rekindle.doors.cli.measure import duration
+from rekindle.doors.cli.options import complete_sessions, daemon, json_option, print_json
+from rekindle.doors.cli.printing import print_lines
+from rekindle.doors.cli.use_cases import use_cases
+from rekindle.ports.errors import UsageError, not_in_fleet
+from rekindle.ports.hosts import SILENT_SECONDS
+
+#: What a session is called in which nothing happens by itself: that stays true, whatever becomes of its host.
+_AT_REST = ("completed", "cancelled", "failed", "asleep", "interrupted", "dead")
+
+
+@click.group()
+def fleet() -> None:
+    """Hosts that share one store: which has which session, and taking one over from a host that is gone."""
+
+
+@fleet.command(short_help="List the hosts, and the sessions of all of them.")
+@json_option
+def status(as_json: bool) -> None:
+    """List the hosts, with when each was last seen, then the sessions, with how far the copy of each is behind."""
+    told = _ask("fleet_status")
+    print_json(told) if as_json else print_lines(_lines(told))
+
+
+@fleet.command(short_help="Continue a session of a host that is gone.")
+@click.argument("session", shell_complete=complete_sessions)
+@click.option("--host-is-gone", is_flag=True, help="The host that has it is gone for good, or its agent has ended.")
+@json_option
+def takeover(session: str, host_is_gone: bool, as_json: bool) -> None:
+    """Continue a session here that another host had: the same conversation, from what was copied off that host.
+
+    That host is refused from then on, and keeps what it has. Give the whole id of the session.
+    """
+    told = _ask("fleet_take_over", session=session, host_is_gone=host_is_gone)
+    if as_json:
+        print_json(told)
+    else:
+        print_lines([f"{told['id']} is on this host now, in {printable(told['cwd'])}: rekindle show {told['id']}"])
+
+
+@fleet.command(short_help="Make the key of a new fleet.")
+@click.argument("file", type=click.Path())
+def key(file: str) -> None:
+    """Make the key of a new fleet, in a new FILE (0600). Copy it to every host, and set fleet_key_file."""
+    use_cases().make_fleet_key(file)
+    where = printable(os.path.abspath(file))
+    print_lines(
+        [
+            f"The key is in {where}. Without it, nothing that is kept off the hosts can be read.",
+            "  next, on every host, with a copy of this file (0600) there:",
+            f"  rekindle config set fleet_key_file {where}",
+        ]
+    )
+
+
+def _ask(operation: str, **values: Any) -> dict[str, Any]:
+    try:
+        return daemon().ask(operation, **values)
+    except UsageError as error:
+        if "no operation" not in error.message:
+            raise
+        raise not_in_fleet() from error
+
+
+def _lines(told: dict[str, Any]) -> list[str]:
+    placed = {one["id"]: one["host"] for one in told["sessions"]}
+    heard = {one["host"] for one in told["hosts"] if one["seen_seconds_ago"] < SILENT_SECONDS}
+    found = [f"This is host {told['host']}.", *(_host(one, placed) for one in told["hosts"])]
+    for one in told["sessions"]:
+        where = "here" if one["here"] else f"on {one['host']}"
+        where = f"{where}, arriving" if one["arriving"] else where
+        status = one["status"]
+        if one["host"] not in heard and status not in _AT_REST:
+            status = f"unknown ({status} when last told)"
+        found.append(f"{one['id']}  {where}  {status}  {_behind(one['behind'])}  {printable(one['title'])}")
+    return found if told["sessions"] else [*found, "There are no sessions."]
+
+
+def _host(one: dict[str, Any], placed: dict[str, str]) -> str:
+    """A host in one line: whether it takes jobs and is there come first."""
+    report = one["report"]
+    most = f" of at most {report['capacity']}" if report["capacity"] is not None else ""
+    is_silent = one["seen_seconds_ago"] >= SILENT_SECONDS
+    then = " when it last told" if is_silent else ""
+    still = [each["session"] for each in report["running"] if placed.get(each["session"], one["host"]) != one["host"]]
+    about = [
+        f"host {printable(one['host'])}: {_state(one)}, {_seen(one['seen_seconds_ago'], is_silent=is_silent)}",
+        f"{report['in_use']}{most} agents at work{then}",
+        f"{one['sessions']} sessions" if one["sessions"] != 1 else "1 session",
+        *([f"still runs {', '.join(still)}, which another host has"] if still and not is_silent else []),
+        *([f"can take no jobs: {printable(report['trouble'])}"] if report["trouble"] else []),
+        *([f"labels {' '.join(printable(label) for label in report['labels'])}"] if report["labels"] else []),
+        *([f"rekindle {report['version']}"] if report["version"] else []),
+    ]
+    return "; ".join(about)
+
+
+def _state(one: dict[str, Any]) -> str:
+    """What it is for the fleet's jobs. Earlier versions do not tell whether they take any."""
+    if one["report"].get("is_worker") is False:
+        return "no worker" if one["state"] == "ready" else f"no worker, {one['state']}"
+    return str(one["state"])
+
+
+def _seen(seconds: float, *, is_silent: bool) -> str:
+    return f"not seen for {duration(seconds)}, and may be gone" if is_silent else f"seen {seconds:.0f} s ago"
+
+
+def _behind(seconds: float | None) -> str:
+    if seconds is None:
+        return "not copied yet"
+    return "copied" if seconds < 1 else f"{duration(seconds)} behind"
