@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import postgres
+
 _SLOW_MACHINES = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
     "fixed", derandomize=True, deadline=None, max_examples=150, suppress_health_check=_SLOW_MACHINES
@@ -30,6 +32,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail the run if anything that it started still lives."""
+    postgres.stop_all()
     if _IS_WORKER:
         return
     mark = f"{RUN}={os.environ[RUN]}".encode()

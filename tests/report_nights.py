@@ -7,6 +7,8 @@ if somebody really ran them on that version.
 from __future__ import annotations
 
 import hashlib
+import re
+from pathlib import Path
 from typing import Literal
 
 from msgspec.structs import replace
@@ -29,6 +31,8 @@ from rekindle.core.session.state import Session
 from rekindle.core.snapshot_reasons import attempt_ended, ends, turn_ended
 
 Ending = Literal["done", "failed", "cut", "running"]
+#: Where the figures about these nights are published.
+DOCUMENT = Path(__file__).parents[1] / "docs" / "report.md"
 
 
 class Night:
@@ -92,14 +96,14 @@ class Night:
         self._keep(ends_as)
         return self
 
-    def gate(self, command: str = "make test", *, passes: bool | None = None) -> Night:
+    def gate(self, command: str | list[str] = "make test", *, passes: bool | None = None) -> Night:
         """Rekindle runs a command. It runs the tests, and passes if they do; with `passes` it does not run them."""
         is_test = passes is None
         passed = self.version in self.good if is_test else passes is True
         if is_test:
             self.runs.append((self.version, passed, True))
-        name = f"g{len(self.facts)}"
-        self._fact(f.GateWanted(at=0, gate=name, trigger="idle", attempt=self.attempt, run=command.split()))
+        name, run = f"g{len(self.facts)}", command.split() if isinstance(command, str) else command
+        self._fact(f.GateWanted(at=0, gate=name, trigger="idle", attempt=self.attempt, run=run))
         commit = commit_of(self.version)
         self._fact(f.GateRan(at=0, gate=name, passed=passed, commit=commit))
         return self
@@ -174,6 +178,11 @@ class Night:
         dated = replace(fact, at=self.at)
         self.session = evolve(self.session, dated)
         self.facts.append((len(self.facts) + 1, dated))
+
+
+def in_one_line(document: Path) -> str:
+    """A document without its line breaks and marks of quotation."""
+    return re.sub(r"\s+(> )?", " ", document.read_text())
 
 
 def commit_of(version: int) -> str:

@@ -57,7 +57,13 @@ class Stage(ABC):
 
     @abstractmethod
     def order(
-        self, attempt: int = 1, *, generation: int = 1, session: str = SESSION, terminal: bool = False
+        self,
+        attempt: int = 1,
+        *,
+        generation: int = 1,
+        session: str = SESSION,
+        terminal: bool = False,
+        until: float = 0.0,
     ) -> AttemptOrder: ...
 
     @abstractmethod
@@ -185,9 +191,15 @@ class FakeStage(Stage):
         return FakeKeepers(self.world)
 
     def order(
-        self, attempt: int = 1, *, generation: int = 1, session: str = SESSION, terminal: bool = False
+        self,
+        attempt: int = 1,
+        *,
+        generation: int = 1,
+        session: str = SESSION,
+        terminal: bool = False,
+        until: float = 0.0,
     ) -> AttemptOrder:
-        return AttemptOrder(session, attempt, generation, ("agent",), "/", {}, terminal)
+        return AttemptOrder(session, attempt, generation, ("agent",), "/", {}, terminal, until)
 
     async def pause(self) -> None:
         self.world.settle()
@@ -259,12 +271,18 @@ class RealStage(Stage):
                 await connection.close()
 
     def order(
-        self, attempt: int = 1, *, generation: int = 1, session: str = SESSION, terminal: bool = False
+        self,
+        attempt: int = 1,
+        *,
+        generation: int = 1,
+        session: str = SESSION,
+        terminal: bool = False,
+        until: float = 0.0,
     ) -> AttemptOrder:
         self._began.add((session, attempt))
         mark = {name: value for name, value in os.environ.items() if name == "REKINDLE_TEST_RUN"}
         env = {"PATH": os.environ["PATH"], "HOME": str(self.root), **mark}
-        return AttemptOrder(session, attempt, generation, (str(self._program),), str(self.root), env, terminal)
+        return AttemptOrder(session, attempt, generation, (str(self._program),), str(self.root), env, terminal, until)
 
     async def pause(self) -> None:
         await asyncio.sleep(0.005)

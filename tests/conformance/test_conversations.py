@@ -55,6 +55,10 @@ def words(entries: list[ConversationEntry]) -> list[tuple[str, str]]:
     return [(one.kind, one.text) for one in entries if one.kind in ("prompt", "told", "said")]
 
 
+def test_a_host_reads_the_originals_of_its_own_sessions(world: World) -> None:
+    assert world.conversations.follow("s1").source == ""
+
+
 def test_a_session_that_is_not_known_has_said_nothing(world: World) -> None:
     assert world.conversations.read("nobody") == []
     assert world.conversations.follow("nobody").poll() == []

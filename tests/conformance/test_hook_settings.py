@@ -9,9 +9,10 @@ import pytest
 
 from rekindle.hooks import install as hooks
 from rekindle.ports.errors import ForeignRepository, UsageError
-from rekindle.ports.hook_settings import HookSettings
+from rekindle.ports.hook_settings import HookPlace, HookSettings
 
 PORT: HookSettings = hooks
+PLACES: dict[str, HookPlace] = dict(hooks.HOOKED)
 OTHERS = {
     "model": "opus",
     "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "their-own"}]}], "Other": []},
@@ -58,3 +59,36 @@ def test_a_link_that_leads_out_of_the_project_is_not_followed(tmp_path: Path) ->
     (tmp_path / "project" / ".claude").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ForeignRepository):
         PORT.settings_file(str(tmp_path / "project"))
+
+
+def test_the_texts_for_agents_are_put_there_and_removed_unless_somebody_changed_them(tmp_path: Path) -> None:
+    first = PORT.put_texts(str(tmp_path))
+    assert set(first.values()) == {"written"} and all(Path(name).is_file() for name in first)
+    assert set(PORT.put_texts(str(tmp_path)).values()) == {"unchanged"}
+    one, *others = first
+    Path(one).write_text(Path(one).read_text().replace("user", "reader"))
+    assert PORT.put_texts(str(tmp_path))[one] == "kept"
+    assert PORT.remove_texts(str(tmp_path)) == {one: "kept", **dict.fromkeys(others, "removed")}
+    assert Path(one).exists() and not any(Path(name).exists() for name in others)
+
+
+def test_texts_are_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "project" / ".claude").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "project" / ".claude" / "commands").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ForeignRepository):
+        PORT.put_texts(str(tmp_path / "project"))
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("agent", PLACES)
+def test_every_agent_that_has_hooks_gets_ours_and_loses_them_again(tmp_path: Path, agent: str) -> None:
+    file = PORT.settings_file(str(tmp_path), PLACES[agent].file, agent)
+    command = PORT.PROGRAM if agent == "claude" else f"{PORT.PROGRAM} {agent}"
+    added = PORT.install(file, command, agent)
+    assert added and sorted(PORT.installed(file)) == sorted(added)
+    assert command in file.read_text() and PORT.install(file, command, agent) == []
+    assert (PLACES[agent].trust == "") == (agent == "claude"), "what a person has to do first is said"
+    assert sorted(PORT.uninstall(file)) == sorted(added)
+    assert PORT.installed(file) == []
+    assert file.exists() == (agent != "copilot"), "a file that has nothing but our hook goes with it"

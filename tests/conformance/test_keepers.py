@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from rekindle.keeper.deadline import clock
 from rekindle.ports.errors import OwnedError, RekindleError
 from rekindle.ports.keepers import (
     Ended,
@@ -559,3 +560,44 @@ async def test_what_an_agent_leaves_behind_is_ended_with_it_and_named(stage: Sta
     ended = await stage.ended()
     assert (ended.how, ended.by_us, ended.swept) == ("stopped (enough)", True, ("sleep",))
     assert not stage.child_runs()
+
+
+# Deadlines, in a fleet
+
+
+@played
+async def test_an_agent_with_a_deadline_is_ended_when_it_passes_and_that_is_not_called_a_stop(stage: Stage) -> None:
+    await stage.keepers.launch(stage.order(until=clock() + 1.5))
+    assert await stage.keepers.connect(SESSION, 1, 1)
+    assert stage.keepers.look(SESSION, 1) == "alive"
+    ended = await stage.ended()
+    assert (ended.how, ended.by_us) == ("deadline passed", False)
+    with pytest.raises(KeeperLost):
+        await stage.keepers.renew(SESSION, 1, clock() + 60)
+    assert stage.keepers.look(SESSION, 1) == "gone"
+
+
+@played
+async def test_a_deadline_is_put_off_and_never_comes_closer(stage: Stage) -> None:
+    await stage.keepers.launch(stage.order(until=clock() + 20))
+    assert await stage.keepers.connect(SESSION, 1, 1)
+    await stage.keepers.renew(SESSION, 1, clock() + 600)
+    await stage.keepers.renew(SESSION, 1, clock() + 0.001)  # an answer that was long on its way
+    late = stage.another()
+    assert await late.connect(SESSION, 1, 2)
+    await late.renew(SESSION, 1, clock() + 600)
+    with pytest.raises(StaleGeneration):
+        await stage.keepers.renew(SESSION, 1, clock() + 600)
+    assert stage.keepers.look(SESSION, 1) == "alive"
+    await late.end(SESSION, 1, "over")
+    assert (await stage.ended()).by_us
+
+
+@played
+async def test_an_agent_without_a_deadline_cannot_be_given_one(stage: Stage) -> None:
+    await stage.started()
+    with pytest.raises(KeeperLost):
+        await stage.keepers.renew(SESSION, 1, clock() + 60)
+    assert stage.keepers.look(SESSION, 1) == "alive"
+    with pytest.raises(KeeperLost):
+        await stage.keepers.renew(SESSION, 7, clock() + 60)

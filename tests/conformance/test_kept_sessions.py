@@ -63,6 +63,7 @@ def test_sessions_and_facts_are_read_in_their_order(kept: KeptSessions, places: 
     assert [json.loads(body)["id"] for body in kept.bodies()] == ["old", "young"]
     assert [type(decode_fact(one)) for one in kept.facts("old")] == [f.Created, f.PromptQueued]
     assert kept.facts("nobody") == []
+    assert dict(kept.hosts()) == {}, "one machine has them all"
 
 
 def test_facts_have_their_places_subjects_and_kinds(kept: KeptSessions, places: Places) -> None:

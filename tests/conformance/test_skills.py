@@ -6,16 +6,21 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rekindle.adapters.skill_folder import pointer
 from rekindle.adapters.skill_folder.folders import SkillFoldersHere
+from rekindle.adapters.skill_folder.supervised import SupervisedSkillsHere
 from rekindle.adapters.skills.proof_checker import JsonSchemaProofs
 from rekindle.adapters.skills.skill_files import SkillFilesHere
-from rekindle.core.skill.lifecycle import begun
+from rekindle.core.skill import dehydration
+from rekindle.core.skill.dehydration import DehydratedContext
+from rekindle.core.skill.lifecycle import begun, claimed, continued, dehydrated, proved
+from rekindle.core.skill.state import SkillResume
 from rekindle.ports.errors import UsageError
-from rekindle.ports.skills import NoSuchSkill, ProofChecker, SkillFiles, SkillFolders
+from rekindle.ports.skills import NoSuchSkill, ProofChecker, SkillFiles, SkillFolders, SupervisedSkills
 from tests.skills import claimant, skill
 
 
@@ -107,3 +112,102 @@ def test_a_value_is_held_against_a_schema_and_a_bad_schema_is_refused() -> None:
     assert proofs.problems(schema, {"file": 1}) and proofs.problems(schema, {})
     with pytest.raises(UsageError):
         proofs.problems({"type": "nonsense"}, {})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$schema": [1]},
+        {"$schema": 5},
+        {"$schema": "http://[x"},
+        {"$id": "http://[x", "$ref": "#/a"},
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        {"$dynamicRef": "http://127.0.0.1:9/x"},
+        {"properties": {"n": {"pattern": "a{99999999999999999999}"}}},
+        {"properties": {"n": {"multipleOf": 0.1}}},
+    ],
+)
+def test_whatever_a_schema_does_to_its_checker_is_the_schemas_fault(schema: dict[str, Any]) -> None:
+    """It comes with a repository."""
+    with pytest.raises(UsageError, match="schema"):
+        JsonSchemaProofs().problems(schema, {"n": 10**400})
+
+
+@pytest.mark.parametrize("number", ["0x" + "f" * 20_000, ".inf", ".nan", ":".join(["59"] * 5_000), "9" * 5_000])
+@pytest.mark.parametrize("key", ["heartbeat: {warn: %s}", "gate: %s", "approval: %s", "phases: [{label: %s, name: x}]"])
+def test_a_number_in_a_skill_that_nobody_can_write_down_is_a_bad_skill(tmp_path: Path, key: str, number: str) -> None:
+    (tmp_path / "evil").mkdir()
+    (tmp_path / "evil" / "SKILL.md").write_text(f"---\n{key % number}\n---\n")
+    with pytest.raises(NoSuchSkill) as caught:
+        SkillFilesHere([str(tmp_path)]).load("evil")
+    assert caught.value.code == "bad_skill" and len(caught.value.message) < 1000
+    (tmp_path / "evil" / "SKILL.md").unlink()
+    (tmp_path / "evil" / "skill.toml").write_text("gate = 0x" + "f" * 20_000)
+    with pytest.raises(NoSuchSkill):
+        SkillFilesHere([str(tmp_path)]).load("evil")
+
+
+@pytest.fixture
+def supervised(tmp_path: Path) -> tuple[SupervisedSkills, SkillFolders, Path]:
+    """A session `brave-otter` whose agent works in a skill session, in a repository."""
+    work = tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    (work / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (work / ".git" / "objects").mkdir()
+    (work / ".git" / "refs").mkdir()
+    stamp = {"REKINDLE_STAMP": "rekindle-0123456789ab-brave-otter"}
+    here = SkillFoldersHere(str(work / "sessions"), str(tmp_path / "state"), stamp, time.time)
+    folder = str(work / "sessions" / "login")
+    here.change(folder, lambda _: begun(skill(), here.me(os.getpid()), {}))
+    here.remember(folder, here.me(os.getpid()))
+    return SupervisedSkillsHere(str(tmp_path / "state"), here.read, lambda: "5c1d9a0b7e3f2468"), here, work
+
+
+def leave(folders: SkillFolders, folder: str, *names: str) -> None:
+    context = DehydratedContext("Find the leak", "read it", ["fix it"], list(names))
+    folders.change(folder, lambda state: dehydrated(state or begun(skill(), claimant(), {}), context, "now"))
+
+
+def test_the_skill_session_of_a_supervised_agent_is_known_with_its_proof(
+    supervised: tuple[SupervisedSkills, SkillFolders, Path],
+) -> None:
+    skills, folders, work = supervised
+    folder = str(work / "sessions" / "login")
+    assert (skills.folder_of("brave-otter"), skills.folder_of("other"), skills.of("../state")) == (folder, None, None)
+    proof = {"sessionReactivated": "x", "resumePath": "slow", "phaseResumed": "0: Setup"}
+    folders.change(
+        folder, lambda state: proved(state or begun(skill(), claimant(), {}), SkillResume("then", "RSM", proof))
+    )
+    found = skills.of("brave-otter")
+    assert found is not None and (found.skill, found.phase, found.proof) == ("build", "0: Setup", proof)
+    folders.change(folder, lambda state: claimed(state or begun(skill(), claimant(), {}), claimant()))
+    assert skills.of("brave-otter") is None, "somebody else has taken it over"
+
+
+def test_the_first_prompt_has_the_notes_and_the_files_of_the_work_tree_within_their_limits(
+    supervised: tuple[SupervisedSkills, SkillFolders, Path],
+) -> None:
+    skills, folders, work = supervised
+    folder = str(work / "sessions" / "login")
+    assert skills.first_prompt("brave-otter", None) is None
+    (work / "pool.py").write_text("def pool():\n    return 1\n")
+    (work / "long.txt").write_text("x" * 60_000)
+    (work / "picture.png").write_bytes(b"\x89PNG\0\0")
+    (work.parent / "secret").write_text("TOP-SECRET")
+    (work / "link").symlink_to(work.parent / "secret")
+    (work / "sessions" / "login" / "notes.md").write_text("mine")
+    outside = (str(work.parent / "secret"), "../secret", "link", ".git/HEAD")
+    leave(folders, folder, "pool.py", "long.txt", "picture.png", "notes.md", *outside)
+    text = skills.first_prompt("brave-otter", None)
+    assert text is not None and text.startswith("## Session Recovery (Dehydrated Context)\n")
+    assert "| Find the leak" in text and "|     return 1" in text and "| mine" in text
+    assert "TOP-SECRET" not in text and "refs/heads/main" not in text
+    assert text.count("not given: it is not a file of the work tree") == 3
+    assert "not given: it is not a text" in text and "cut: 50000 of 60000 bytes" in text
+    assert "came with the repository" not in text
+    small = skills.first_prompt("brave-otter", 8_000)
+    assert small is not None and sum(line.count("x") for line in small.split("\n") if "xx" in line) <= 8_000
+    assert dehydration.room_for_files(8_000) == 8_000
+    folders.change(folder, lambda state: continued(state or begun(skill(), claimant(), {}), folders.me(os.getpid())))
+    assert skills.first_prompt("brave-otter", None) is None, "it was acknowledged"

@@ -22,21 +22,22 @@ from rekindle.ports.errors import BadEvent
 from rekindle.ports.store import OutboxEntry, Recorded, StaleGeneration, Store, StoreChange, commit_one, of_session
 from tests.fakes.store import Disk, FakeStore
 from tests.governors import governors_life
+from tests.postgres import new_database
 from tests.sessions import a_life, commit, created, facts_of, folded
 
 Connect = Callable[[], Store]
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-@pytest.fixture(params=["sqlite", "fake"])
+@pytest.fixture(params=["sqlite", "fake", "postgresql", "postgresql, a host's part"])
 def connect(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connect]:
     disk = Disk()
     made: list[Store] = []
+    place = new_database() if request.param.startswith("postgresql") else tmp_path / "deep" / "store.db"
+    host = "here" if request.param.endswith("part") else None
 
     def one() -> Store:
-        made.append(
-            FakeStore(disk) if request.param == "fake" else open_store(tmp_path / "deep" / "store.db", now=NOW).store
-        )
+        made.append(FakeStore(disk) if request.param == "fake" else open_store(place, now=NOW, host=host).store)
         return made[-1]
 
     yield one

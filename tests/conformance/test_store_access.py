@@ -19,6 +19,7 @@ from rekindle.ports.errors import BadEvent
 from rekindle.ports.store import Recorded, StaleGeneration, Store, StoreAccess, StoreChange, StoreError, of_session
 from rekindle.runtime.store_thread import MOST_AT_ONCE, StoreThread
 from tests.fakes.store import FakeStore, InlineAccess, PacedAccess
+from tests.postgres import new_database
 from tests.sessions import created, folded
 
 Story = Callable[[StoreAccess], Awaitable[None]]
@@ -35,7 +36,15 @@ async def thread_over(store: Store) -> AsyncIterator[StoreThread]:
 
 
 @pytest.fixture(
-    params=["thread over sqlite", "thread over memory", "inline", "kept beside it", "paced", "paced and slow"]
+    params=[
+        "thread over sqlite",
+        "thread over postgresql",
+        "thread over memory",
+        "inline",
+        "kept beside it",
+        "paced",
+        "paced and slow",
+    ]
 )
 def play(request: pytest.FixtureRequest, tmp_path: Path) -> Play:
     def one(story: Story) -> None:
@@ -53,6 +62,8 @@ def play(request: pytest.FixtureRequest, tmp_path: Path) -> Play:
             opened: Store = FakeStore()
             if request.param == "thread over sqlite":
                 opened = open_store(tmp_path / "store.db", now=datetime(2026, 1, 2, tzinfo=UTC)).store
+            if request.param == "thread over postgresql":
+                opened = open_store(new_database(), now=datetime(2026, 1, 2, tzinfo=UTC), host="here").store
             async with thread_over(opened) as access:
                 await story(access)
             opened.close()

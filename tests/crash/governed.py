@@ -138,14 +138,22 @@ class Nights:
         assert found, "the daemon did not answer"
         return found[0]
 
-    def begin(self, session: str, policy: str = "ask", priority: int = 0, text: str = "p1: say tool say") -> None:
+    def begin(
+        self,
+        session: str,
+        policy: str = "ask",
+        priority: int = 0,
+        text: str = "p1: say tool say",
+        *,
+        of_run: bool = False,
+    ) -> None:
         """Start a session with a prompt."""
 
         async def begun(daemon: Daemon) -> Session:
             daemon.place.spools[session] = {}
             at = self.world.clock()
             limits = f.Limits(priority=priority)
-            made = f.Created(at=at, session=session, agent=AGENT, cwd="/w", policy=policy, limits=limits)
+            made = f.Created(at=at, session=session, agent=AGENT, cwd="/w", policy=policy, limits=limits, of_run=of_run)
             await daemon.supervisor.engine.create(made)
             return await daemon.supervisor.record(session, f.PromptQueued(at=at, prompt="p1", text=text))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import itertools
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -209,6 +210,24 @@ def test_a_resume_that_ends_with_a_question_lets_go_of_the_feature(repo: Repo, t
 
     asyncio.run(story())
     assert len(resumed(repo)) == 1
+
+
+def test_a_decision_is_recorded_after_what_it_leaves_out_so_that_a_kill_in_between_asks_again(
+    repo: Repo, tmp_path: Path
+) -> None:
+    journal = repo.root / ".claude" / "progress" / FEATURE / "events.jsonl"
+    with journal.open("ab") as file:
+        file.write(line("blocker.reported", FIRST, 3, description="which key?", task="a") + b"\n")
+
+    async def story() -> None:
+        daemon = Daemon(repo, tmp_path)
+        await daemon.resume(choice="B")
+        await daemon.end()
+
+    asyncio.run(story())
+    written = [json.loads(one) for one in journal.read_bytes().splitlines()]
+    types = [one["type"] for one in written if one["sid"] != FIRST]
+    assert types.index("task.skipped") < types.index("resume.decided")
 
 
 def test_a_resume_whose_run_cannot_begin_lets_go_of_the_feature(

@@ -68,6 +68,14 @@ def test_after_a_reboot_no_more_agents_work_than_there_are_places_the_most_urgen
     assert len(told) == len(MANY), "each was brought back once"
 
 
+def test_what_a_run_begins_starts_when_there_is_a_place_and_keeps_no_distance() -> None:
+    nights = Nights(GovernorRules(agents_at_once=2, start_spacing=600.0))
+    for name in MANY[:6]:
+        nights.begin(name, text="p1: say", of_run=True)
+    nights.run(60)
+    assert [one.id for one in nights.sessions() if one.prompts[-1].state != "done"] == []
+
+
 @pytest.mark.parametrize("every", [3, 11, 31])
 def test_a_daemon_that_is_killed_again_and_again_starts_no_more_agents_than_there_are_places(every: int) -> None:
     nights = interrupted(GovernorRules(agents_at_once=2, start_spacing=0.5), MANY[:8])

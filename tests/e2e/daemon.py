@@ -107,6 +107,11 @@ class Machine:
     def json(self, *words: str) -> Any:
         return json.loads(self.ok(*words, "--json"))
 
+    def json_of(self, *words: str) -> Any:
+        """What a command tells programs, whatever its exit status."""
+        done = self.run(*words, "--json")
+        return json.loads(done.stdout)
+
     def look(self, *words: str) -> str:
         """What a command that only looks prints, without a process for it where that can be."""
         seen = self._in_here(*words)
@@ -176,6 +181,17 @@ class Machine:
         pid = self.daemon()
         self.kill(pid)
         until(lambda: not _has_threads(pid), f"the last thread of {pid}")  # it lets go of its locks
+
+    def kill_victim(self, session: str, victim: str) -> None:
+        """SIGKILL to the keeper, the agent or the daemon, or to all of them, as far as they are there."""
+        newest = len(self.show(session)["session"]["attempts"])
+        alive = launch.read_identity(self.folder(session, newest))
+        pids = {"keeper": alive.keeper.pid, "agent": alive.agent.pid} if alive is not None else {}
+        for name in ("keeper", "agent") if victim == "all" else (victim,):
+            if name in pids and is_running(pids[name]):
+                self.kill(pids[name])
+        if victim in ("daemon", "all"):
+            self.kill_daemon()
 
     def stamped(self) -> list[int]:
         """All live processes of any session of this machine."""

@@ -98,7 +98,7 @@ def at_work(machine: Machine) -> str:
 
     def found() -> str:
         rows = [row["id"] for row in machine.sessions() if "Answer queries" in row["title"]]
-        return rows[0] if rows and "begun" in machine.said(rows[0]) else ""
+        return rows[0] if rows and "sleep: 600" in machine.said(rows[0]) else ""
 
     return str(until(found, "the second task"))
 
@@ -130,7 +130,7 @@ def sessions(machine: Machine) -> dict[str, str]:
         "lost": begun("Add a login form", "say I begin with the form"),
     }
     for name in ("working", "interrupted"):
-        machine.until_said(found[name], "begun")
+        machine.until_said(found[name], "sleep: 3000")  # lists name the tool that was cut
     machine.kill(machine.pids(found["interrupted"])["agent"])
     until(lambda: "continues by itself" in machine.look("ps"), "the limit")
     lose(machine, found["lost"])

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from rekindle import daemon
+from rekindle import store_start
 from rekindle.adapters.daemon_socket.client import is_served
 from tests.e2e.daemon import Machine, until
 
@@ -43,9 +43,9 @@ def test_a_daemon_that_is_killed_while_it_rebuilds_loses_no_session(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(daemon, "put_back", killed)
+    monkeypatch.setattr(store_start, "put_back", killed)
     with pytest.raises(KeyboardInterrupt), contextlib.ExitStack() as parts:
-        daemon._open_store(parts, machine.places)  # type: ignore[arg-type]
+        store_start.opened_store(parts, machine.places)  # type: ignore[arg-type]
     told = machine.run("ps")
     assert told.returncode != 0 and session in told.stderr and "not rebuilt yet" in told.stderr
     machine.ok("show", session)

@@ -6,10 +6,8 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 import stat
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,32 +16,20 @@ from typing import Any
 
 import pytest
 
+from rekindle.adapters.machine.hook_script import PERL, SCRIPT
 from tests.e2e.daemon import BIN, Machine, until
 
-#: A stand-in for `nc -U -w 1 PATH`, which tests can have die or kill at a chosen moment.
-NC = f"""#!{sys.executable}
-import os, signal, socket, sys
-mode = os.environ.get("NC_MODE", "")
-with socket.socket(socket.AF_UNIX) as line:
-    line.settimeout(1)
-    line.connect(sys.argv[-1])
-    line.sendall(sys.stdin.buffer.read())
-    if mode == "hang up":
-        os._exit(0)
-    if mode == "kill at once":
-        os.kill(int(os.environ["NC_KILLS"]), signal.SIGKILL)
-        os._exit(0)
-    told = b""
-    try:
-        while more := line.recv(4096):
-            told += more
-    except (TimeoutError, ConnectionError):
-        sys.exit(1)
-    if mode == "kill before it is told":
-        os.kill(int(os.environ["NC_KILLS"]), signal.SIGKILL)
-        os._exit(0)
-    sys.stdout.buffer.write(told)
-"""
+#: What tests have the script do at a chosen moment: lines of it, and what they become.
+STAGES = {
+    'my $told = "";\n': (
+        'return "" if $ENV{STAGE} eq "hang up";\n'
+        'kill 9, $ENV{KILLS} if $ENV{STAGE} eq "kill at once";\n'
+        'my $told = "";\n'
+    ),
+    "close $line;\n": (
+        'if ($ENV{STAGE} eq "kill before it is told") { kill 9, $ENV{KILLS}; $answer = ""; }\nclose $line;\n'
+    ),
+}
 EDIT = {"hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_response": {}}
 
 
@@ -52,6 +38,7 @@ class Desk:
     """A machine with a repository, a daemon that serves hooks, and an agent that calls them."""
 
     machine: Machine
+    program: Path
     served: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
@@ -74,9 +61,13 @@ class Desk:
         return self.machine.daemon()
 
     def call(self, given: dict[str, Any], **env: str) -> None:
+        assert self.told(given, **env) == b""
+
+    def told(self, given: dict[str, Any], **env: str) -> bytes:
+        """What the hook tells the agent."""
         given = {"session_id": "s-1", "cwd": str(self.machine.work), **given}
         done = subprocess.run(
-            [str(BIN / "rekindle-hook")],
+            [str(self.program)],
             cwd=self.machine.work,
             env=self.machine.environment(**env),
             input=json.dumps(given).encode(),
@@ -84,7 +75,8 @@ class Desk:
             timeout=30,
             check=False,
         )
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout
 
     def edit(self, file: str, **env: str) -> None:
         self.call({**EDIT, "tool_input": {"file_path": str(self.machine.work / file)}}, **env)
@@ -99,39 +91,47 @@ class Desk:
         return file.read_text() if file.exists() else ""
 
 
-@pytest.fixture(params=["stand-in", "nc"])
-def desk(request: pytest.FixtureRequest) -> Iterator[Desk]:
-    with _desk(real=request.param == "nc") as made:
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    with _desk({}) as made:
         yield made
 
 
 @pytest.fixture
 def staged() -> Iterator[Desk]:
-    """One whose `nc` does what a test says."""
-    with _desk(real=False) as made:
+    """One whose script does what a test says."""
+    with _desk(STAGES) as made:
         yield made
 
 
+def script_for(folder: Path, changes: dict[str, str], client: str | None = None) -> Path:
+    """The script in a folder of its own, with other lines in it and another client beside it."""
+    text = SCRIPT.read_text()
+    for old, new in changes.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    folder.mkdir()
+    for name, content in (
+        ("rekindle-hook", text),
+        ("rekindle-hook-client", client or (BIN / "rekindle-hook-client").read_text()),
+    ):
+        (folder / name).write_text(content)
+        (folder / name).chmod(0o755)
+    return folder / "rekindle-hook"
+
+
 @contextlib.contextmanager
-def _desk(*, real: bool) -> Iterator[Desk]:
-    found = shutil.which("nc")
-    if real and found is None:
-        pytest.skip("nc is not installed")
+def _desk(changes: dict[str, str]) -> Iterator[Desk]:
+    if not os.access(PERL, os.X_OK):
+        pytest.skip("perl is not installed")
     with tempfile.TemporaryDirectory(prefix="rk-") as folder:
-        bin_ = Path(folder, "bin")
-        bin_.mkdir()
-        if found is not None and real:
-            (bin_ / "nc").symlink_to(found)
-        else:
-            (bin_ / "nc").write_text(NC)
-            (bin_ / "nc").chmod(0o755)
-        machine = Machine(Path(folder, "home"), Path(folder, "work"), variables={"PATH": str(bin_)})
+        machine = Machine(Path(folder, "home"), Path(folder, "work"))
         machine.home.mkdir()
         machine.work.mkdir()
         who = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
         for words in (("init", "-q", "-b", "feature/auth"), (*who, "commit", "-q", "--allow-empty", "-m", "x")):
             subprocess.run(["git", *words], cwd=machine.work, env=machine.environment(), check=True)
-        made = Desk(machine)
+        made = Desk(machine, script_for(Path(folder, "bin"), changes))
         yield made
         machine.clean_up()
         for daemon in made.served:
@@ -152,7 +152,7 @@ def test_the_daemon_carries_out_what_a_hook_is_called_for(desk: Desk) -> None:
     desk.edit("a.py", REKINDLE_AGENT="alpha", TMUX_PANE="%7")
     desk.call({"hook_event_name": "Stop"})
     owner = json.loads((desk.journal.parent / "owner.json").read_text())
-    assert owner["pid"] == os.getpid(), "the agent is who called the hook, not nc and not a shell"
+    assert owner["pid"] == os.getpid(), "the agent is who called the hook, not perl and not a shell"
     desk.call({"hook_event_name": "SessionEnd", "reason": "other"})
     types = ["session.start", "tool.invoked", "file.modified", "turn.finished", "session.end"]
     assert [one["type"] for one in desk.lines()] == types
@@ -161,6 +161,21 @@ def test_the_daemon_carries_out_what_a_hook_is_called_for(desk: Desk) -> None:
     assert [one["seq"] for one in desk.lines()] == [0, 1, 2, 3, 4]
     state = desk.machine.json("analyze", "auth")
     assert (state["interrupted"], state.get("damaged", [])) == (False, [])
+
+
+def test_the_daemon_gives_a_fresh_conversation_what_its_skill_session_left(desk: Desk) -> None:
+    desk.serve()
+    folder = desk.machine.work / "sessions" / "login"
+    folder.mkdir(parents=True)
+    long = {"summary": "Größe 🙂 of the pool, " * 1000, "nextSteps": ["fix it"]}
+    state = {"skill": "report", "currentPhase": "1: Research", "paneId": "screen-1", "dehydratedContext": long}
+    (folder / ".state.json").write_text(json.dumps(state))
+    start = {"hook_event_name": "SessionStart", "source": "startup"}
+    desk.call(start, TMUX_PANE="%9")
+    said = json.loads(desk.told(start, STY="screen-1"))["hookSpecificOutput"]["additionalContext"]
+    assert said.startswith("## Session Recovery (Dehydrated Context)\n") and "| Größe 🙂 of the pool" in said
+    assert said.endswith("leave out no step.") and len(said.encode("utf-16-le")) // 2 <= 9_500
+    assert all("call" in one for one in desk.lines()), "the daemon did all of it"
 
 
 def test_the_hook_socket_is_for_this_user_only(staged: Desk) -> None:
@@ -172,30 +187,54 @@ def test_the_hook_socket_is_for_this_user_only(staged: Desk) -> None:
     until(lambda: not os.path.lexists(staged.machine.places.hook_name), "the end of its name")
 
 
-def path_without_nc(folder: Path) -> str:
-    """A PATH with everything that is installed, but no nc."""
-    folder.mkdir()
-    for tool in [*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()]:
-        if not tool.name.startswith("nc") and not os.path.lexists(folder / tool.name):
-            (folder / tool.name).symlink_to(tool)
-    return f"{BIN}:{folder}"
-
-
 def test_what_cannot_go_through_the_daemon_is_written_all_the_same(staged: Desk) -> None:
     staged.serve()
     staged.edit("other settings.py", XDG_CONFIG_HOME=str(staged.machine.home / "elsewhere"))
     staged.call({**EDIT, "tool_input": {"file_path": "long.py", "new_string": "ä" * 600_000}})
     staged.edit("override.py", GIT_DIR=str(staged.machine.work / ".git"), GIT_WORK_TREE=str(staged.machine.work))
-    staged.edit("no nc.py", PATH=path_without_nc(staged.machine.home / "tools"))
-    assert staged.edited()[::2] == ["other settings.py", "long.py", "override.py", "no nc.py"]
+    assert staged.edited()[::2] == ["other settings.py", "long.py", "override.py"]
     assert staged.edited()[1::2] == staged.edited()[::2], "each of the two events of a call, once"
+
+
+def test_a_call_of_nearly_a_megabyte_goes_through_the_daemon(desk: Desk) -> None:
+    desk.serve()
+    desk.call({**EDIT, "tool_input": {"file_path": "big.py", "new_string": "x" * 990_000}})
+    assert desk.edited() == ["big.py"] * 2
+    assert all("call" in one for one in desk.lines()) and desk.log == ""
+
+
+def test_a_hundred_calls_at_once_are_each_written_once(desk: Desk) -> None:
+    desk.serve()
+    desk.edit("first.py")
+    calls = []
+    for number in range(100):
+        given = {**EDIT, "session_id": "s-1", "tool_input": {"file_path": f"{number}.py"}}
+        calls.append(
+            subprocess.Popen(
+                [str(desk.program)],
+                cwd=desk.machine.work,
+                env=desk.machine.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        )
+        standard = calls[-1].stdin
+        assert standard is not None
+        standard.write(json.dumps(given).encode())
+        standard.flush()
+    said = [one.communicate(timeout=120) for one in calls]
+    assert [(one.returncode, *words) for one, words in zip(calls, said, strict=True)] == [(0, b"", b"")] * 100
+    assert sorted(desk.edited()) == sorted(["first.py", *(f"{number}.py" for number in range(100))] * 2)
+    assert len({one["call"] for one in desk.lines()}) == 202
+    assert desk.log == ""
 
 
 def test_a_script_that_stops_waiting_has_its_events_written_once(staged: Desk) -> None:
     staged.serve()
     staged.edit("first.py")
     for number in range(10):
-        staged.edit(f"{number}.py", NC_MODE="hang up")
+        staged.edit(f"{number}.py", STAGE="hang up")
     staged.edit("last.py")
     names = ["first.py", *(f"{number}.py" for number in range(10)), "last.py"]
     assert staged.edited() == [name for name in names for _ in range(2)]
@@ -207,9 +246,9 @@ def test_a_daemon_killed_before_it_confirmed_leaves_each_event_once(staged: Desk
     staged.edit("first.py")
     with locked(staged.journal):
         waiting = subprocess.Popen(
-            [str(BIN / "rekindle-hook")],
+            [str(staged.program)],
             cwd=staged.machine.work,
-            env=staged.machine.environment(NC_MODE="kill at once", NC_KILLS=str(pid)),
+            env=staged.machine.environment(STAGE="kill at once", KILLS=str(pid)),
             stdin=subprocess.PIPE,
         )
         given = {**EDIT, "cwd": str(staged.machine.work), "session_id": "s-1", "tool_input": {"file_path": "cut.py"}}
@@ -222,7 +261,7 @@ def test_a_daemon_killed_before_it_confirmed_leaves_each_event_once(staged: Desk
 
     assert not os.path.lexists(staged.machine.places.hook_name), "nobody tries a dead daemon again"
     pid = staged.serve()
-    staged.edit("told.py", NC_MODE="kill before it is told", NC_KILLS=str(pid))
+    staged.edit("told.py", STAGE="kill before it is told", KILLS=str(pid))
     assert staged.edited()[4:] == ["told.py"] * 2, "killed after it wrote"
     assert staged.lines()[4]["call"].removesuffix("/0") == staged.lines()[5]["call"].removesuffix("/1")
     staged.edit("alone.py")
@@ -233,7 +272,7 @@ def test_a_daemon_killed_before_it_confirmed_leaves_each_event_once(staged: Desk
 def test_a_start_that_was_not_confirmed_begins_one_run(staged: Desk) -> None:
     pid = staged.serve()
     start = {"hook_event_name": "SessionStart", "source": "startup"}
-    staged.call(start, NC_MODE="kill before it is told", NC_KILLS=str(pid))
+    staged.call(start, STAGE="kill before it is told", KILLS=str(pid))
     owner = json.loads((staged.journal.parent / "owner.json").read_text())
     assert [(one["type"], one["sid"]) for one in staged.lines()] == [("session.start", owner["sid"])]
 

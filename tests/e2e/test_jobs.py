@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -155,6 +157,38 @@ def test_a_person_retries_a_failed_job_in_the_way_they_name(machine: Machine, ho
     assert told["receipt"]["kind"] == ("same" if how == "--resume" else "fresh")
 
 
+def in_line(machine: Machine) -> tuple[str, str, str]:
+    """A job whose retry waits because another session has the only place. Returns job, session, the other session."""
+    machine.ok("config", "set", "max_agents", "1")
+    job = submit(machine, "say one\nstream 240 0.05 thinking\nsay two")
+    session = session_in_turn(machine, job)
+    urgent = machine.begin("sleep 600", options=("--priority", "high"))
+    machine.kill(pid_of(machine, session))
+    machine.until_said(urgent, "sleep: 600")
+    until(lambda: machine.show(session)["session"]["resume_asked"], "a retry that is on its way")
+    return job, session, urgent
+
+
+def test_a_fresh_start_that_is_asked_for_while_a_retry_is_in_line_is_one(machine: Machine) -> None:
+    job, session, urgent = in_line(machine)
+    machine.ok("job", "retry", job, "--fresh")
+    machine.ok("stop", urgent)
+    told = until_status(machine, job, "done", "failed")
+    assert (told["status"], told["receipt"]["kind"], told["resume_count"]) == ("done", "fresh", 0)
+    _, *others = [one["text"] for one in machine.show(session)["session"]["prompts"]]
+    assert len(others) == 1, "the original prompt, and nothing to go on with"
+    used = {one["token"] for one in machine.show(session)["session"]["attempts"] if one["opened"]}
+    assert len(used) == 2
+
+
+def test_a_job_that_is_cancelled_while_its_retry_is_in_line_starts_nothing_any_more(machine: Machine) -> None:
+    job, session, urgent = in_line(machine)
+    told = machine.json("job", "cancel", job)["job"]
+    machine.ok("stop", urgent)
+    assert told["status"] == "cancelled" and shown(machine, job)["status"] == "cancelled"
+    assert len(machine.show(session)["session"]["attempts"]) == 1
+
+
 def test_a_pipeline_runs_its_steps_in_order_and_is_followed_to_its_end(machine: Machine) -> None:
     (machine.work / "pipe.toml").write_text(PIPELINE)
     done = machine.run("run", "--runbook", "pipe.toml")
@@ -226,6 +260,16 @@ def test_a_job_starts_at_its_time_and_a_wrong_time_is_refused(machine: Machine) 
     ):
         done = machine.run("job", "submit", "--agent", "scripted", *wrong, "say x", "--json")
         assert (done.returncode, set(json.loads(done.stdout))) == (2, {"error"})
+
+
+def test_whoever_submits_a_schedule_is_told_when_it_first_comes(machine: Machine) -> None:
+    words = ["job", "submit", "--agent", "scripted", "--every", "0 3 * * *", "--zone", "Asia/Tbilisi", "say x"]
+    told = json.loads(machine.ok(*words, "--json"))["job"]
+    first = datetime.fromtimestamp(told["next_at"], ZoneInfo("Asia/Tbilisi"))
+    assert (first.hour, first.minute, told["next_at"] > told["submitted_at"]) == (3, 0, True)
+    assert shown(machine, told["id"])["next_at"] == told["next_at"]
+    said = machine.run(*words).stderr
+    assert f"It starts at {datetime.fromtimestamp(told['next_at'], UTC).astimezone():%Y-%m-%d %H:%M:%S}." in said
 
 
 def test_times_that_were_missed_while_no_daemon_ran_start_one_job(machine: Machine) -> None:

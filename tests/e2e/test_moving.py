@@ -196,7 +196,8 @@ def test_a_bad_archive_is_refused_and_nothing_is_left(machines: tuple[Machine, M
     here.ok("run", "say one\nwrite a.txt 1")
     [row] = here.json("ps")["sessions"]
     archive = exported(here, row["id"])
-    assert there.run("import", "/nonexistent").returncode == 1
+    assert there.run("import", "/nonexistent").returncode == 2
+    assert there.run("import", os.devnull).returncode == 2  # it makes the folders of a first daemon, which stay
     before, refs = state(there), git(there, "for-each-ref")
     manifest = json.loads(contents(archive)["manifest.json"])
 

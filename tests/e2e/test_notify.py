@@ -28,6 +28,7 @@ class Bell:
             "import os, sys, time\n"
             "data = sys.stdin.read()\n"
             f"open({str(machine.home / 'rang')!r}, 'a').write('x')\n"
+            f"open({str(machine.home / 'bell.pid')!r}, 'w').write(str(os.getpid()))\n"
             f"while os.path.exists({str(self.hold)!r}): time.sleep(0.02)\n"
             f"open({str(self.got)!r}, 'a').write(data)\n"
         )
@@ -95,6 +96,20 @@ def test_a_daemon_that_is_killed_while_a_message_is_sent_sends_it_again_and_says
     assert sorted(one["may_be_repeated"] for one in bell.messages()) == [False, True]
     assert len({one["id"] for one in bell.messages()}) == 1, "a receiver can recognise it"
     until(lambda: "1 may have come twice" in machine.run("doctor").stdout, "the note of the doctor")
+
+
+def test_a_receiver_that_is_killed_may_have_told_it_so_the_next_try_says_that_it_may_be_a_repetition(
+    machine: Machine, bell: Bell
+) -> None:
+    bell.hold.write_text("")
+    bell.install()
+    machine.begin("ask May I?")
+    pid = machine.home / "bell.pid"
+    os.kill(int(until(lambda: pid.exists() and pid.read_text(), "the command")), signal.SIGKILL)
+    bell.hold.unlink()
+    [told] = until(bell.messages, "the command again")
+    assert told["may_be_repeated"] is True
+    assert bell.has_rung() == 2
 
 
 def test_a_receiver_that_hangs_holds_up_no_session_and_a_failing_one_is_named_by_the_doctor(

@@ -31,7 +31,7 @@ on_idle = { action = "gate", run = "make test" }
 
 
 def reported(machine: Machine, *words: str) -> dict[str, Any]:
-    found: dict[str, Any] = machine.json("report", *words)["report"]
+    found: dict[str, Any] = machine.json("report", *words)
     return found
 
 
@@ -89,6 +89,50 @@ def test_only_lines_on_our_own_record_prove_what_a_feature_did(shop: Shop) -> No
     shop.git("stash", "-u", "-q")
     shop.git("merge", "-q", f"feature/{FEATURE}")
     assert not [line for line in reported(shop.machine)["lines"] if line["next"].startswith("git merge")]
+
+
+def test_what_somebody_stopped_is_no_failure_and_needs_nobody(shop: Shop) -> None:
+    machine = shop.machine
+    run = shop.start("run", "--plan", shop.plan(task("a", "sleep 600")))
+    until(
+        lambda: any("sleep: 600" in machine.said(one["id"]) for one in machine.sessions()), "the task's agent at work"
+    )
+    machine.ok("stop", FEATURE)
+    run.communicate(timeout=60)
+    alone = machine.begin("sleep 600")
+    machine.until_said(alone, "sleep: 600")
+    machine.ok("stop", alone)
+    job = machine.json("job", "submit", "sleep 600")["job"]["id"]
+    until(lambda: machine.json("job", "show", job)["job"]["status"] == "running", "the job at work")
+    machine.ok("job", "cancel", job)
+    until(lambda: machine.json("job", "show", job)["job"]["status"] == "cancelled", "the end of the job")
+    found = reported(machine)
+    assert [one["text"] for one in found["lines"] if one["needs_you"] or one["kind"] in ("failed", "next")] == []
+    stopped = {one["about"]: one["text"] for one in found["lines"] if one["kind"] == "stopped" and one["of"] != "all"}
+    assert {FEATURE, alone, job} <= set(stopped)
+    assert stopped[FEATURE] == "somebody stopped its run"
+
+
+def test_a_failed_job_needs_you_once_and_not_with_its_session_too(machine: Machine) -> None:
+    job = machine.json("job", "submit", "die", "--retries", "0")["job"]["id"]
+    until(lambda: machine.json("job", "show", job)["job"]["status"] == "failed", "the end of the job")
+    later = machine.json("job", "submit", "say hello", "--at", "2h")["job"]["id"]
+    found = reported(machine)
+    assert [(one["of"], one["about"]) for one in found["lines"] if one["kind"] == "next"] == [("job", job)]
+    [waits] = [one["text"] for one in found["open"] if one["about"] == later]
+    assert "it goes on in 1 h 59 min" in waits or "it goes on in 2 h" in waits
+
+
+def test_programs_find_lines_what_is_open_and_what_was_spent_at_the_top(machine: Machine) -> None:
+    machine.ok("wait", machine.begin("say All tests pass."))
+    found = reported(machine)
+    assert {"lines", "open", "spent"} <= set(found)
+    for line in found["lines"]:
+        assert isinstance(line["text"], str) and isinstance(line["proved"], bool)
+        assert all(one["kind"] and one["id"] for one in line["evidence"]) and line["evidence"]
+    [claim] = [line for line in found["lines"] if line["kind"] == "claimed"]
+    assert (claim["text"], claim["proved"]) == ("All tests pass.", False)
+    assert found["spent"]["tokens"] == sum(one["tokens"] for one in found["spent"]["by_session"]) > 0
 
 
 def test_the_report_of_the_day_is_told_once_also_by_a_daemon_that_comes_later(machine: Machine) -> None:

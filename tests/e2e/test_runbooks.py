@@ -143,7 +143,7 @@ def test_agent_resume_says_who_is_back_and_who_was_skipped(machine: Machine) -> 
     assert (one["resumed"], one["skipped"][0][0]) == ([], alive)
     assert machine.json("agent", "resume", alive, "--kill")["resumed"] == [alive]
     neither = machine.run("agent", "resume")
-    assert (neither.returncode, "either provide an agent ID or use --all" in neither.stderr) == (2, True)
+    assert (neither.returncode, "Either provide an agent ID or use --all" in neither.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,7 @@ def test_the_question_is_in_the_inbox_and_its_answer_is_taken_by_the_next_resume
     (asked,) = json.loads(machine.ok("inbox", "--json"))["questions"]
     assert asked["kind"] == "skill_resume"
     assert [one["id"] for one in asked["options"]] == ["RSM", "RST", "SWT", "OTH/ABN", "OTH/INS", "OTH/custom"]
+    assert asked["recommended"] == "RSM"
     assert "Resume Method" not in asked["title"] and "0: Setup" in asked["title"]
     assert "login" in machine.ok("inbox")
     machine.ok("answer", asked["id"], "rst")
@@ -240,7 +241,8 @@ def test_at_a_terminal_the_tree_is_shown_and_comes_again_after_an_extra(machine:
         for line in (
             "- [RSM] Resume at saved phase",
             "Pick up where the session left off",
-            "- [OTH/INS] Inspect first",
+            "- [OTH] Other",
+            "  - [INS] Inspect first",
         ):
             person.until_shown(line)
         person.type("B")

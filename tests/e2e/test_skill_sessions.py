@@ -104,6 +104,11 @@ def test_a_skill_is_worked_from_its_first_phase_to_its_end(desk: Desk) -> None:
     assert "review" in desk.ok("next", "sessions/login")
 
 
+def test_a_skill_that_is_not_there_leaves_no_folder_behind(desk: Desk) -> None:
+    assert "there is no skill" in desk.refused(2, "activate", "sessions/typo", "nothing")["message"]
+    assert not (desk.folder.parent / "typo").exists()
+
+
 def test_what_is_completed_is_never_activated_again(desk: Desk) -> None:
     desk.begin()
     desk.ok("close", "--approve", "not needed any more")
@@ -155,7 +160,9 @@ def test_going_back_needs_a_reason_which_is_kept(desk: Desk) -> None:
     desk.begin()
     desk.go_to("1", "2")
     assert "needs an approval" in desk.refused(2, "phase", "1")["message"]
-    assert desk.session("phase", "1", "--approve", " ").returncode == 2
+    assert (
+        "open now: 1" not in (hint := desk.refused(2, "phase", "1", "--approve", " ")["hint"]) and "open now: 2" in hint
+    )
     desk.ok("phase", "1", "--approve", "a source was wrong")
     last = desk.state()["phaseMoves"][-1]
     assert (last["kind"], last["reason"], last["approvedBy"]) == ("back", "a source was wrong", "person")
@@ -175,8 +182,16 @@ def test_a_skill_can_have_an_agents_approval_wait_for_a_person(desk: Desk) -> No
     desk.begin()
     desk.go_to("1")
     said = desk.refused(3, "phase", "0", "--approve", "I think so", env={"CLAUDECODE": "1"})
-    assert said["question"]["options"][0]["id"] == "approve"
+    assert said["question"]["options"][0]["id"] == "approve" and "open now: 1: Research" in said["hint"]
     assert desk.state()["currentPhase"] == "1: Research"
+    answer = ["answer", said["question"]["id"], "approve", "--json"]
+    own = desk.scratch.run(*answer, env={"CLAUDECODE": "1"})
+    assert own.returncode == 4 and json.loads(own.stdout)["error"]["code"] == "inside_agent", "nobody approves himself"
+    assert desk.scratch.run(*answer).returncode == 0
+    desk.ok("phase", "0", "--approve", "the person wants me to go on without asking", env={"CLAUDECODE": "1"})
+    last = desk.state()["phaseMoves"][-1]
+    assert (last["approvedBy"], last["reason"]) == ("person", "I think so"), "what was read is what was approved"
+    desk.go_to("1")
     desk.ok("phase", "0", "--approve", "yes, go back")
     assert desk.state()["phaseMoves"][-1]["approvedBy"] == "person"
 
@@ -186,7 +201,7 @@ def test_a_phase_with_a_proof_is_left_only_with_one_that_fits(desk: Desk, proof:
     desk.begin()
     desk.go_to("1", "2", "2.1", "2.2")
     assert "report, checkedClaims" in desk.refused(2, "phase", "2.3")["hint"]
-    assert desk.session("phase", "2.3", "--proof", "-", input_=proof).returncode == 2
+    assert "open now: 2.2: Debrief" in desk.refused(2, "phase", "2.3", "--proof", "-", input_=proof)["hint"]
     assert desk.state()["currentPhase"] == "2.2: Debrief"
     desk.go_to("2.3")
 
@@ -198,6 +213,8 @@ def test_a_phase_that_has_a_gate_is_left_only_after_its_answer(desk: Desk) -> No
     assert "gate" in desk.refused(2, "phase", "1")["message"]
     asked = desk.refused(3, "gate")
     assert [one["id"] for one in asked["question"]["options"]] == ["proceed", "stay"]
+    [tool] = asked["askUserQuestion"]
+    assert [one["label"] for one in tool["options"]] == ["proceed", "stay"] and len(tool["header"]) <= 12
     assert "Proceed to 1: Research" in asked["question"]["options"][0]["label"]
     desk.ok("gate", "--choose", "stay")
     assert desk.session("phase", "1").returncode == 2
@@ -402,3 +419,35 @@ def test_an_agent_that_holds_no_session_is_not_counted_anywhere(desk: Desk, slee
     desk.session("continue")
     assert hook(desk, "PostToolUse") == ""
     assert (desk.folder / ".state.json").read_bytes() == b"{torn"
+
+
+def test_a_state_file_from_elsewhere_has_nothing_written_outside_of_its_folder(desk: Desk) -> None:
+    """It names the log, and the log gets words from it: elsewhere, that would be a program of somebody else's."""
+    profile = desk.scratch.root / "profile"
+    profile.write_text("mine\n")
+    for name in ("../../profile", str(profile)):
+        desk.folder.mkdir(parents=True, exist_ok=True)
+        context = {"summary": "go on", "lastAction": "$(touch pwned)"}
+        state = {"skill": "report", "lifecycle": "restarting", "currentPhase": "0: Setup", "rules": {"log": name}}
+        (desk.folder / ".state.json").write_text(json.dumps({**state, "dehydratedContext": context}))
+        for words in (("continue",), ("resume", "--choose", "RSM"), ("show",)):
+            assert "rules.log" in desk.refused(2, *words, "sessions/login")["message"]
+    assert profile.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("proof", ['{"report": "a.md", "checkedClaims": 4, "x": 1e999}', '{"x": NaN}'])
+def test_a_proof_with_a_number_that_is_none_leaves_the_state_file_readable(desk: Desk, proof: str) -> None:
+    desk.begin()
+    desk.go_to("1", "2", "2.1", "2.2")
+    said = desk.refused(2, "phase", "2.3", "--proof", "-", input_=proof)
+    assert "the proof is not one JSON object" in said["message"]
+    assert desk.state()["currentPhase"] == "2.2: Debrief"
+    desk.ok("show")
+
+
+def test_a_skill_that_a_state_file_names_is_typed_as_one_word(desk: Desk) -> None:
+    """What is offered to be typed may come from a repository."""
+    desk.begin()
+    desk.put(nextSkills=["a; touch pwned", "\x1b[2J"])
+    told = desk.ok("next")
+    assert "'a; touch pwned'" in told and "\x1b" not in told

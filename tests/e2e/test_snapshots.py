@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import tempfile
@@ -73,6 +74,8 @@ def test_what_a_killed_agent_had_written_is_in_a_snapshot(machine: Machine) -> N
     machine.ok("serve", "--stop")
     (machine.work / "new.txt").write_text("spoilt")
     assert "-precious" in machine.ok("diff", session)
+    told = json.loads(machine.ok("diff", session[:6], "--json"))
+    assert (told["session"], told["a"], told["b"], "-precious" in told["diff"]) == (session, None, None, True)
     target = machine.work.parent / "back"
     machine.ok("restore", session[:6], "--to", str(target))
     assert (target / "new.txt").read_text() == "precious"

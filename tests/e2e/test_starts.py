@@ -160,21 +160,28 @@ def test_an_error_on_a_terminal_breaks_between_words_and_has_its_next_step_on_a_
 
 @contextmanager
 def killing_guards(folder: Path) -> Iterator[list[int]]:
-    """Kill every guard of a session's folder as soon as it is there: while it starts."""
+    """Kill every guard of a session's folder as soon as it is there: while it starts.
+
+    The nursery is killed too: what it forks is there too soon to be hunted.
+    """
     killed: list[int] = []
     over = threading.Event()
 
     def hunt() -> None:
-        sought = os.fsencode(folder) + b"/"
+        sought, nursery = os.fsencode(folder) + b"/", b"--nursery\0"
         while not over.is_set():
             for name in os.listdir("/proc"):
                 if not name.isdigit():
                     continue
                 try:
                     line = Path("/proc", name, "cmdline").read_bytes()
-                    if b"keeper/program.py" in line and sought in line:
+                    if b"keeper/program.py" not in line:
+                        continue
+                    if sought in line:
                         os.kill(int(name), signal.SIGKILL)
                         killed.append(int(name))
+                    elif nursery in line and os.fsencode(folder.parent) in line:
+                        os.kill(int(name), signal.SIGKILL)
                 except OSError:
                     continue
 

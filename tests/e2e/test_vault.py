@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -135,6 +136,7 @@ def test_diff_shows_what_a_pre_flight_changed(scratch: Scratch, place: Place) ->
     note = kept.Note("tok", "/home/me/tok.jsonl", 1.0, True)
     kept.keep(str(place.vault), note, b"one\nto\x1b[2Jrn", b"one\ntwo\n")
     told = scratch.ok("vault", "diff", "s1").splitlines()
+    assert json.loads(scratch.ok("vault", "diff", "s1", "--json"))["diff"].splitlines() == told
     assert "-to\\x1b[2Jrn" in told
     assert "+two" in told
 

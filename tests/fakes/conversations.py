@@ -49,6 +49,8 @@ class _Reader:
 class FakeConversation:
     """See `rekindle.ports.conversations.FollowedConversation`."""
 
+    source = ""
+
     def __init__(self, agent: str, attempts: dict[int, FakeAttempt], wanted: Collection[int] | None) -> None:
         self._agent = agent
         self._attempts = attempts

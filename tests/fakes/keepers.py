@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from rekindle.keeper import deadline
 from rekindle.ports.errors import OwnedError, RekindleError
 from rekindle.ports.keepers import (
     AttemptOrder,
@@ -54,6 +55,7 @@ class FakeAttempt:
     children: tuple[str, ...] = ()
     lost: int = 0
     how: Ended | None = None
+    until: float = 0.0
     waiting: list[asyncio.Future[None]] = field(default_factory=list)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -108,6 +110,10 @@ class Conversation:
     prompts: list[str] = field(default_factory=list)
 
 
+#: A prompt after which the context window of the agent is nearly full.
+FILLING = "fill it"
+
+
 class FakeWorld:
     """All keepers and agents. `refused` is what was asked for and no supervisor without a fault asks for."""
 
@@ -119,6 +125,8 @@ class FakeWorld:
         self.most_alive = 0
         self.obstacle: str | None = None
         self.is_full = False
+        #: the clock of deadlines
+        self.boottime = deadline.clock
 
     def alive(self, session: str) -> int:
         return sum(one.alive for (name, _), one in self.attempts.items() if name == session)
@@ -151,6 +159,9 @@ class FakeWorld:
             if one.alive and one.stop_reason is not None:
                 one.die(f"stopped ({one.stop_reason})", by_us=True)
                 moved = True
+            if one.alive and one.until and one.until <= self.boottime():
+                one.die("deadline passed")
+                moved = True
             if not one.alive and one.ended is None:
                 one.sweep()
                 moved = True
@@ -182,6 +193,10 @@ class FakeWorld:
             self.conversations[token].prompts.append(text)
             self.executed.append((one.order.session, text))
             self._update(one, token, "agent_message_chunk", "done: " + text)
+            if text == FILLING:
+                full = {"sessionUpdate": "usage_update", "used": 80, "size": 100}
+                told = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": token, "update": full}}
+                self._write(one, told)
             self._answer(one, message, {"stopReason": "end_turn"})
 
     def _update(self, one: FakeAttempt, token: str, kind: str, text: str) -> None:
@@ -223,7 +238,9 @@ class FakeKeepers:
             raise OwnedError("another process holds the session")
         if self.world.is_full:
             raise NoRoomToStart("the disk has no room")
-        one = self.world.attempts[order.session, order.attempt] = FakeAttempt(order, generation=order.generation)
+        one = self.world.attempts[order.session, order.attempt] = FakeAttempt(
+            order, generation=order.generation, until=order.until
+        )
         if self.world.obstacle is not None:
             one.alive = one.ran = False
             one.ended = Ended("it never ran", False, 0, 0)
@@ -278,6 +295,20 @@ class FakeKeepers:
             self._speak(one, self._generations.get((session, attempt), 0))
             one.stop_reason = one.stop_reason or reason
         self.point("after end")
+
+    async def renew(self, session: str, attempt: int, until: float) -> None:
+        one = self.world.attempts.get((session, attempt))
+        if (
+            one is None
+            or one.ended is not None
+            or not one.alive
+            or one.stop_reason is not None
+            or not one.until
+            or one.until <= self.world.boottime()
+        ):
+            raise KeeperLost(f"{session}: it is too late, or it has no deadline")
+        self._speak(one, self._generations.get((session, attempt), 0))
+        one.until = max(one.until, until)
 
     def sent(self, session: str, attempt: int) -> Iterator[Sent]:
         one = self.world.attempts.get((session, attempt))

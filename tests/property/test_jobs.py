@@ -155,3 +155,18 @@ def test_a_missed_time_runs_once_not_ten_times(hours: int) -> None:
             started.append(fact.job)
     assert len(started) == 1
     assert job.next_at == 3600.0 * (hours + 1)
+
+
+def test_times_that_come_while_the_job_of_a_schedule_runs_start_one_job_when_it_has_ended() -> None:
+    job: Job = evolve(None, jf.JobSubmitted(at=0.0, job="j1", order=order(every="0 * * * *", zone="UTC")))
+
+    def next_after(at: float) -> float:
+        return (at // 3600 + 1) * 3600
+
+    for fact in scheduled(job, 0.0, next_after, is_busy=False):
+        job = evolve(job, fact)
+    for hours in (1, 2, 3):
+        assert scheduled(job, 3600.0 * hours, next_after, is_busy=True) == [], "one job runs at a time"
+    [late] = scheduled(job, 3600.0 * 3 + 60, next_after, is_busy=False)
+    assert isinstance(late, jf.NextTimeSet)
+    assert (bool(late.job), late.due, late.next_at) == (True, 3600.0, 3600.0 * 4)

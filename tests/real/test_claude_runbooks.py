@@ -61,16 +61,19 @@ def heard_once(claude: ClaudeStage, session: str, name: str) -> None:
     assert len({one.headers["x-claude-code-session-id"] for one in claude.model.turns()}) == 1
 
 
-@pytest.mark.parametrize("claim", ["five_hour", "seven_day"])
+@pytest.mark.parametrize(("claim", "zone"), [("five_hour", "Asia/Tbilisi"), ("seven_day", "UTC")])
 def test_a_session_limit_is_waited_for_to_its_end_and_the_time_is_shown_meanwhile(
-    claude: ClaudeStage, claim: str
+    claude: ClaudeStage, claim: str, zone: str
 ) -> None:
     with_a_subscription(claude)
+    claude.machine = replace(claude.machine, variables={**claude.machine.variables, "TZ": zone})
     holds, step = limited(12, claim)
     claude.model.when(holds, step)
     claude.model.default = Reply("the answer at last")
     session = begin(claude, called("the thing"))
     until(lambda: "limit" in claude.machine.show(session)["message"], "the limit")
+    message = claude.machine.show(session)["message"]
+    assert "resets" in message and f"({zone})" in message, "Claude Code's own words, with its zone"
     [row] = [one for one in claude.machine.json("ps")["sessions"] if one["id"] == session]
     ends = float(step.headers["anthropic-ratelimit-unified-reset"])
     shown = row["waits_until"]

@@ -10,9 +10,10 @@ from time import monotonic
 
 import pytest
 
-from bench.__main__ import _measured
+from bench import report
+from bench.__main__ import _measured, _write
 from bench.leftovers import end_leftovers
-from bench.measured import Measured, Row, Skipped
+from bench.measured import Measured, Result, Row, Skipped
 from bench.rows import ROWS
 from bench.stage import QUICK, Stage
 
@@ -27,6 +28,10 @@ def good(_stage: Stage) -> Measured:
 
 def broken(_stage: Stage) -> Measured:
     raise AssertionError("it broke")
+
+
+def given_up(_stage: Stage) -> Measured:
+    pytest.fail("the agent did not come up")
 
 
 def missing(_stage: Stage) -> Measured:
@@ -44,8 +49,12 @@ def stage(tmp_path: Path) -> Stage:
 
 
 def test_a_row_that_fails_or_is_missing_does_not_stop_the_others(stage: Stage) -> None:
-    rows = [row("a", broken), row("b", missing), row("c", good)]
-    first, second, third = _measured(rows, stage, "now", monotonic() + 60, judged=True)
+    rows = [row("a", broken), row("b", missing), row("z", given_up), row("c", good)]
+    kept: list[Result] = []
+    results = _measured(rows, stage, "now", monotonic() + 60, judged=True, keep=kept.append)
+    first, second, gave_up, third = results
+    assert kept == results, "each is written as soon as it is there"
+    assert "did not come up" in gave_up.details["failed"]
     assert (first.ratio, first.met) == (None, False)
     assert "it broke" in first.details["failed"]
     assert second.details["skipped"] == "no node"
@@ -59,6 +68,41 @@ def test_a_row_that_does_not_end_is_cut_off_and_later_ones_are_named_as_skipped(
     first, second = _measured([row("a", endless), row("b", good)], stage, "now", monotonic() + 1, judged=True)
     assert "took too long" in first.details["failed"]
     assert "make bench ROWS" in second.details["skipped"]
+
+
+def test_a_row_that_hangs_does_not_use_up_the_time_of_the_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.__main__._ROW_SECONDS", 1.0)
+    first, second = _measured([row("a", endless), row("b", good)], stage, "now", monotonic() + 600, judged=True)
+    assert "took too long" in first.details["failed"]
+    assert second.met is True
+
+
+def test_a_row_without_a_figure_keeps_its_last_one_and_the_page_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = tuple(tmp_path / name for name in ("results.json", "benchmarks.md", "benchmarks.svg"))
+    monkeypatch.setattr(report, "FILES", files)
+    monkeypatch.setattr(report, "RESULTS", files[0])
+    one = ROWS[0]
+    measured = {"bound": one.bound, "run": "yesterday", "took_s": 90, "lowest": 1.0, "highest": 1.0}
+    _write(Result(one.name, one.reference, 1.0, one.target, True, measured))
+    _write(
+        Result(one.name, one.reference, None, one.target, False, {"bound": one.bound, "run": "today", "failed": "no"})
+    )
+    page = files[1].read_text()
+    assert f"- **{one.name}**, today: no" in page
+    assert report.load()[one.name].ratio == 1.0
+    assert "took 1.5 minutes" in page
+
+
+def test_the_page_names_the_rows_that_were_measured_on_a_busy_machine(stage: Stage) -> None:
+    one, other = ROWS[0], ROWS[1]
+    [quiet] = _measured([row(one.name, good)], stage, "by night", monotonic() + 60, judged=True, busy=0.4)
+    [busy] = _measured([row(other.name, good)], stage, "by day", monotonic() + 60, judged=True, busy=99.0)
+    page = report.page([quiet, busy], ROWS)
+    assert f"- by day, a load of 99 on {os.cpu_count()} cores before it began: {other.name}\n" in page
+    assert "- by night, a load" not in page
+    assert "busy with other work" not in report.page([quiet], ROWS)
 
 
 def test_what_a_row_left_running_is_ended_and_nothing_else(tmp_path: Path) -> None:

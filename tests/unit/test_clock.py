@@ -111,16 +111,21 @@ def test_timers_are_folded_from_facts_alone() -> None:
     ],
     ids=["silence", "turn"],
 )
-@pytest.mark.parametrize("jump", [8 * 3600.0, -7200.0], ids=["slept", "set back"])
-def test_the_time_that_a_machine_slept_or_a_clock_was_set_back_is_held_against_no_agent(
-    jump: float, limits: f.Limits, why: str
+@pytest.mark.parametrize(
+    ("jump", "slept"),
+    [(8 * 3600.0, 8 * 3600.0), (-7200.0, 0.0), (7200.0, 0.0)],
+    ids=["slept", "set back", "set forward"],
+)
+def test_the_time_that_a_machine_slept_or_by_which_a_clock_was_set_is_held_against_no_agent(
+    jump: float, slept: float, limits: f.Limits, why: str
 ) -> None:
-    world, now = FakeWorld(), [10_000.0]
-    engine = Engine(InlineAccess(), lambda: now[0])
+    world, now, steady = FakeWorld(), [10_000.0], [500.0]
+    engine = Engine(InlineAccess(), lambda: now[0], steady=lambda: steady[0])
     kinds = {"fake": AgentKind("fake", "Fake", lambda _start: ("fake",), AcpDialect)}
 
-    async def pass_by(seconds: float) -> None:
+    async def pass_by(seconds: float, truly: float | None = None) -> None:
         now[0] += seconds
+        steady[0] += seconds if truly is None else truly
         for _ in range(20):
             await asyncio.sleep(0)
 
@@ -133,7 +138,9 @@ def test_the_time_that_a_machine_slept_or_a_clock_was_set_back_is_held_against_n
                 world.settle()  # it does not get to its turn
             await asyncio.sleep(0)
         watching = asyncio.ensure_future(keep_time(supervisor, 0.0))
-        for passed in (0.0, jump, *[5.0] * 9):
+        await pass_by(0.0)
+        await pass_by(jump, slept)
+        for passed in [5.0] * 9:
             await pass_by(passed)
         assert engine.session("s").attempts[-1].given_up == ""
         for passed in [5.0] * 6:

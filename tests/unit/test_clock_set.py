@@ -47,6 +47,15 @@ def test_a_running_daemon_knows_by_how_much_the_clock_was_set() -> None:
     assert clocks.watch.set_by("s", 990.0) == 60.0
 
 
+def test_a_clock_that_is_set_while_something_is_recorded_is_noticed_afterwards() -> None:
+    clocks = Clocks()
+    clocks.watch.read("s", 990.0)
+    reading = clocks.watch.reading()
+    clocks.wall -= 7200.0
+    clocks.watch.is_right("s", reading)
+    assert clocks.watch.set_by("s", 990.0) == -7200.0
+
+
 def test_a_daemon_that_starts_only_knows_that_the_clock_was_set_back_before_what_was_recorded() -> None:
     clocks = Clocks()
     clocks.watch.read("ahead", 1600.0)
@@ -83,6 +92,40 @@ def test_every_deadline_of_a_session_moves_with_the_clock_and_once(by: float) ->
     assert (moved.retry_at, moved.load_at) == (300.0 + by, 400.0 + by)
     assert evolve(moved, fact) == moved
     assert evolve(moved, f.ClockSet(at=10.0, by=-by, number=2)).retry_at == 300.0
+
+
+def test_what_a_person_sent_before_the_clock_was_set_stays_as_long_ago_as_it_was() -> None:
+    moved = evolve(waiting(), f.ClockSet(at=10.0, by=-7200.0, number=1))
+    assert moved.queued[0].at == 2 - 7200.0
+    sent: list[f.AnyFact] = [
+        f.LaunchIntended(at=4, attempt=1, generation=1, how="new", token=None),
+        f.Launched(at=5, attempt=1, folder="/k/1", pid=1),
+        f.Opened(at=6, attempt=1, how="new", token="tok"),
+        f.PromptSent(at=7, attempt=1, prompt="p1", message=3, text="one"),
+        f.ClockSet(at=10.0, by=-7200.0, number=1),
+    ]
+    found = waiting()
+    for fact in sent:
+        found = evolve(found, fact)
+    assert found.turn is not None
+    assert found.turn.sent_at == 7 - 7200.0
+
+
+def test_what_was_sent_and_has_to_be_sent_again_waits_for_no_time_by_a_clock_that_was_set_back() -> None:
+    sent: list[f.AnyFact] = [
+        f.CancelAsked(at=4, prompt="p1"),
+        f.LaunchIntended(at=4, attempt=1, generation=1, how="new", token=None),
+        f.Launched(at=5, attempt=1, folder="/k/1", pid=1),
+        f.Opened(at=6, attempt=1, how="new", token="tok"),
+        f.PromptSent(at=107, attempt=1, prompt="p1+r0", message=3, text="again"),
+        f.Exited(at=108, attempt=1, how_ended="killed by SIGKILL", by_us=False),
+        f.ClockSet(at=-7091.0, by=-7200.0, number=1),
+        f.TurnSettled(at=-7090.0, prompt="p1+r0", to="queued", outcome="", cut="open", why=""),
+    ]
+    found = waiting()
+    for fact in sent:
+        found = evolve(found, fact)
+    assert [(one.id, one.after) for one in found.queued] == [("p1+r0", None)]
 
 
 @pytest.mark.parametrize(("by", "until"), [(-7200.0, -7100.0), (3600.0, 100.0)])

@@ -66,7 +66,11 @@ def test_what_is_there_and_cannot_be_read_is_said_once_and_read_when_it_can_be(t
     [
         (EndedBy.AGENT, "", "the agent was cut off in the middle of its turn (exit 0)"),
         (EndedBy.STOP, "cancelled", "the agent was stopped in the middle of its turn"),
-        (EndedBy.STOP, "given up", "cut off in the middle of its turn (it made no progress, so rekindle ended it)"),
+        (
+            EndedBy.STOP,
+            "given up",
+            "cut off in the middle of its turn (rekindle ended it: it was silent or took too long)",
+        ),
     ],
 )
 def test_a_turn_that_somebody_stopped_is_not_called_cut_off(

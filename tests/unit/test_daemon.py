@@ -14,6 +14,9 @@ from rekindle import daemon
 from rekindle.adapters.session_folder.records import VaultRecords
 from rekindle.runtime.supervisor import Supervisor
 
+#: Nobody opens its HTTP door.
+TERMS = daemon.DaemonTerms(lambda _daemon: None)
+
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
@@ -42,7 +45,7 @@ def test_after_a_fault_of_its_own_the_daemon_begins_anew_and_serves(
     monkeypatch.setattr(daemon, "keep_time", watch)
     monkeypatch.setattr("rekindle.daemon.time.sleep", lambda _: None)
     with caplog.at_level(logging.ERROR):
-        assert daemon.serve(environment, on_demand=False) == 0
+        assert daemon.serve(environment, TERMS) == 0
     assert len(beginnings) == 3
     assert sum("restarting after a fault" in one.message for one in caplog.records) == 2
     assert any(one.exc_info is not None for one in caplog.records), "what it was is said"
@@ -75,5 +78,5 @@ def test_a_beginning_that_fails_lets_go_of_what_it_has_taken_and_the_next_one_se
     monkeypatch.setattr(VaultRecords, "close", note)
     monkeypatch.setattr(daemon, "keep_time", watch)
     monkeypatch.setattr("rekindle.daemon.time.sleep", lambda _: None)
-    assert daemon.serve(environment, on_demand=False) == 0
+    assert daemon.serve(environment, TERMS) == 0
     assert (len(begun), len(set(map(id, let_go)))) == (3, 3)

@@ -30,3 +30,35 @@ def test_what_is_no_file_is_an_error_that_names_it(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="not a regular file") as caught:
             files.read(path)
         assert caught.value.filename == str(path)
+
+
+@pytest.mark.parametrize("name", ["../outside", "a/../../outside", "sub/../../outside"])
+def test_what_leads_out_of_its_folder_is_neither_opened_nor_made(tmp_path: Path, name: str) -> None:
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (tmp_path / "outside").write_text("mine")
+    with pytest.raises(OSError, match="leads out"):
+        files.open_to_append(f"{root}/{name}", root=str(root))
+    with pytest.raises(OSError, match="leads out"):
+        files.open_folder(str(root), os.path.dirname(name) or "..")
+    assert (tmp_path / "outside").read_text() == "mine"
+    assert sorted(os.listdir(root)) == ["sub"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 99, 100, 101, 70_000])
+def test_a_short_file_is_read_whole_and_a_longer_one_is_refused(tmp_path: Path, size: int) -> None:
+    path, content = tmp_path / "short", os.urandom(size)
+    path.write_bytes(content)
+    if size <= 100:
+        assert files.read_short(path, 100) == content
+    else:
+        with pytest.raises(OSError, match="more than 100 bytes"):
+            files.read_short(path, 100)
+    assert files.read_short(path, 70_000) == content
+    assert files.read_start(path, 100) == content[:100]
+    assert files.read_start(path, 1 << 20) == content
+
+
+def test_a_file_that_does_not_tell_its_size_is_read_all_the_same() -> None:
+    own = files.read_short("/proc/self/status", 1 << 16)
+    assert own.startswith(b"Name:") and own.endswith(b"\n") and b"\nPid:" in own

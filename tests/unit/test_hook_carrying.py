@@ -6,15 +6,37 @@ import asyncio
 import os
 import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rekindle.doors.socket.hook_door import _watched
+from rekindle.adapters.machine import ancestry
+from rekindle.doors.socket import hook_door
+from rekindle.doors.socket.hook_door import VARIABLES, HookDoor, _watched
 from rekindle.hooks.carrying import carry_out
 from rekindle.hooks.open_journals import OpenJournals
 
 CALL = b'{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Read","tool_input":{"file_path":"a"}}'
+
+
+PINGED = b"rekindle-hook 1 ping 0\n" + b"".join(f"{name}=\n".encode() for name in VARIABLES) + b"\n"
+
+
+class Tool:
+    """What the script calls with, as a test wants it."""
+
+    def __init__(self, *, can: bool) -> None:
+        self.can = can
+        self.version = 1
+        self.tries = 0
+
+    def as_installed(self) -> object:
+        return self.version
+
+    async def can_call(self, path: str, ping: str, pong: str, hush: str) -> bool:
+        self.tries += 1
+        return self.can
 
 
 def carry(
@@ -78,23 +100,92 @@ def test_somebody_with_other_settings_is_turned_away(folder: Path, name: str) ->
     assert lines(folder) == 0
 
 
-def test_one_who_has_only_stopped_sending_still_waits(tmp_path: Path) -> None:
-    async def look() -> list[bool]:
-        connected: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
-        path = str(tmp_path / "s")
-        server = await asyncio.start_unix_server(lambda _, writer: connected.put_nowait(writer), path)
-        caller = socket.socket(socket.AF_UNIX)
-        caller.connect(path)
-        writer = await connected.get()
-        seen = []
-        with _watched(writer) as is_waited_for:
-            seen.append(is_waited_for())
-            caller.shutdown(socket.SHUT_WR)
-            seen.append(is_waited_for())
-            caller.close()
-            seen.append(is_waited_for())
-        writer.close()
-        server.close()
-        return seen
+def test_one_who_has_only_stopped_sending_still_waits() -> None:
+    ours, caller = socket.socketpair()
+    is_waited_for = _watched(ours)
+    seen = [is_waited_for()]
+    caller.shutdown(socket.SHUT_WR)
+    seen.append(is_waited_for())
+    caller.close()
+    seen.append(is_waited_for())
+    ours.close()
+    assert seen == [True, True, False]
 
-    assert asyncio.run(look()) == [True, True, False]
+
+def test_calls_are_served_while_the_event_loop_is_held_up_and_others_say_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "h.sock")
+
+    def call(given: bytes) -> bytes:
+        with socket.socket(socket.AF_UNIX) as caller:
+            caller.settimeout(20)
+            caller.connect(path)
+            caller.sendall(given)
+            return caller.recv(100)
+
+    async def look() -> list[bytes]:
+        door = HookDoor(path, str(tmp_path / "name"), ancestry, Tool(can=False))
+        attending = asyncio.ensure_future(door.attend())
+        await asyncio.sleep(0)
+        silent = [socket.socket(socket.AF_UNIX) for _ in range(5)]
+        for one in silent:
+            one.connect(path)
+        answers = [call(PINGED) for _ in range(3)]  # in the loop's own thread, which can do nothing else meanwhile
+        answers.append(call(b"something else\n"))
+        for one in silent:
+            one.close()
+        attending.cancel()
+        await door.close()
+        with pytest.raises(OSError):
+            call(PINGED)
+        return answers
+
+    assert asyncio.run(look()) == [b"ok pong\n"] * 3 + [b"no\n"]
+
+
+def test_replaced_files_are_closed_once_the_agent_has_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, write = os.pipe()
+
+    def carried(*_given: object, replaced: list[int], **_more: object) -> str:
+        replaced.append(write)
+        return "told"
+
+    monkeypatch.setattr(hook_door, "carry_out", carried)
+    door = HookDoor(str(tmp_path / "h.sock"), str(tmp_path / "name"), ancestry, Tool(can=False))
+    ours, caller = socket.socketpair()
+    with caller:
+        caller.sendall(PINGED.replace(b"ping", b"call"))
+        door._serve(ours)
+        assert caller.recv(100) == b"ok told\n"
+    assert os.read(read, 1) == b"", "nobody has it open any more"
+    os.close(read)
+
+
+def test_the_door_is_announced_only_while_the_tool_is_the_one_that_was_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_door, "_LOOK_AGAIN", 0.001)
+    name = tmp_path / "name"
+
+    async def until(condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(30):
+            while not condition():
+                await asyncio.sleep(0.001)
+
+    async def look() -> None:
+        tool = Tool(can=True)
+        door = HookDoor(str(tmp_path / "h.sock"), str(name), ancestry, tool)
+        attending = asyncio.ensure_future(door.attend())
+        await until(name.exists)
+        assert tool.tries == 1
+        tool.can, tool.version = False, 2
+        await until(lambda: tool.tries == 2 and not os.path.lexists(name))
+        tool.can, tool.version = True, 3
+        await until(name.exists)
+        assert tool.tries == 3
+        attending.cancel()
+        await door.close()
+        assert not os.path.lexists(name)
+
+    asyncio.run(look())

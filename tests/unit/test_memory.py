@@ -118,6 +118,29 @@ def test_a_change_that_was_made_although_the_store_complained_is_not_lost() -> N
     assert found == booked(facts_of(store.facts("session", "s")))
 
 
+def test_everybody_hears_of_a_change_that_was_made_although_the_store_complained() -> None:
+    store, heard = Failing(), list[tuple[bool, list[tuple[int, str]]]]()
+
+    async def story() -> None:
+        engine = Engine(InlineAccess(store), lambda: 1.0)
+        await engine.create(created("s"))
+        known = len(store.facts("session", "s"))
+        engine.listeners.append(
+            lambda session, recorded: heard.append(
+                (bool(session.on_hold), [(one.seq - known, type(one.fact).__name__) for one in recorded])
+            )
+        )
+        store.fails = True
+        with pytest.raises(StoreError):
+            await engine.record("s", f.PromptQueued(at=1, prompt="one", text="one"), f.HoldAsked(at=2, by="a person"))
+        assert heard == [], "nobody knows yet whether it was made"
+        await engine.settle_doubts()
+        await engine.settle_doubts()
+
+    asyncio.run(story())
+    assert heard == [(True, [(1, "PromptQueued"), (2, "HoldAsked")])]
+
+
 def test_what_the_beginning_of_a_questions_id_means_does_not_depend_on_what_is_in_memory() -> None:
     async def story() -> None:
         access = UnhurriedAccess()

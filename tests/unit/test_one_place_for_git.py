@@ -22,11 +22,12 @@ STARTERS = {
     "adapters/machine/checks.py",
     "adapters/machine/command_launcher.py",
     "adapters/machine/commands.py",
-    "adapters/machine/netcat.py",
+    "adapters/machine/hook_script.py",
     "adapters/notify/command.py",
     "doors/cli/terminals.py",
     "keeper/agent.py",
     "keeper/launch.py",
+    "keeper/nursery.py",
     "scripted/commands.py",
 }
 _CALLS = {

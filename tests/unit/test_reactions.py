@@ -309,6 +309,14 @@ def test_stall_fail_and_escalate() -> None:
     assert (told_off.cancel_asked, len(told_off.queued)) == ("p1", 1)
 
 
+def test_a_prompt_behind_a_silent_turn_leaves_the_question_about_it_open_and_asks_no_other() -> None:
+    asked = silent(at_work(ruled(stall=Reaction("escalate"))))
+    assert asked.escalation is not None
+    more = told(asked, f.PromptQueued(at=450, prompt="p2", text="two"))
+    assert more.escalation == asked.escalation
+    assert silent(more, at=500).escalation == asked.escalation
+
+
 def asked_by_agent(session: Session, title: str = "Run rm -rf /", kind: str = "execute") -> Session:
     options = [("y", "Yes", "allow_once"), ("n", "No", "reject_once")]
     fact = f.PermissionAsked(at=30, attempt=1, request="r1", title=title, kind=kind, options=options, prompt="p1")
@@ -431,6 +439,14 @@ def test_a_conversation_that_is_begun_anew_is_no_death() -> None:
     session = failed(at_work(rules), "context_overflow")
     gone = told(session, f.Exited(at=30, attempt=1, how_ended="ended", by_us=True))
     assert (gone.state, effects(gone)) == (State.WAITING_FOR_INPUT, ["Launch"])
+
+
+def test_a_conversation_is_called_too_long_only_if_it_was() -> None:
+    for error, is_long in (("context_overflow", True), ("other", False)):
+        session = failed(at_work(ruled(error=Reaction("renew", error))), error)  # type: ignore[arg-type]
+        [again] = session.queued
+        assert ("too long" in again.text) == is_long, again.text
+        assert ("too long" in session.attempts[-1].given_up) == is_long
 
 
 def test_a_turn_that_hangs_is_never_done() -> None:

@@ -140,3 +140,30 @@ def test_a_persons_own_command_counts_as_theirs_whatever_id_they_gave_it() -> No
     facts += [f.LaunchIntended(at=5, attempt=2, generation=2, how="new"), *up]
     assert folded(facts).left("restarts") == 2
     assert folded([*facts, *turn(2, "a+b", "/compact")]).left("restarts") == 3
+
+
+def test_the_same_words_in_a_conversation_that_was_left_are_not_taken_for_those_of_this_one() -> None:
+    """A job that starts afresh says the same again, in a new conversation; that is the one that goes on."""
+    text, cut = "build it", Cut(said="I build", tools=["run: make"])
+    fresh: list[AnyFact] = [
+        f.ResumeAsked(at=9, by="me"),
+        f.TurnSettled(at=9, prompt="p1", to="failed", outcome="its job started fresh", cut="lost"),
+        f.PromptQueued(at=9, prompt="p1+j1", text=text),
+        f.LaunchIntended(at=9, attempt=2, generation=2, how="new"),
+        f.Launched(at=9, attempt=2, folder="/k/2", pid=2),
+        f.Opened(at=9, attempt=2, how="new", token="t2"),
+        f.PromptSent(at=9, attempt=2, prompt="p1+j1", message=1, text=text),
+        f.TurnBegan(at=9, attempt=2, prompt="p1+j1"),
+        killed(2, cut),
+    ]
+    again: list[AnyFact] = [
+        f.ResumeAsked(at=10, by="me"),
+        f.LaunchIntended(at=10, attempt=3, generation=3, how="load", token="t2"),
+        f.Launched(at=10, attempt=3, folder="/k/3", pid=3),
+        f.Opened(at=10, attempt=3, how="load", token="t2", known=[text], proof="replay"),
+    ]
+    session, found = played([*first(text=text), *fresh, *again])
+    assert found[-1].kind == "same"
+    cut_off = next(one for one in session.prompts if one.id == "p1+j1")
+    assert cut_off.outcome == "cut off; the agent was told to go on"
+    assert [one.of for one in session.queued] == ["p1+j1"]

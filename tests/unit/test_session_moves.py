@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 
+from rekindle.app.service import sent_to
+from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
 from rekindle.core.session.plan import plan
 from rekindle.core.session.state import State
-from rekindle.core.session.status import Status, status
+from rekindle.core.session.status import Status, executor_status, status
 from rekindle.core.session.tables import REFUSALS, STOPS, TRANSITIONS
 from rekindle.ports.keepers import AttemptOrder
 from rekindle.runtime.engine import Engine
@@ -100,6 +102,34 @@ def test_a_token_that_the_agent_refuses_is_cleared_and_the_session_waits_for_inp
     assert "tok" in session.lost, "it is not tried again"
 
 
+@pytest.mark.parametrize("by_us", [False, True])
+def test_a_prompt_that_comes_while_an_agent_that_lost_the_conversation_ends_begins_a_new_one(by_us: bool) -> None:
+    refused = f.OpenRefused(at=13, attempt=2, how="load", problem="unknown_session", message="no such session")
+    session = folded([*FIRST, GONE, *AGAIN, refused])
+    assert session.is_up and session.held
+    for fact in sent_to(session, f.PromptQueued(at=14, prompt="p2", text="two")):
+        session = told(session, fact)
+    session = told(session, f.Exited(at=15, attempt=2, how_ended="signal SIGKILL", by_us=by_us))
+    assert session.escalation is None, "the prompt is the answer"
+    assert plan(session, 100.0) == [Launch("s1", 3)]
+
+
+def test_a_new_conversation_that_never_began_is_paid_once() -> None:
+    refused = f.OpenRefused(at=13, attempt=2, how="load", problem="unknown_session", message="no such session")
+    gone = f.Exited(at=14, attempt=2, how_ended="stopped (asleep)", by_us=True)
+    session = folded([*FIRST, GONE, *AGAIN, refused, gone])
+    session = told(session, f.LaunchIntended(at=15, attempt=3, generation=3, how="new"))
+    assert session.spent["renewals"] == 1
+    session = told(session, f.LaunchFailed(at=16, attempt=3, message="no room"))
+    session = told(session, f.LaunchIntended(at=17, attempt=4, generation=4, how="new"))
+    assert session.spent["renewals"] == 1
+    session = told(session, f.Launched(at=18, attempt=4, folder="/k/4", pid=4))
+    session = told(session, f.Opened(at=19, attempt=4, how="new", token="other"))
+    session = told(session, f.Exited(at=20, attempt=4, how_ended="signal SIGKILL", by_us=False))
+    session = told(session, f.LaunchIntended(at=21, attempt=5, generation=5, how="new"))
+    assert session.spent["renewals"] == 2, "that one had begun"
+
+
 @pytest.mark.parametrize("problem", ["unauthorized", "timeout", "other"])
 def test_a_refusal_that_does_not_disown_the_conversation_keeps_the_token(problem: f.Refusal) -> None:
     session = folded([*FIRST, GONE, *AGAIN, f.OpenRefused(at=13, attempt=2, how="load", problem=problem, message="no")])
@@ -155,6 +185,28 @@ NOW = {
 def test_each_case_of_the_status_has_its_answer(case: str) -> None:
     facts, alive, seen, answer = NOW[case]
     assert status(folded(facts), alive=alive, seen_seconds_ago=seen) == answer
+
+
+def test_how_the_process_of_a_session_stands_is_told_in_five_words() -> None:
+    up: list[f.AnyFact] = [
+        f.LaunchIntended(at=2, attempt=1, generation=1, how="new"),
+        f.Launched(at=3, attempt=1, folder="", pid=1),
+    ]
+    ready: list[f.AnyFact] = [*up, f.Opened(at=4, attempt=1, how="new", token="tok")]
+    busy: list[f.AnyFact] = [
+        *ready,
+        f.PromptQueued(at=5, prompt="p", text="go"),
+        f.PromptSent(at=6, attempt=1, prompt="p", message=1, text="go"),
+    ]
+    gone: list[f.AnyFact] = [*ready, f.Exited(at=7, attempt=1, how_ended="ended", by_us=True)]
+
+    def told(facts: list[f.AnyFact], *, alive: bool = True, seen: float | None = None) -> str:
+        session = folded([f.Created(at=1, session="s", agent="fake", cwd="/"), *facts])
+        return executor_status(session, alive=alive, seen_seconds_ago=seen)
+
+    assert [told([], alive=False), told(up[:1]), told(up)] == ["stopped", "starting", "starting"]
+    assert [told(ready), told(busy), told(gone, alive=False)] == ["ready", "busy", "stopped"]
+    assert [told(busy, alive=False, seen=one) for one in (0.0, 9.9, 10.0, None)] == ["unknown"] * 2 + ["stopped"] * 2
 
 
 class Remembered(FakeKeepers):

@@ -22,7 +22,9 @@ from tests.unit.test_reactions import at_work, ruled, silent
 
 
 def test_show_has_times_and_marks_what_it_cuts() -> None:
-    session = booked(a_life()[:8])
+    life = a_life()
+    opened = next(number for number, fact in enumerate(life) if isinstance(fact, f.Opened))
+    session = booked(life[: opened + 1])
     view = shown(session, 100.0, alive=True, seen_seconds_ago=None)
     told = to_builtins(more(WholeSession, view, session=session))
     told["session"]["prompts"][0]["text"] = "x" * 200
@@ -37,7 +39,7 @@ def test_a_session_on_hold_says_so_and_how_to_lift_it_and_never_that_it_continue
     view = shown(held, 300.0, alive=True, seen_seconds_ago=None)
     told = to_builtins(more(WholeSession, view, session=held))
     page = "\n".join(lines(told, 300.0))
-    assert "on hold: it does not go on by itself" in page and "continues by itself" not in page
+    assert "on hold until you resume it" in page and "continues by itself" not in page
     assert "next      rekindle resume s1" in page
     assert list(needs(told, 300.0))[1:] == ["next: rekindle resume s1"]
 

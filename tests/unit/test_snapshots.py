@@ -7,12 +7,14 @@ import os
 import stat
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rekindle.adapters.git import process
 from rekindle.adapters.git.git import Children
 from rekindle.adapters.snapshots.restoring import restore
 from rekindle.adapters.snapshots.taking import MOST_BYTES, choose, difference, listing, pin, take
@@ -695,3 +697,33 @@ def test_a_snapshot_that_came_too_late_for_a_turn_that_was_cut_does_not_hide_wha
     )
     place = LocalWorkplace(str(tmp_path / "sessions"), str(tmp_path / "sockets"))
     assert asyncio.run(place.changed(cut)) == ["ran.txt"]
+
+
+def test_a_start_looks_at_the_work_tree_of_an_idle_session_once(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repo / "a.txt").write_text("as the agent left it\n")
+    take(str(repo), SESSION, "turn", NOW)
+    (repo / "new.txt").write_text("by a person\n")
+    idle = folded(
+        [
+            Created(at=1.0, session=SESSION, agent="scripted", cwd=str(repo)),
+            LaunchIntended(at=2.0, attempt=1, generation=1, how="new"),
+            Launched(at=3.0, attempt=1, folder="/k/1", pid=1),
+            Exited(at=4.0, attempt=1, how_ended="stopped", by_us=True),
+        ]
+    )
+    calls: list[str] = []
+    start = process.start
+
+    def counted(folder: str, words: Sequence[str], *more: Any) -> process.Process:
+        calls.append(words[0])
+        return start(folder, words, *more)
+
+    monkeypatch.setattr(process, "start", counted)
+    place = LocalWorkplace(str(tmp_path / "sessions"), str(tmp_path / "sockets"))
+    asyncio.run(place.ready(idle))
+    assert asyncio.run(place.changed(idle)) == ["new.txt"]
+    assert calls.count("for-each-ref") == calls.count("diff-files") == 1
+    (repo / "later.txt").write_text("after that\n")
+    assert asyncio.run(place.changed(idle)) == ["later.txt", "new.txt"], "asked by itself it looks again"

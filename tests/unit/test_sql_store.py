@@ -23,8 +23,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy.dialects import postgresql
 
 from rekindle.adapters.sql_store import migrations, quick, schema
+from rekindle.adapters.sql_store.databases import make_engine
 from rekindle.adapters.sql_store.open import OpenedStore, open_store, rebuild_done
-from rekindle.adapters.sql_store.store import SqlStore, make_engine
+from rekindle.adapters.sql_store.store import SqlStore
 from rekindle.core.session import facts as f
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.listing import Listing, listing

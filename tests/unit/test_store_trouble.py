@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import pytest
 from msgspec.structs import replace
 
 from rekindle.core.runbook.reaction import Reaction
@@ -13,7 +14,7 @@ from rekindle.core.session import facts as f
 from rekindle.core.session.listing import listing
 from rekindle.core.session.plan import plan
 from rekindle.core.session.rules import BUILT_IN, governed
-from rekindle.core.session.state import Session
+from rekindle.core.session.state import OURS, Session
 from rekindle.ports.feature import CommandDone
 from rekindle.ports.store import Recorded, StoreChange, StoreError
 from rekindle.runtime.clock import keep_time
@@ -65,6 +66,28 @@ def test_a_prompt_that_was_stored_although_its_commit_failed_is_delivered_withou
         await pass_time(world, 5)
         assert [one.state for one in supervisor.engine.session("s").prompts] == ["done", "done"]
         clock.cancel()
+        await supervisor.close()
+
+    with asyncio.Runner(loop_factory=lambda: in_no_time(asyncio.new_event_loop())) as runner:
+        runner.run(story())
+
+
+def test_a_hold_that_was_stored_although_its_commit_failed_holds_before_anybody_looks() -> None:
+    world, access = FakeWorld(), Unsure()
+
+    async def story() -> None:
+        supervisor = supervisor_of(access, world)
+        await supervisor.engine.create(created())
+        await supervisor.record("s", prompt("first"))
+        await pass_time(world, 5)
+        now = supervisor.engine.clock()
+        await supervisor.record("s", f.PromptQueued(at=now, prompt="later", text="go on", by=OURS, after=now + 5))
+        access.fails = access.makes = True
+        with pytest.raises(StoreError):
+            await supervisor.record("s", f.HoldAsked(at=now, by="me"))
+        access.fails = False
+        await pass_time(world, 10)
+        assert [one.state for one in supervisor.engine.session("s").prompts] == ["done", "queued"]
         await supervisor.close()
 
     with asyncio.Runner(loop_factory=lambda: in_no_time(asyncio.new_event_loop())) as runner:

@@ -11,7 +11,7 @@ import pytest
 
 from rekindle.adapters.git.git import Git
 from rekindle.adapters.git.linked_worktrees import make, registered
-from rekindle.adapters.snapshots.changes import changed_since, conflict
+from rekindle.adapters.snapshots.changes import changed_since, conflict, look
 from rekindle.adapters.snapshots.taking import listing, take
 from rekindle.adapters.snapshots.thinning import thin
 from rekindle.adapters.workplace import rebuilding
@@ -308,7 +308,7 @@ def test_files_that_changed_since_are_named_in_order(repo: Path) -> None:
     (repo / "b\n.txt").write_text("b")
     (repo / "tracked.txt").unlink()
     assert changed_since(str(repo), SESSION) == ["b\\n.txt", "tracked.txt", "z.txt"]
-    assert conflict(str(repo), SESSION) is None, "nothing else was checked out"
+    assert conflict(look(str(repo), SESSION), SESSION) is None, "nothing else was checked out"
     assert untouched(repo)[:3] == before[:3]
     assert objects == sum(len(found) for _, _, found in os.walk(repo / ".git" / "objects")), "looking leaves nothing"
 
@@ -319,11 +319,11 @@ def test_work_that_went_away_with_the_branch_is_told(repo: Path) -> None:
     (top / "tracked.txt").write_text("of the agent\n")
     keep(made)
     git(top, "commit", "-q", "-a", "-m", "somebody committed it")
-    assert conflict(made.cwd, SESSION) is None, "it is all there"
+    assert conflict(look(made.cwd, SESSION), SESSION) is None, "it is all there"
     git(top, "reset", "-q", "--hard", "HEAD~1")
-    assert conflict(made.cwd, SESSION) is None, "nothing has moved after all"
+    assert conflict(look(made.cwd, SESSION), SESSION) is None, "nothing has moved after all"
     git(top, "commit", "-q", "--allow-empty", "-m", "elsewhere")
-    told = conflict(made.cwd, SESSION)
+    told = conflict(look(made.cwd, SESSION), SESSION)
     assert told is not None
     assert "rekindle/x was moved" in told
     assert "tracked.txt; nothing was overwritten" in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from uuid import uuid4
 
 from rekindle.adapters.session_folder import retention
 from rekindle.adapters.session_folder.layout import SessionFolder
@@ -35,12 +36,13 @@ class Place:
         self.attempt = self.own / "1"
         self.vault = Path(SessionFolder(self.own).vault)
         self.record = folder / "record"
+        self.stamp = uuid4().hex  # tests that run at the same time see each other's processes
         self.attempt.mkdir(parents=True)
 
     def spools(self, out: bytes = b"said\n" * 1000, *, ended: bool = True) -> None:
         (self.attempt / "out").write_bytes(out)
         (self.attempt / "in").write_bytes(b"")
-        (self.attempt / "spec.json").write_text(_spec(self.attempt))
+        (self.attempt / "spec.json").write_text(_spec(self.attempt, self.stamp))
         if ended:
             put_exit(self.attempt)
 
@@ -57,10 +59,10 @@ class Place:
         return retention.remove(str(self.sessions), self.look(session, older_than).items)[0]
 
 
-def _spec(folder: Path) -> str:
+def _spec(folder: Path, stamp: str) -> str:
     value = {
         "session": "s1", "attempt": 1, "generation": 1, "argv": ["x"], "cwd": "/", "env": {}, "folder": str(folder),
-        "lock": str(folder.parent / "lock"), "socket_dir": "/tmp", "stamp": "s", "pty": False, "rows": 24, "cols": 80,
+        "lock": str(folder.parent / "lock"), "socket_dir": "/tmp", "stamp": stamp, "pty": False, "rows": 24, "cols": 80,
         "grace_seconds": 1.0, "reserve_bytes": 65536, "background": "end", "socket": "",
     }  # fmt: skip
     return json.dumps(value)

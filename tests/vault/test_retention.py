@@ -21,6 +21,7 @@ from rekindle.app.freeing import enough
 from rekindle.core.session import facts as f
 from rekindle.keeper import kernel, lockfile
 from rekindle.keeper.spec import STAMP_VARIABLE
+from tests.e2e.daemon import until
 from tests.sessions import created, folded
 from tests.vault.place import DAYS, NOW, OVER, Place
 
@@ -54,17 +55,19 @@ def test_a_spool_stays_while_anything_is_missing(place: Place, lack: str) -> Non
         data = bytearray(Path(path).read_bytes())
         data[-100] ^= 1
         Path(path).write_bytes(data)
-    with stray() if lack == "a process left" else nullcontext():
+    with stray(place) if lack == "a process left" else nullcontext():
         found = place.look(session)
     assert str(place.attempt / "out") not in [item.path for item in found.items]
     assert str(place.attempt / "out") in [one.path for one in found.kept]
 
 
 @contextmanager
-def stray() -> Iterator[None]:
+def stray(place: Place) -> Iterator[None]:
     """A process that carries the stamp of the place's session."""
-    process = subprocess.Popen(["sleep", "1000"], env={"PATH": os.environ["PATH"], STAMP_VARIABLE: "s"})
+    process = subprocess.Popen(["sleep", "1000"], env={"PATH": os.environ["PATH"], STAMP_VARIABLE: place.stamp})
+    environment = Path(f"/proc/{process.pid}/environ")
     try:
+        until(lambda: place.stamp.encode() in environment.read_bytes(), "the stamp, which a new program gets last")
         yield
     finally:
         process.kill()
@@ -100,7 +103,7 @@ def test_reserved_room_is_left_alone_while_a_keeper_or_a_process_of_the_attempt_
     place.spools(ended=False)
     before = reserve(place).stat().st_blocks
     found = place.look()
-    with stray():
+    with stray(place):
         assert [item.what for item in place.look().items] == []
         assert retention.remove(str(place.sessions), found.items)[0] == []
     lock = lockfile.take(str(place.own / "lock"))

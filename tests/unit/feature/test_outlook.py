@@ -99,6 +99,17 @@ def test_every_row_of_the_task_table(found: dict[str, Any]) -> None:
     assert rows["later"] == "not begun"
 
 
+def test_work_that_passed_and_was_changed_since_is_foretold_to_be_checked_again(tmp_path: Path) -> None:
+    repo = make(tmp_path / "repo")
+    feature = repo.begun("passed")
+    repo.worked(feature, "passed")
+    passed = {"taskId": "passed", "round": 1, "commit": repo.git("rev-parse", work_branch(FEATURE, "passed"))}
+    told = [*events(), ("qa.passed", passed)]
+    assert {row.name: row.action for row in look(repo, told).tasks}["passed"] == "merge"
+    Path(feature.tree_of("passed", work_branch(FEATURE, "passed")), "mine.txt").write_text("and this\n", "utf-8")
+    assert {row.name: row.action for row in look(repo, told).tasks}["passed"] == "check"
+
+
 def test_only_what_is_really_gone_starts_over(found: dict[str, Any]) -> None:
     assert found["outlook"].lost == ("lost",)
     assert found["outlook"].decision.case == "A"

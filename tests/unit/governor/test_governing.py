@@ -6,10 +6,12 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from rekindle.core.effects import Launch, Say
 from rekindle.core.governor import facts as g
+from rekindle.core.governor.admission import AutomaticStep, admission
 from rekindle.core.governor.machine import MOST_TURNS, evolve
 from rekindle.core.governor.rules import GovernorRules
 from rekindle.core.governor.state import Governor
@@ -359,3 +361,19 @@ def test_who_only_looks_is_told_what_was_known_last_while_nothing_can_be_recorde
         assert (await full.shown()).paid == {}, "`ps` lists sessions all the same"
 
     asyncio.run(story())
+
+
+def test_who_asks_after_restarts_were_stopped_gets_one_restart_and_not_one_after_the_other() -> None:
+    rules, state = GovernorRules(restarts=1), Governor()
+    for fact in (g.RestartCounted(at=1.0, session="other", effect="e"), g.RestartsStopped(at=2.0)):
+        state = evolve(state, fact)
+    step = AutomaticStep("s", "launch-s-2", is_restart=True, is_in_vain=True)
+    assert not admission(state, rules, step, [], 5.0).is_granted
+    assert not admission(state, rules, msgspec.structs.replace(step, asked_at=1.5), [], 5.0).is_granted
+    asked = msgspec.structs.replace(step, asked_at=3.0)
+    found = admission(state, rules, asked, [], 5.0)
+    assert found.is_granted
+    for counted in found.facts:
+        state = evolve(state, counted)
+    assert admission(state, rules, asked, [], 5.0).is_granted, "it is the same one after a crash"
+    assert not admission(state, rules, msgspec.structs.replace(asked, effect="launch-s-3"), [], 6.0).is_granted

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rekindle.core.job import facts as jf
+from rekindle.core.job.outcome import outcome
+from rekindle.core.session import facts as f
 from tests.job_stage import Act, Stage, order
+from tests.sessions import booked, created
 
 
 def hows(stage: Stage) -> list[str]:
@@ -130,3 +133,26 @@ def test_a_retry_without_a_wish_starts_fresh_where_the_token_is_too_old() -> Non
     stage.tell(jf.JobRetryAsked(at=stage.now, by="ada"))
     stage.run()
     assert (stage.record.status, hows(stage)) == ("done", ["fresh"])
+
+
+def test_a_conversation_that_was_left_for_a_summary_is_not_called_lost_nor_started_over() -> None:
+    stage = Stage(order(), ["die"])
+    while not (session := stage.session) or session.token is None or not stage.said:
+        stage.turn()
+    left = f.ConversationLeft(at=stage.now, token=str(session.token), why="full", dehydrated=True)
+    stage.book(session.id, left)
+    stage.run()
+    assert hows(stage) == ["resume"]
+    assert [one.how for one in stage.sessions[session.id].attempts] == ["new", "new"]
+
+
+def test_a_session_that_failed_before_it_had_its_prompt_has_ended_and_its_job_does_not_wait_for_ever() -> None:
+    begun: list[f.AnyFact] = [
+        created("s"),
+        f.LaunchIntended(at=2.0, attempt=1, generation=1, how="new"),
+        f.LaunchFailed(at=2.0, attempt=1, message="the folder is gone"),
+        f.StopAsked(at=2.0, by="rekindle", to="failed"),
+    ]
+    assert outcome(booked(begun[:1])).kind == "working", "it is being begun"
+    found = outcome(booked(begun))
+    assert (found.kind, found.why) == ("ended", "the folder is gone")

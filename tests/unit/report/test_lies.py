@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
-from tests.report_nights import Night
+from tests.report_nights import DOCUMENT, Night, in_one_line
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "report.md"
 PASS = "I added the form. All tests pass."
 DONE = "I changed the form."
 
@@ -160,4 +156,4 @@ def test_precision_and_recall_of_proved_are_what_the_document_says(capsys: pytes
     assert found["nights"] == 50
     assert precision == 1.0
     assert recall >= 0.75
-    assert told in re.sub(r"\s+(> )?", " ", DOCUMENT.read_text()), "docs/report.md has other figures"
+    assert told in in_one_line(DOCUMENT), "docs/report.md has other figures"

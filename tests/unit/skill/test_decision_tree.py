@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rekindle.core.skill import decision, telling
+from rekindle.core.skill.dehydration import DehydratedContext
 from rekindle.core.skill.holding import SeenSession, in_use, meant
 from rekindle.core.skill.liveness import bare_pid
 from rekindle.core.skill.proof import SCHEMA, proof_of
-from rekindle.core.skill.state import Dehydrated
 
 TREE = """
 - [RSM] Resume at saved phase
@@ -71,7 +71,7 @@ def test_the_question_tool_gets_the_tree_with_at_most_four_options() -> None:
 
 
 def test_the_texts_of_both_paths_are_word_for_word_those_of_the_procedure() -> None:
-    context = Dehydrated("the goal", "wrote a test", ["run it", "fix it"])
+    context = DehydratedContext("the goal", "wrote a test", ["run it", "fix it"])
     assert telling.RECOVERY == "## Session Recovery (Dehydrated Context)"
     assert telling.NO_SESSION == "No active session found. Use a `/skill` to start one."
     assert telling.COMPLETED == "Session already completed before overflow. Nothing to resume."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rekindle.core.skill.artifacts import Artifacts, PlanSteps, entries_of, steps_of
+import pytest
+
+from rekindle.core.skill.artifacts import PLAN_MOST, Artifacts, PlanSteps, entries_of, steps_of
 from rekindle.core.skill.progress import derive
 from rekindle.core.skill.topics import compare
 from tests.skills import state_at
@@ -62,3 +64,18 @@ def test_the_same_topic_is_told_by_folder_and_log_with_the_words_that_both_have(
     by_log = compare("one", "## Tokenizer rewrite\n## Grammar tables\n", "two", "## Grammar tables for the tokenizer\n")
     assert by_log is not None
     assert by_log.by_log == ("grammar", "tables", "tokenizer")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "text", ["\n" * PLAN_MOST, "\n " * (PLAN_MOST // 2), "# " + " " * PLAN_MOST, "- [ ]\t" * 40_000]
+)
+def test_a_plan_or_a_log_of_nothing_but_space_is_read_in_one_pass(text: str) -> None:
+    """Both come with a repository."""
+    assert steps_of(text).total in (0, 1)
+    assert len(entries_of(text)) <= 1
+
+
+def test_a_heading_has_no_space_around_it_and_a_box_may_be_indented() -> None:
+    assert [one.title for one in entries_of("##  Found it \t\n\nthe cause\n")] == ["Found it"]
+    assert steps_of("  - [x] one\n\t* [ ] two\n1. [X] three\n") == PlanSteps(2, 3, ("two",))

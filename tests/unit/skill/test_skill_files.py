@@ -71,3 +71,10 @@ def test_what_cannot_be_used_is_refused_with_its_place_and_a_remedy(declared: di
         skill_of("build", {**DECLARED, **declared})
     assert refused.value.key == key
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 2**63, -(2**63) - 1])
+def test_a_proof_holds_only_numbers_that_a_state_file_can_hold(number: float) -> None:
+    with pytest.raises(BadSkill, match="number") as caught:
+        skill(phases=[{"label": "1", "name": "A", "proof": {"maximum": number}}])
+    assert caught.value.key == "phases[0].proof"

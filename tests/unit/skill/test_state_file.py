@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from rekindle.core.skill.lifecycle import begun, closed, continued, idled, switched
-from rekindle.core.skill.state import LIFECYCLES, BadState, dehydrated_of, document, encode, parse
+from rekindle.core.skill.dehydration import BadContext, context_of
+from rekindle.core.skill.lifecycle import begun, closed, continued, dehydrated, idled, switched
+from rekindle.core.skill.state import LIFECYCLES, BadState, SkillQuestion, document, encode, parse
 from tests.skills import claimant, skill, state_at
 
 FIELDS = (
@@ -105,8 +106,39 @@ def test_an_idle_and_a_closed_session_are_held_by_nobody() -> None:
 
 
 def test_dehydrated_context_has_a_summary_and_at_most_eight_files() -> None:
-    assert dehydrated_of({"summary": "s", "nextSteps": ["a"]}).next_steps == ["a"]
+    assert context_of({"summary": "s", "nextSteps": ["a"]}).next_steps == ["a"]
     wrong: list[Any] = [{}, {"summary": " "}, {"summary": "s", "requiredFiles": ["f"] * 9}, [], {"summary": 3}]
     for bad in wrong:
-        with pytest.raises(BadState):
-            dehydrated_of(bad)
+        with pytest.raises(BadContext):
+            context_of(bad)
+
+
+def test_notes_of_an_overflow_end_the_question_how_to_resume_and_no_other() -> None:
+    context = context_of({"summary": "the goal"})
+    for kind, stays in (("resume", False), ("gate", True), ("approval", True)):
+        asked = SkillQuestion("q1", kind, "?", [("x", "X", "choice")], 1.0)  # type: ignore[arg-type]
+        after = dehydrated(state_at("1", question=asked), context, "2026-01-01T00:00:00.000Z")
+        assert (after.question is not None, after.lifecycle) == (stays, "restarting")
+
+
+@pytest.mark.parametrize("key", ["log", "plan", "debrief"])
+@pytest.mark.parametrize(
+    "name", ["../../.profile", "/home/me/.profile", "a/b.md", ".state.json", "..", "a\nb", "x" * 300]
+)
+def test_files_that_a_state_file_names_are_in_the_sessions_own_folder(key: str, name: str) -> None:
+    """A state file comes with a repository, and what it names is written to."""
+    with pytest.raises(BadState, match=f"rules.{key}"):
+        parse(made(rules={key: name}), "x")
+    assert parse(made(rules={key: "NOTES.md"}), "x")
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity"])
+def test_a_number_that_cannot_be_written_again_is_damage(number: str) -> None:
+    """Otherwise the next change would turn the file into one that nobody can read."""
+    with pytest.raises(BadState, match="damaged"):
+        parse(made()[:-1] + f', "mine": [{number}]}}'.encode(), "x")
+
+
+def test_a_state_that_could_not_be_read_again_is_not_written() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        encode(state_at("4.2", parameters={"x": float("inf")}))

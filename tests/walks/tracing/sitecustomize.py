@@ -90,9 +90,10 @@ def _role(words: Sequence[str]) -> str:
 
 
 def _run(trace: str, program: str, *arguments: str) -> None:
-    """Run the guard's program as if it had been started itself."""
+    """Run the guard's program as if it had been started itself. A nursery forks it first."""
     sys.argv = [program, *arguments]
-    Tracer(trace, "guard", _FORKS).install()
+    is_nursery = arguments[0] == "--nursery"
+    Tracer(trace, "nursery" if is_nursery else "guard", ("guard", *_FORKS) if is_nursery else _FORKS).install()
     runpy.run_path(program, run_name="__main__")
 
 

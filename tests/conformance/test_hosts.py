@@ -1,0 +1,95 @@
+"""One suite for what hosts of a fleet tell about themselves: the store that they share, and the fake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pytest
+
+from rekindle.adapters.sql_store.open import open_store
+from rekindle.adapters.sql_store.shared_hosts import SharedHosts
+from rekindle.ports.hosts import HostReport, Hosts, RunningAttempt
+from tests.fakes.hosts import FakeHosts
+from tests.fakes.placements import Fleet
+from tests.postgres import new_database
+from tests.sessions import commit, created, folded
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Yard:
+    of: Callable[[str], Hosts]
+    begin: Callable[[str, str], None]
+
+
+@pytest.fixture(params=["postgresql", "fake"])
+def yard(request: pytest.FixtureRequest) -> Iterator[Yard]:
+    with ExitStack() as parts:
+        if request.param == "fake":
+            fleet = Fleet()
+            yield Yard(
+                lambda host: FakeHosts(fleet, host), lambda host, name: fleet.begin(folded([created(name)]), host)
+            )
+            return
+        url = new_database()
+        parts.callback(open_store(url, now=NOW, host="a").store.close)
+
+        def of(host: str) -> Hosts:
+            made = SharedHosts(url, host)
+            parts.callback(made.close)
+            return made
+
+        def begin(host: str, name: str) -> None:
+            store = open_store(url, now=NOW, host=host).store
+            commit(store, folded([created(name)]), [created(name)])
+            store.close()
+
+        yield Yard(of, begin)
+
+
+def test_every_host_sees_what_each_told_last_and_when(yard: Yard) -> None:
+    a, b = yard.of("a"), yard.of("b")
+    running = (RunningAttempt("one", 1, "alive", 42, answers=True),)
+    assert b.everything() == []
+    assert b.tell(HostReport(labels=("gpu",), capacity=4, in_use=1, version="1.2")) == "ready"
+    a.tell(HostReport(capacity=2))
+    a.tell(HostReport(capacity=None, in_use=3, running=running))
+    yard.begin("a", "one")
+    yard.begin("a", "two")
+    first, second = b.everything()
+    assert (first.host, first.state, first.report.capacity, first.report.in_use) == ("a", "ready", None, 3)
+    assert (first.report.running, first.sessions) == (running, 2)
+    assert (second.host, second.report.labels, second.report.version, second.sessions) == ("b", ("gpu",), "1.2", 0)
+    assert 0.0 <= first.seen_seconds_ago < 60.0
+    assert (a.host, b.host) == ("a", "b")
+    for one in (a, b):
+        one.close()
+
+
+def test_a_state_stays_until_it_is_changed_whatever_its_host_tells(yard: Yard) -> None:
+    a, b = yard.of("a"), yard.of("b")
+    b.change("cordoned")
+    assert b.tell(HostReport(in_use=1)) == "cordoned"
+    a.tell(HostReport())
+    b.change("draining")
+    assert [(one.host, one.state) for one in a.everything()] == [("a", "ready"), ("b", "draining")]
+    assert b.everything()[1].report.in_use == 1, "what it told stays"
+    b.change("ready")
+    assert b.tell(HostReport()) == "ready"
+
+
+def test_how_long_ago_a_host_was_seen_grows_until_it_tells_again(yard: Yard) -> None:
+    a = yard.of("a")
+    a.tell(HostReport())
+    before = a.everything()[0].seen_seconds_ago
+    while (later := a.everything()[0].seen_seconds_ago) <= before:
+        pass
+    while a.everything()[0].seen_seconds_ago <= later:
+        pass
+    grown = a.everything()[0].seen_seconds_ago
+    a.tell(HostReport())
+    assert a.everything()[0].seen_seconds_ago < grown + 60.0

@@ -1,0 +1,46 @@
+"""Why nobody takes a job of the fleet, in words that name what is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from rekindle.core.fleet.needs import queue_of
+from rekindle.core.fleet.unclaimed import Worker, why_unclaimed
+
+A = Worker("a", "ready", ("gpu",), ("claude", "scripted"))
+B = Worker("b", "ready", (), ("scripted",))
+
+
+@pytest.mark.parametrize(
+    ("agents", "labels", "workers", "why"),
+    [
+        (["scripted"], [], [A, B], ""),
+        (["claude"], ["gpu"], [A, B], ""),
+        (["scripted"], [], [], "no worker is there"),
+        (["scripted"], ["tpu"], [A, B], "no worker has the label tpu"),
+        (["codex"], [], [A, B], "no worker has the agent codex"),
+        (["codex"], ["tpu"], [A, B], "no worker has the agent codex or the label tpu"),
+        (
+            ["claude"],
+            ["big"],
+            [A, Worker("c", "ready", ("big",), ("scripted",))],
+            "no worker has all of: the agent claude, the label big",
+        ),
+        (
+            ["claude"],
+            [],
+            [Worker("a", "draining", (), ("claude",)), B],
+            "no worker that fits takes jobs now: a is draining",
+        ),
+        (
+            ["scripted"],
+            [],
+            [Worker("a", "ready", (), ("scripted",), "the engine is away")],
+            "no worker that fits takes jobs now: a says that the engine is away",
+        ),
+        (["scripted"], [], [Worker("a", "ready", (), ("scripted",), "the engine is away"), B], ""),
+        (["codex"], [], [Worker("old", "ready")], ""),  # an earlier version does not tell which agents it has
+    ],
+)
+def test_what_keeps_a_job_waiting(agents: list[str], labels: list[str], workers: list[Worker], why: str) -> None:
+    assert why_unclaimed(queue_of(agents, labels), workers) == why
