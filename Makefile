@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test simulate simulate-soak test-real drill agents retest screens lint bench soak lock clean
+.PHONY: help setup demo test test-fleet simulate simulate-soak test-real test-web page page-pictures demo-page drill agents retest screens openapi lint bench soak lock clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -21,10 +21,16 @@ setup: $(STAMP)  ## create .venv with the locked dependencies
 demo: $(STAMP)   ## the main job, shown in a scratch repository
 	@$(BIN)/python -m demo
 
+demo-page: $(STAMP) page ## the same story on the web page
+	@$(BIN)/python -m demo.on_page
+
 # Three workers for two cores: they wait for processes and timers about as often as they compute.
 WORKERS ?= $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 )))
-test: $(STAMP)   ## all tests but those with real agents
-	@$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/real
+test: $(STAMP)   ## all tests but those with real agents, in a browser and of a fleet
+	@$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/real --ignore tests/web --ignore tests/fleet
+
+test-fleet: $(STAMP) ## hosts that share a store: real daemons in network namespaces, a real PostgreSQL, a real Temporal
+	@$(BIN)/python -m pytest -n 2 -rs tests/fleet
 
 simulate: $(STAMP) ## two minutes of stories in virtual time: kept ones first, then the same seeds every time
 	@$(BIN)/python -m tests.simulate --seeds 1800 --seconds 90 --processes 2
@@ -47,11 +53,28 @@ drill: $(STAMP)  ## the drill with every real agent that can run offline
 	-@$(MAKE) --no-print-directory agents
 	@REKINDLE_DRILL=all $(BIN)/python -m pytest tests/real/test_drill.py
 
+PAGE := src/rekindle/page/index.html
+page: $(PAGE)    ## build the web page into src/rekindle/page, with Node from PyPI and packages from npm
+$(PAGE): $(STAMP) hatch_build.py $(wildcard web/*.json web/*.html web/*.ts web/public/*) $(shell find web/src -type f)
+	@$(BIN)/python hatch_build.py
+	@touch $(PAGE)
+
+test-web: $(STAMP) ## the page: its units, and in Debian's Chromium with a real daemon and scripted agents
+	-@$(MAKE) --no-print-directory page
+	@if [ -d web/node_modules ]; then $(BIN)/python hatch_build.py test; else echo "SKIPPED: npm could not be reached, so the page's units are not tested"; fi
+	@$(BIN)/python -m pytest -n 2 tests/web -rs
+
+page-pictures: page ## write the pictures in docs/page anew
+	@REKINDLE_WRITE_SCREENS=1 $(BIN)/python -m pytest -n 0 tests/web/test_views.py
+
 retest: $(STAMP) ## the tests that failed last time, one by one
 	@$(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none
 
 screens: $(STAMP) ## write the agreed screens and their pictures anew, after a change that was meant
 	@REKINDLE_WRITE_SCREENS=1 $(BIN)/python -m pytest -n 0 tests/golden/test_screens.py tests/e2e/test_terminal_screens.py
+
+openapi: $(STAMP) ## write the description of the HTTP API anew: web/openapi.json
+	@$(BIN)/python -m rekindle.doors.http.describing web/openapi.json
 
 lint: $(STAMP)   ## ruff, mypy --strict, the import rule
 	@$(BIN)/ruff check .
