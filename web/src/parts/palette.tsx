@@ -1,8 +1,9 @@
 /** Ctrl-K: every session, feature, place and deed by a few letters. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
+import { atOnce } from "../state/at_once";
 import { nextTheme, theme } from "../state/media";
 import { isHelpOpen, isPaletteOpen, onResume, SHORTCUTS } from "../state/keys";
 import { newestFirst } from "../state/live";
@@ -34,7 +35,7 @@ export function Palette() {
   const typed = useSignal("");
   const at = useSignal(0);
   const isOpen = isPaletteOpen.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen) {
       typed.value = "";
       at.value = 0;
@@ -44,12 +45,13 @@ export function Palette() {
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [at.value]);
-  const shown = isOpen ? matches(choices(), typed.value, (one) => `${one.what} ${one.text} ${one.more}`).slice(0, 40) : [];
-  const choose = (one: Choice | undefined): void => {
+  const fitting = (): Choice[] => matches(choices(), typed.value, (one) => `${one.what} ${one.text} ${one.more}`).slice(0, 40);
+  const shown = isOpen ? fitting() : [];
+  const choose = (one: Choice | undefined): void => atOnce(() => {
     isPaletteOpen.value = false;
     if (one !== undefined) one.act();
     else if (typed.value.trim()) go(`/search?q=${encodeURIComponent(typed.value.trim())}`);
-  };
+  });
   const key = (event: KeyboardEvent): void => {
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move !== undefined) {
@@ -57,11 +59,11 @@ export function Palette() {
       at.value = Math.min(shown.length - 1, Math.max(0, at.value + move));
     } else if (event.key === "Enter") {
       event.preventDefault();
-      choose(shown[at.value]);
+      choose(fitting()[at.value]); // what fits the letters by now, drawn or not
     }
   };
   return (
-    <dialog class="palette" ref={dialog} aria-label="Find or do" onClose={() => (isPaletteOpen.value = false)}
+    <dialog class="palette" ref={dialog} aria-label="Find or do" onClose={() => (isPaletteOpen.value = dialog.current?.open ?? false)}
       onClick={(event) => { if (event.target === dialog.current) isPaletteOpen.value = false; }}>
       <input value={typed.value} placeholder="Go to, answer, do …" role="combobox" aria-expanded="true" aria-controls="palette-list"
         aria-activedescendant={`choice-${at.value}`} aria-label="Go to, answer, do" autocomplete="off" spellcheck={false}
@@ -81,7 +83,7 @@ export function Palette() {
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
   const isOpen = isHelpOpen.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 
+import { atOnce } from "./at_once";
 import { go } from "./router";
 
 export const isPaletteOpen = signal(false);
@@ -32,15 +33,16 @@ export function startKeys(): void {
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
-      isPaletteOpen.value = !isPaletteOpen.value;
+      atOnce(() => (isPaletteOpen.value = !isPaletteOpen.value));
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
     const key = event.key;
-    if (Date.now() - wasG < 1200 && PLACES[key] !== undefined) {
+    const place = PLACES[key];
+    if (Date.now() - wasG < 1200 && place !== undefined) {
       wasG = 0;
       event.preventDefault();
-      go(PLACES[key]);
+      atOnce(() => go(place));
       return;
     }
     wasG = key === "g" ? Date.now() : 0;
@@ -54,7 +56,7 @@ export function startKeys(): void {
     };
     if (does[key] !== undefined) {
       event.preventDefault();
-      does[key]();
+      atOnce(does[key]);
     }
   });
 }

@@ -1,7 +1,7 @@
 /** Search in all conversations, as you type. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { asProblem, get, type Problem } from "../api/client";
 import type { SearchHits } from "../api/types";
@@ -17,7 +17,7 @@ export function Search({ query }: { query: string }) {
   const problem = useSignal<Problem | null>(null);
   const isBusy = useSignal(false);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   useEffect(() => { typed.value = query; }, [query]);
   useEffect(() => {
     const words = typed.value.trim();
