@@ -79,9 +79,8 @@ class Corpus:
             stage.machine.ok("stop", session, "--sleep")
         self.path, self.record = self._record(self.session)
         self.foreign = self._record(self.other)[1]
-        if vault:
-            self._stop()
-        else:
+        self._stop()
+        if not vault:
             lose_the_vault(stage)
         self.kept = stage.machine.home.parent / "kept"
         shutil.copytree(stage.machine.home, self.kept, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
