@@ -22,21 +22,32 @@ if TYPE_CHECKING:
     from tests.e2e.daemon import Machine
     from tests.fleet.yard import Yard
 
-#: A thousand would take longer than a row may (`_ROW_SECONDS`).
-JOBS = 100
+SOME, MANY = 100, 1_000
 _QUICK = 12
 _HOSTS = ("a", "b", "c")
 #: How many agents work at once: two on each host of the fleet, and all of them on the one machine.
 _EACH = 2
 #: After how many jobs that were done somebody is killed, as shares of all.
 _KILLS = (0.15, 0.3, 0.45, 0.6, 0.75)
-_LONGEST = 330.0
+#: How many seconds the last jobs may take after they are all submitted: so many, and so many for each job.
+_LONGEST, _LONGEST_EACH = 230.0, 1.0
 _SEED = 20
+#: After so many submissions somebody looks whether it is time for a kill.
+_EVERY = 10
 
 
-def with_kills(stage: Stage) -> Measured:
+def some(stage: Stage) -> Measured:
+    """As many as fit into a run of all rows."""
+    return _with_kills(SOME if stage.sizes.heavy > 2 else _QUICK)
+
+
+def a_thousand(stage: Stage) -> Measured:
+    """Enough that what grows with their number shows."""
+    return _with_kills(MANY if stage.sizes.heavy > 2 else _QUICK)
+
+
+def _with_kills(jobs: int) -> Measured:
     """From the first submission until the last job is over."""
-    jobs = JOBS if stage.sizes.heavy > 2 else _QUICK
     with fleet(*_HOSTS) as yard:
         alone = _alone(yard.folder, jobs)
         facts: dict[str, Any] = {"jobs": jobs, "agents at once": _EACH * len(_HOSTS)}
@@ -56,7 +67,7 @@ def _alone(folder: Path, jobs: int) -> float:
     try:
         begun = perf_counter()
         names = [_submitted(machine, number, "--worktree") for number in range(jobs)]
-        _until_over(machine)
+        _until_over(machine, jobs)
         spent = perf_counter() - begun
         _check(machine, names)
     finally:
@@ -84,8 +95,12 @@ def _over_hosts(yard: Yard, jobs: int, facts: dict[str, Any]) -> float:
         yard.start(host, options=("--capacity", str(_EACH)))
 
     begun = perf_counter()
-    names = [_submitted(yard.desk, number, "--fleet") for number in range(jobs)]
-    _until_over(yard.desk, look)
+    names = []
+    for number in range(jobs):
+        names.append(_submitted(yard.desk, number, "--fleet"))
+        if number % _EVERY == _EVERY - 1:  # many are over before the last one is submitted
+            look(jobs - len(names) + len(_open(yard.desk)))
+    _until_over(yard.desk, jobs, look)
     spent = perf_counter() - begun
     told = _check(yard.desk, names)
     again = [one for one in told if len(yard.stored(one["session"])["attempts"]) > 1]
@@ -107,13 +122,19 @@ def _submitted(machine: Machine, number: int, how: str) -> str:
     return machine.look("job", "submit", "--agent", "scripted", how, "--title", f"job {number}", script).strip()
 
 
-def _until_over(machine: Machine, look: Callable[[int], None] = lambda _left: None) -> None:
-    deadline = monotonic() + _LONGEST
-    while left := json.loads(machine.look("job", "list", "--json"))["jobs"]:
+def _until_over(machine: Machine, jobs: int, look: Callable[[int], None] = lambda _left: None) -> None:
+    longest = _LONGEST + jobs * _LONGEST_EACH
+    deadline = monotonic() + longest
+    while left := _open(machine):
         if monotonic() > deadline:
-            raise Disagreement(f"{len(left)} jobs are not over after {_LONGEST:g} s: {left[:2]}")
+            raise Disagreement(f"{len(left)} jobs are not over after {longest:g} s: {left[:2]}")
         look(len(left))
         sleep(0.25)
+
+
+def _open(machine: Machine) -> list[Any]:
+    found: list[Any] = json.loads(machine.look("job", "list", "--json"))["jobs"]
+    return found
 
 
 def _check(machine: Machine, names: list[str]) -> list[Any]:

@@ -48,6 +48,13 @@ class Row:
     measure: Callable[[Stage], Measured]
     what: str
     reason: str
+    #: How many seconds it may take: a row that hangs must not use up the time of all others.
+    seconds: float = 420.0
+
+    @property
+    def is_long(self) -> bool:
+        """It takes more than half of a run's time, so it is measured only when somebody names it."""
+        return self.seconds > 420.0
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.fleet_jobs import JOBS
+from bench.fleet_jobs import MANY, SOME
 
 STREAMING = (
     "So many scripted agents say ten words a second each, all at once: what the daemon uses of the processor, per "
@@ -147,11 +147,15 @@ WHAT: dict[str, str] = {
         "place; *restore* until the work tree is built, the agent runs and its conversation is open; *first request*."
     ),
     "short jobs over three workers with random kills": (
-        f"{JOBS} jobs of three steps each (1,000 were asked: they would take longer than a row may), from the first "
-        "submission until the last is over, six agents at once. Five times a worker is killed, alone or with its "
-        "keepers and agents, and started again. The reference is one machine without a fleet, where nobody is killed. "
-        "All hosts share the same cores, so this shows what it costs that any of them may die. Every job has to be "
-        "done, its prompt given once, and no session may have two agents at any time. The target is our own."
+        f"{SOME} jobs of three steps each, from the first submission until the last is over, six agents at once. Five "
+        "times a worker is killed, alone or with its keepers and agents, and started again. The reference is one "
+        "machine without a fleet, where nobody is killed. All hosts share the same cores, so this shows what it costs "
+        "that any of them may die. Every job has to be done, its prompt given once, and no session may have two agents "
+        "at any time. The target is our own."
+    ),
+    "a thousand short jobs over three workers": (
+        f"The same with {MANY:,} jobs and five kills. It takes longer than the rest of a run, so it is measured only "
+        "when it is named: `make bench ROWS=thousand MINUTES=40`."
     ),
     "size of the page": "What a browser loads before the first view, packed with gzip. Plots are loaded on demand.",
     "page: first paint of a conversation of 50,000 entries": (
