@@ -123,8 +123,15 @@ def test_paths_lead_nowhere_else(door: Door) -> None:
     ):
         sent = f"GET {path} HTTP/1.1\r\nHost: {door.host}\r\nConnection: close\r\n\r\n".encode()
         assert b"root:" not in (found := raw(door, sent)) and b"import" not in found
+    assert door.ask("/%2fapi/v1/sessions").status == door.ask("///api/v1/sessions").status == 404
     assert door.ask("/api/v1/features/..%2F..%2Fx?repository=/").status in (400, 404)
     assert door.ask("/api/v1/features/x?repository=/etc").status == 404
+
+
+def test_an_address_that_ends_with_a_slash_joined_with_a_path_is_the_same_place(door: Door) -> None:
+    assert door.ask("//api/v1/openapi.json", secret="").status == 200
+    assert door.ask("//api/v1/sessions", secret="").status == 401
+    assert door.ask("//api/v1/sessions").json == door.ask("/api/v1/sessions").json
 
 
 def test_bodies_that_are_too_long_or_too_slow_are_cut_off(door: Door) -> None:

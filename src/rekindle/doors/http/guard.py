@@ -82,6 +82,7 @@ class Guard:
     async def _admitted(self, scope: AsgiScope, receive: Receive) -> Receive:
         """What the inner application reads from. Raises RekindleError."""
         about: Any = scope
+        _joined_once(about)
         headers = _headers_of(about["headers"])
         self._check_names(headers, about["path"])
         if not is_plain(about["path"]):
@@ -148,6 +149,15 @@ class Guard:
             known["inside"] = await self._is_inside(tuple(client), tuple(server))
         if known["inside"]:
             raise refusal("use the page or its API", "ask the person to do it there")
+
+
+def _joined_once(about: Any) -> None:
+    """Take the second slash from `//api/...`: programs join the door's address, which ends with one, and a path.
+
+    That happens before anything is checked, so everybody behind sees the same path.
+    """
+    if about["path"].startswith(f"/{API}/") and about["raw_path"].startswith(f"/{API}/".encode()):
+        about["path"], about["raw_path"] = about["path"][1:], about["raw_path"][1:]
 
 
 def is_plain(path: str) -> bool:
