@@ -131,7 +131,7 @@ def test_paths_lead_nowhere_else(door: Door) -> None:
 def test_an_address_that_ends_with_a_slash_joined_with_a_path_is_the_same_place(door: Door) -> None:
     assert door.ask("//api/v1/openapi.json", secret="").status == 200
     assert door.ask("//api/v1/sessions", secret="").status == 401
-    assert door.ask("//api/v1/sessions").json == door.ask("/api/v1/sessions").json
+    assert door.ask("//api/v1/sessions").json["sessions"] == door.get("/sessions")["sessions"]
 
 
 def test_bodies_that_are_too_long_or_too_slow_are_cut_off(door: Door) -> None:
