@@ -164,8 +164,20 @@ def test_a_way_that_refuses_does_not_stand_in_the_way_of_the_other(home: Path) -
     environment = {"HOME": str(home), "PATH": f"{home}/bin:/usr/bin:/bin"}
     (home / "bin/crontab").write_text("#!/bin/sh\necho 'you are not allowed' >&2; exit 1\n")
     ways: dict[BootWay, BootEntry] = {"systemd": SystemdUnit(environment), "cron": CronEntry(environment)}
-    booting = Booting(ways, START, Nobody())
+    booting = Booting(ways, START, Nobody(), sleep=lambda _seconds: None)
     assert booting.install().way == "systemd"
     systemd, cron = booting.status()
     assert (systemd.installed, cron.usable) == (True, False)
     assert "not allowed" in cron.why
+
+
+def test_a_unit_is_installed_when_its_daemon_serves(home: Path) -> None:
+    served, slept = iter([False, False, True, True]), list[float]()
+
+    class Coming(Nobody):
+        def is_served(self) -> bool:
+            return next(served)
+
+    ways: dict[BootWay, BootEntry] = {"systemd": SystemdUnit({"HOME": str(home), "PATH": f"{home}/bin:/usr/bin:/bin"})}
+    Booting(ways, START, Coming(), sleep=slept.append).install()
+    assert len(slept) == 2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rekindle.app.serving import stop
@@ -14,6 +15,9 @@ from rekindle.ports.daemon import Daemon
 HINT = "nothing starts rekindle after a reboot yet: rekindle boot install"
 NO_WAY = "after a reboot, it goes on with your next rekindle command: nothing here can start it (rekindle boot status)"
 
+#: How often, and how far apart, it is looked whether the daemon of a new unit serves.
+_LOOKS, _LOOK_SECONDS = 100, 0.1
+
 
 @dataclass(frozen=True)
 class Booting:
@@ -22,6 +26,7 @@ class Booting:
     ways: Mapping[BootWay, BootEntry]
     start: BootStart
     daemon: Daemon
+    sleep: Callable[[float], None] = time.sleep
 
     def status(self) -> list[BootState]:
         """What is there, for each way. One whose tool refuses does not stand in the way of the others."""
@@ -39,6 +44,8 @@ class Booting:
         if found.way == "systemd" and not found.active:
             stop(self.daemon)  # the unit's own takes its place; agents keep working meanwhile
         self.ways[found.way].install(self.start)
+        if found.way == "systemd":
+            self._until_served()
         return self.ways[found.way].state(self.start)
 
     def remove(self) -> list[BootWay]:
@@ -51,6 +58,13 @@ class Booting:
         if is_started_with_the_machine(seen):
             return None
         return HINT if any(one.usable for one in seen) else NO_WAY
+
+    def _until_served(self) -> None:
+        """Wait a while for the unit's daemon: a command that came first would start one of its own, outside of it."""
+        for _ in range(_LOOKS):
+            if self.daemon.is_served():
+                return
+            self.sleep(_LOOK_SECONDS)
 
     def _state(self, name: BootWay, way: BootEntry) -> BootState:
         try:
