@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.adapters.sql_store.shared_hosts import SharedHosts
 from rekindle.ports.hosts import HostReport, Hosts, RunningAttempt
+from tests.conformance.shared_fleet import NOW, begin
 from tests.fakes.hosts import FakeHosts
 from tests.fakes.placements import Fleet
 from tests.postgres import new_database
-from tests.sessions import commit, created, folded
-
-NOW = datetime(2026, 1, 2, tzinfo=UTC)
+from tests.sessions import created, folded
 
 
 @dataclass(frozen=True)
@@ -43,12 +42,7 @@ def yard(request: pytest.FixtureRequest) -> Iterator[Yard]:
             parts.callback(made.close)
             return made
 
-        def begin(host: str, name: str) -> None:
-            store = open_store(url, now=NOW, host=host).store
-            commit(store, folded([created(name)]), [created(name)])
-            store.close()
-
-        yield Yard(of, begin)
+        yield Yard(of, partial(begin, url))
 
 
 def test_every_host_sees_what_each_told_last_and_when(yard: Yard) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -17,12 +17,12 @@ from rekindle.adapters.sql_store.shared_placements import SharedPlacements
 from rekindle.core.session import facts as f
 from rekindle.ports.mail import Mail, Mailbox
 from rekindle.ports.placements import CommitFeed, Placements
+from tests.conformance.shared_fleet import NOW, begin
 from tests.fakes.mail import FakeMail
 from tests.fakes.placements import FakeFeed, FakePlacements, Fleet
 from tests.postgres import new_database
 from tests.sessions import commit, created, folded
 
-NOW = datetime(2026, 1, 2, tzinfo=UTC)
 DONE = '{"answer": {}}'
 
 
@@ -63,11 +63,6 @@ def post(request: pytest.FixtureRequest) -> Iterator[Post]:
             parts.callback(made.close)
             return made
 
-        def begin(host: str, name: str) -> None:
-            store = open_store(url, now=NOW, host=host).store
-            commit(store, folded([created(name)]), [created(name)])
-            store.close()
-
         def arrive(host: str, name: str) -> None:
             store = open_store(url, now=NOW, host=host).store
             facts: list[f.AnyFact] = [created(name), f.ResumeAsked(at=2.0, by="the fleet")]
@@ -79,7 +74,7 @@ def post(request: pytest.FixtureRequest) -> Iterator[Post]:
             parts.callback(made.close)
             return made
 
-        yield Post(of, places, begin, arrive, feed)
+        yield Post(of, places, partial(begin, url), arrive, feed)
 
 
 def letter(name: str = "m1", session: str = "one", **changes: str) -> Mail:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -16,11 +16,10 @@ from rekindle.adapters.sql_store.shared_placements import SharedPlacements
 from rekindle.core.session import facts as f
 from rekindle.ports.placements import CommitFeed, PlacedElsewhere, Placements
 from rekindle.ports.store import StaleGeneration
+from tests.conformance.shared_fleet import NOW, begin
 from tests.fakes.placements import FakeFeed, FakePlacements, Fleet
 from tests.postgres import new_database
 from tests.sessions import commit, created, folded
-
-NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -51,17 +50,12 @@ def yard(request: pytest.FixtureRequest) -> Iterator[Yard]:
             parts.callback(made.close)
             return made
 
-        def begin(host: str, name: str) -> None:
-            store = open_store(url, now=NOW, host=host).store
-            commit(store, folded([created(name)]), [created(name)])
-            store.close()
-
         def feed() -> CommitFeed:
             made = PostgresFeed(url)
             parts.callback(made.close)
             return made
 
-        yield Yard(of, begin, feed)
+        yield Yard(of, partial(begin, url), feed)
 
 
 def test_a_session_is_on_the_host_that_made_it_until_another_takes_it(yard: Yard) -> None:
