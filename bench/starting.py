@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,14 +25,16 @@ from rekindle.settings import load
 _FEATURE = "auth-system"
 _SESSION = "5b1f0c9e-6a0f-4b52-9d11-6d1f2f6a7c10"
 PASS = (sys.executable, "-c", "pass")
+#: What the installed command puts in the place of the agent's shell: without a daemon, and with one.
+ALONE, SERVED = ("rekindle-hook",), ("rekindle-hook-direct", "LC_ALL=C")
 
 
 def hook(stage: Stage) -> Measured:
     """A PostToolUse call for an edit: two events appended to a journal that is there already."""
-    return _hook(stage, "hooked", stage.environment)
+    return _hook(stage, "hooked", stage.environment, ALONE)
 
 
-def _hook(stage: Stage, name: str, environment: Mapping[str, str]) -> Measured:
+def _hook(stage: Stage, name: str, environment: Mapping[str, str], words: Sequence[str]) -> Measured:
     repository = stage.repository(name, f"feature/{_FEATURE}")
     events = repository / ".claude" / "progress" / _FEATURE / "events.jsonl"
     journals.write(events, journals.Shape(_FEATURE, 2_000, interrupted=False))
@@ -54,13 +56,12 @@ def _hook(stage: Stage, name: str, environment: Mapping[str, str]) -> Measured:
         "tool_use_id": "toolu_01ABCDEFGHIJKLMNOPQRSTUV",
     }
     given = _input(stage, "call.json", call)
-    program = script("rekindle-hook")
     with chdir(repository):
-        spawn((program,), environment, start)
-        spawn((program,), environment, given)
+        hooked(words, environment, start)
+        hooked(words, environment, given)
         before = _lines(events)
         measured = in_turn(
-            stage.sizes.starts, lambda: spawn(PASS, environment), lambda: spawn((program,), environment, given)
+            stage.sizes.starts, lambda: spawn(PASS, environment), lambda: hooked(words, environment, given)
         )
     written = _lines(events) - before
     if written != 2 * stage.sizes.starts:
@@ -71,7 +72,7 @@ def _hook(stage: Stage, name: str, environment: Mapping[str, str]) -> Measured:
 def hook_with_daemon(stage: Stage) -> Measured:
     """The same call while a daemon runs, which carries it out: the hook starts no interpreter."""
     with with_hook_door(stage) as environment:
-        measured = _hook(stage, "served-hook", environment)
+        measured = _hook(stage, "served-hook", environment, SERVED)
     events = stage.folder / "served-hook" / ".claude" / "progress" / _FEATURE / "events.jsonl"
     calls = events.read_bytes().count(b'"call":"')
     if calls < 2 * stage.sizes.starts:
@@ -94,6 +95,12 @@ def with_hook_door(stage: Stage) -> Iterator[Mapping[str, str]]:
                 raise Skipped("this machine's perl cannot call the daemon")
             sleep(0.05)
         yield environment
+
+
+def hooked(words: Sequence[str], environment: Mapping[str, str], given: Path) -> float:
+    """How long a hook takes, with what the installed command sets for it."""
+    program, *settings = words
+    return spawn((script(program),), {**environment, **dict(one.split("=") for one in settings)}, given)
 
 
 def version(stage: Stage) -> Measured:

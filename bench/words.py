@@ -114,15 +114,16 @@ WHAT: dict[str, str] = {
     "follow 500 growing records: processor": "The same: the share of a core that following and copying take.",
     "start of rekindle ps": "`rekindle ps` with 100 sessions in the store and no daemon.",
     "hook call with a daemon": (
-        "The same call as below, with a daemon that runs, where perl exists: until the daemon has confirmed it."
+        "The same call as below, with a daemon that runs, where perl exists: until the daemon has confirmed it. The "
+        "program is `rekindle-hook-direct`, which the installed command puts in the place of the agent's own shell."
     ),
     "hook call without a daemon": "`rekindle-hook` with a PostToolUse call that appends two events.",
     "hook call that gives a fresh conversation its notes, with a daemon": (
         "The same call as below, with a daemon that runs, where perl exists."
     ),
     "hook call that gives a fresh conversation its notes": (
-        "`rekindle-hook` at the start of a conversation, in a repository with 20 skill sessions of which one has left "
-        "dehydrated context for this agent, until it is printed."
+        "`rekindle-hook` at the start of a conversation, in a repository with 20 skill sessions, more than two seconds "
+        "old, of which one has left dehydrated context for this agent, until it is printed."
     ),
     "hook call of the heartbeat, with a daemon": "The same call as below, with a daemon that runs.",
     "hook call of the heartbeat": (

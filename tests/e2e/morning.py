@@ -53,7 +53,7 @@ def empty_machine() -> Iterator[Machine]:
 def _programs(folder: Path) -> None:
     """The programs that this machine has, in a folder of their own: whatever agents the real one has are not there."""
     folder.mkdir()
-    for name in ("rekindle", "rekindle-hook", "rekindle-hook-client"):
+    for name in ("rekindle", "rekindle-hook", "rekindle-hook-client", "rekindle-hook-direct"):
         (folder / name).symlink_to(BIN / name)
     for name in ("git", "sh", "echo"):
         (folder / name).symlink_to(shutil.which(name) or name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import json
 import os
@@ -17,17 +18,18 @@ from typing import Any
 import pytest
 
 from rekindle.adapters.machine.hook_script import PERL, SCRIPT
+from rekindle.hooks.install import command_of
 from tests.e2e.daemon import BIN, Machine, until
 
 #: What tests have the script do at a chosen moment: lines of it, and what they become.
 STAGES = {
     'my $told = "";\n': (
         'return "" if $ENV{STAGE} eq "hang up";\n'
-        'kill 9, $ENV{KILLS} if $ENV{STAGE} eq "kill at once";\n'
+        '$ENV{STAGE} eq "kill at once" && $ENV{KILLS} =~ /(.+)/ && kill 9, $1;\n'
         'my $told = "";\n'
     ),
     "close $line;\n": (
-        'if ($ENV{STAGE} eq "kill before it is told") { kill 9, $ENV{KILLS}; $answer = ""; }\nclose $line;\n'
+        'if ($ENV{STAGE} eq "kill before it is told") { kill 9, $ENV{KILLS} =~ /(.+)/; $answer = ""; }\nclose $line;\n'
     ),
 }
 EDIT = {"hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_response": {}}
@@ -39,6 +41,8 @@ class Desk:
 
     machine: Machine
     program: Path
+    #: how the agent calls it
+    words: tuple[str, ...]
     served: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
@@ -67,7 +71,7 @@ class Desk:
         """What the hook tells the agent."""
         given = {"session_id": "s-1", "cwd": str(self.machine.work), **given}
         done = subprocess.run(
-            [str(self.program)],
+            self.words,
             cwd=self.machine.work,
             env=self.machine.environment(**env),
             input=json.dumps(given).encode(),
@@ -105,17 +109,15 @@ def staged() -> Iterator[Desk]:
 
 
 def script_for(folder: Path, changes: dict[str, str], client: str | None = None) -> Path:
-    """The script in a folder of its own, with other lines in it and another client beside it."""
-    text = SCRIPT.read_text()
+    """The scripts in a folder of their own, with other lines in them and another client beside them."""
+    texts = {one.name: one.read_text() for one in (SCRIPT.with_name("rekindle-hook"), SCRIPT)}
     for old, new in changes.items():
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
+        assert "".join(texts.values()).count(old) == 1, old
+        texts = {name: text.replace(old, new) for name, text in texts.items()}
+    texts["rekindle-hook-client"] = client or (BIN / "rekindle-hook-client").read_text()
     folder.mkdir()
-    for name, content in (
-        ("rekindle-hook", text),
-        ("rekindle-hook-client", client or (BIN / "rekindle-hook-client").read_text()),
-    ):
-        (folder / name).write_text(content)
+    for name, text in texts.items():
+        (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     return folder / "rekindle-hook"
 
@@ -131,7 +133,8 @@ def _desk(changes: dict[str, str]) -> Iterator[Desk]:
         who = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
         for words in (("init", "-q", "-b", "feature/auth"), (*who, "commit", "-q", "--allow-empty", "-m", "x")):
             subprocess.run(["git", *words], cwd=machine.work, env=machine.environment(), check=True)
-        made = Desk(machine, script_for(Path(folder, "bin"), changes))
+        program = script_for(Path(folder, "bin"), changes)
+        made = Desk(machine, program, (str(program),))
         yield made
         machine.clean_up()
         for daemon in made.served:
@@ -176,6 +179,26 @@ def test_the_daemon_gives_a_fresh_conversation_what_its_skill_session_left(desk:
     assert said.startswith("## Session Recovery (Dehydrated Context)\n") and "| Größe 🙂 of the pool" in said
     assert said.endswith("leave out no step.") and len(said.encode("utf-16-le")) // 2 <= 9_500
     assert all("call" in one for one in desk.lines()), "the daemon did all of it"
+
+
+def test_the_installed_command_spares_a_shell_while_a_daemon_serves_hooks(desk: Desk) -> None:
+    command = command_of(str(desk.program))
+    through = dataclasses.replace(desk, words=("/bin/sh", "-c", command))
+    through.edit("alone.py")
+    desk.serve()
+    other = desk.program.rename(desk.program.with_name("away"))
+    through.call({"hook_event_name": "SessionStart", "source": "startup"})
+    through.edit("served.py", LANG="xx_YY.UTF-8")
+    owner = json.loads((desk.journal.parent / "owner.json").read_text())
+    assert owner["pid"] == os.getpid(), "the agent is who called the hook, not perl and not a shell"
+    other.rename(desk.program)
+    desk.machine.ok("serve", "--stop")
+    through.edit("alone again.py")
+    assert [name for name in desk.edited() if name.endswith(".py")] == [
+        name for name in ("alone.py", "served.py", "alone again.py") for _ in range(2)
+    ]
+    assert ["call" in one for one in desk.lines()] == [False] * 2 + [True] * 3 + [False] * 2
+    assert desk.log == ""
 
 
 def test_the_hook_socket_is_for_this_user_only(staged: Desk) -> None:

@@ -1,4 +1,4 @@
-"""The script that agents call: what it sends, what it takes for an answer, and that the client gets all the rest."""
+"""The scripts that agents call: what they send, what they take for an answer, and that the client gets all the rest."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ import pytest
 
 from rekindle.adapters.machine.hook_script import PERL, SCRIPT
 from rekindle.doors.socket.hook_door import VARIABLES
+from rekindle.hooks.install import command_of
+from tests.e2e.daemon import BIN
 from tests.e2e.test_hook_door import script_for
 
 #: A client that keeps what it was given, and says what it was told by the script.
@@ -134,8 +136,14 @@ def short() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.fixture(params=["rekindle-hook", "rekindle-hook-direct"])
+def caller(short: Path, request: pytest.FixtureRequest) -> Caller:
+    return Caller(short / "home", script_for(short / "a b;c$(d)'", {}, CLIENT).with_name(request.param))
+
+
 @pytest.fixture
-def caller(short: Path) -> Caller:
+def by_shell(short: Path) -> Caller:
+    """One that begins with a shell, which can put right what an environment says."""
     return Caller(short / "home", script_for(short / "a b;c$(d)'", {}, CLIENT))
 
 
@@ -226,10 +234,41 @@ def test_a_call_of_more_than_a_megabyte_is_handed_on_whole(caller: Caller, lengt
 
 
 @pytest.mark.parametrize("locale", ["", "de_DE.UTF-8"])
-def test_the_client_has_the_locale_of_the_agent(caller: Caller, locale: str) -> None:
-    with Door(caller.door, says(b"no\n")).opened():
-        caller.call(CALL, **({"LC_ALL": locale} if locale else {}))
-    assert [told for _, told in caller.told] == [locale or "-"]
+def test_the_client_has_the_locale_of_the_agent(by_shell: Caller, locale: str) -> None:
+    with Door(by_shell.door, says(b"no\n")).opened():
+        by_shell.call(CALL, **({"LC_ALL": locale} if locale else {}))
+    assert [told for _, told in by_shell.told] == [locale or "-"]
+
+
+def test_the_installed_command_finds_its_programs_wherever_they_are(by_shell: Caller) -> None:
+    words = ("/bin/sh", "-c", command_of(str(by_shell.program)))
+    environment = by_shell.environment(LANG="xx_YY.UTF-8", PERL5OPT="-Mno::such::module")
+
+    def call() -> tuple[int, bytes, bytes]:
+        done = subprocess.run(
+            words, input=CALL, env=environment, cwd=by_shell.home, capture_output=True, timeout=30, check=False
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    assert (call(), by_shell.handed_on) == ((0, b"", b""), CALL)
+    with Door(by_shell.door, says(b"ok told\n")).opened() as door:
+        by_shell.program.unlink()
+        assert call() == (0, b"told", b"")
+    assert len(door.requests) == 1 and by_shell.handed_on == CALL, "the client was not called again"
+
+
+def test_a_word_for_another_agent_is_the_clients(caller: Caller) -> None:
+    with Door(caller.door, says(b"ok\n")).opened() as door:
+        done = subprocess.run(
+            [str(caller.program), "codex"],
+            input=CALL,
+            env=caller.environment(),
+            cwd=caller.home,
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+    assert (done.returncode, caller.handed_on, door.requests) == (0, CALL, [])
 
 
 @pytest.mark.parametrize(
@@ -238,16 +277,27 @@ def test_the_client_has_the_locale_of_the_agent(caller: Caller, locale: str) -> 
         {"PERL5OPT": "-Mno::such::module"},
         {"PERL5OPT": "-d", "PERL5DB": "BEGIN { exit 0 }"},
         {"PERL5LIB": "/nowhere", "PERLLIB": "/nowhere", "PERLIO": ":crlf"},
-        {"PERL_UNICODE": "SDA", "PERL_HASH_SEED": "odd", "PERL_HASH_SEED_DEBUG": "1"},
-        {"LC_ALL": "xx_YY.UTF-8", "LANG": "xx_YY"},
+        {"PERL_UNICODE": "SDA", "PERL_HASH_SEED": "0"},
     ],
-    ids=["module", "debugger", "folders", "encoding", "no such locale"],
+    ids=["module", "debugger", "folders", "encoding"],
 )
 def test_what_the_agent_sets_for_perl_changes_nothing(caller: Caller, variables: dict[str, str]) -> None:
     with Door(caller.door, says(b"ok \xc3\xa4\n")).opened() as door:
         done = caller.call(CALL, **variables)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"\xc3\xa4", b"")
     assert door.requests[0].endswith(b"\n\n" + CALL) and caller.handed_on is None
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"PERL_HASH_SEED": "odd", "PERL_HASH_SEED_DEBUG": "1"}, {"LC_ALL": "xx_YY.UTF-8", "LANG": "xx_YY"}],
+    ids=["hashes", "no such locale"],
+)
+def test_the_shell_keeps_from_perl_what_it_would_complain_about(by_shell: Caller, variables: dict[str, str]) -> None:
+    with Door(by_shell.door, says(b"ok \xc3\xa4\n")).opened() as door:
+        done = by_shell.call(CALL, **variables)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"\xc3\xa4", b"")
+    assert door.requests[0].endswith(b"\n\n" + CALL) and by_shell.handed_on is None
 
 
 def test_another_perl_in_the_path_is_not_used(caller: Caller) -> None:
@@ -331,6 +381,9 @@ def test_a_hook_that_has_its_call_finishes_whatever_it_is_sent(caller: Caller, a
     assert (told, caller.handed_on) == ((b"told", None) if answer.startswith(b"ok") else (b"", CALL))
 
 
-def test_the_package_has_the_script_that_is_installed() -> None:
-    assert SCRIPT.read_bytes().startswith(b"#!/bin/sh\n") and os.access(SCRIPT, os.X_OK)
-    assert f"\nperl={PERL}\n" in SCRIPT.read_text()
+def test_the_package_has_the_scripts_that_are_installed() -> None:
+    shell = SCRIPT.with_name("rekindle-hook")
+    for script in (shell, SCRIPT):
+        assert (BIN / script.name).read_bytes() == script.read_bytes() and os.access(script, os.X_OK)
+    assert shell.read_text().startswith("#!/bin/sh\n") and f"\nperl={PERL}\n" in shell.read_text()
+    assert SCRIPT.read_text().startswith(f"#!{PERL} -t\n"), "as it is tried"

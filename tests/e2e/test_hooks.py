@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from rekindle.hooks.install import command_of
 from rekindle.hooks.observe import program_of
 from tests.e2e.conftest import Scratch
 from tests.e2e.daemon import BIN
@@ -283,6 +284,25 @@ def test_install_and_uninstall_leave_everything_else_alone(scratch: Scratch) -> 
     assert left["hooks"]["PostToolUse"] == theirs["hooks"]["PostToolUse"]  # type: ignore[index]
     assert (left["model"], left["größe"]) == ("opus", ["é"])
     assert 'rekindle-hook"' not in file.read_text()
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["rekindle-hook", "'/an old place/bin/rekindle-hook'", command_of("/an old place/bin/rekindle-hook")],
+    ids=["a name", "a place", "a place with two programs"],
+)
+def test_what_an_earlier_version_installed_is_replaced(scratch: Scratch, before: str) -> None:
+    file = settings_of(scratch)
+    file.parent.mkdir()
+    theirs = "[ -e x ] && exec other; exec rekindle-hook"
+    old = [{"type": "command", "command": one} for one in (before, theirs)]
+    file.write_text(json.dumps({"hooks": {"Stop": [{"hooks": old}]}}))
+    scratch.ok("hooks", "install")
+    stop = json.loads(file.read_text())["hooks"]["Stop"]
+    assert [[one["command"] for one in group["hooks"]] for group in stop] == [[command_of("rekindle-hook"), theirs]]
+    scratch.ok("hooks", "uninstall")
+    stop = json.loads(file.read_text())["hooks"]["Stop"]
+    assert [one["command"] for one in stop[0]["hooks"]] == [theirs], "what somebody else wrote is not ours"
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "// comment\n{}"])

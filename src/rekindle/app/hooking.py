@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -52,12 +51,12 @@ class Hooking:
         if local and agent != CLAUDE:
             raise UsageError(f"--local is for {CLAUDE} only", "leave it out")
         file = self._file(LOCAL if local else about.file, agent)
-        command = self._settings.PROGRAM
-        if shutil.which(command) is None:
-            beside = Path(sys.executable).with_name(self._settings.PROGRAM)
-            command = shlex.quote(str(beside)) if beside.exists() else command
+        program = self._settings.PROGRAM
+        if shutil.which(program) is None:
+            beside = Path(sys.executable).with_name(program)
+            program = str(beside) if beside.exists() else program
+        command = self._settings.command_of(program, agent)
         if agent != CLAUDE:
-            command = f"{command} {agent}"
             return Installed(file, command, self._settings.install(file, command, agent), {}, about.trust)
         added = self._settings.install(file, command)
         return Installed(file, command, added, self._settings.put_texts(self._top()))

@@ -47,9 +47,11 @@ def _encoder() -> Callable[[object], tuple[str, ...]] | None:
     try:
         from _json import encode_basestring_ascii, make_encoder
 
+        # markers, default, encoder, indent, key separator, item separator, sort keys, skip keys, allow NaN. Without
+        # markers it does not see that a value contains itself before there are too many levels: `json` sees it then.
+        made = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
+
         def encoded(value: object) -> tuple[str, ...]:
-            # markers, default, encoder, indent, key separator, item separator, sort keys, skip keys, allow NaN
-            made = make_encoder({}, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
             told: tuple[str, ...] = made(value, 0)
             return told
 

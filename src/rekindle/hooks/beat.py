@@ -46,17 +46,10 @@ def beat(call: dict[str, object], state_dir: str, parent: int, replaced: list[in
 
 def _written(state: dict[str, object]) -> bytes:
     """The content of a state file, one field in a line. The next command of the session writes it as usual."""
-    from rekindle.core import lean_json
+    from rekindle.core.lean_json import compact
 
-    fields = [f"  {_key(key)}: {lean_json.compact(value)}" for key, value in state.items()]
+    fields = [f"  {compact(key)}: {compact(value)}" for key, value in state.items()]
     return ("{\n" + ",\n".join(fields) + "\n}\n").encode()
-
-
-def _key(name: str) -> str:
-    """A name as JSON has it. Nearly all of them are plain words, and a daemon writes them on every tool call."""
-    from rekindle.core import lean_json
-
-    return f'"{name}"' if name.isascii() and name.isalnum() else lean_json.compact(name)
 
 
 def _after(call: dict[str, object], name: str, state: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:

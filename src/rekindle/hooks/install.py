@@ -20,6 +20,7 @@ __all__ = [
     "EVENTS",
     "HOOKED",
     "PROGRAM",
+    "command_of",
     "install",
     "installed",
     "put_texts",
@@ -29,6 +30,21 @@ __all__ = [
 ]
 
 PROGRAM = "rekindle-hook"
+_DIRECT = "rekindle-hook-direct"
+#: Announced by a daemon that has tried `rekindle-hook-direct` here. With another XDG_STATE_HOME the program looks.
+_ANNOUNCED = "~/.local/state/rekindle/hook.sock"
+
+
+def command_of(program: str, agent: str = "claude") -> str:
+    """What an agent's hook runs, given the program's name or its path. It is read by a shell.
+
+    Claude Code calls its hooks with every tool call, and with `sh -c`: this very shell can spare the program's own.
+    Settings are shared with machines that have no perl, or no daemon, so that the choice is made at each call.
+    """
+    if agent != "claude":
+        return f"{shlex.quote(program)} {agent}"
+    direct = os.path.join(os.path.dirname(program), _DIRECT)
+    return f"[ -S {_ANNOUNCED} ] && LC_ALL=C exec {shlex.quote(direct)}; exec {shlex.quote(program)}"
 
 
 def settings_file(top: str, name: str = "settings.json", agent: str = "claude") -> Path:
@@ -135,7 +151,9 @@ def _is_ours(entry: object) -> bool:
         words = shlex.split(command) if isinstance(command, str) else []
     except ValueError:
         return False
-    return 1 <= len(words) <= 2 and os.path.basename(words[0]) == PROGRAM
+    if 1 <= len(words) <= 2:
+        return os.path.basename(words[0]) == PROGRAM
+    return bool(words) and os.path.basename(words[-1]) == PROGRAM and command == command_of(words[-1])
 
 
 def _read(file: Path) -> tuple[dict[str, Any], int | str]:

@@ -49,7 +49,7 @@ def recovery(
     if not injection.is_due(who):
         return ""
     state = state_dir(environment)
-    found = list(_waiting(repo, here, environment, parent))
+    found = list(_waiting(repo, here, environment, parent, state))
     best = injection.meant_for(who, found) if found else None
     named = _named(best.folder, here) if best is not None else None
     if best is None or named is None:
@@ -61,14 +61,14 @@ def recovery(
 
 
 def _waiting(
-    repo: Repository | None, here: str, environment: Mapping[str, str], parent: int
+    repo: Repository | None, here: str, environment: Mapping[str, str], parent: int, shortcuts: str
 ) -> Iterator[injection.WaitingNotes]:
     """The sessions whose dehydrated context waits: those below the root, and the one that this agent works in."""
     from rekindle.adapters.skill_folder import holder, state_file
 
-    pid = 0
+    pid = holder.worker_pid(parent)
     below = _folders(repo, here, environment)
-    own = _own(state_dir(environment), parent)
+    own = _own(shortcuts, pid)
     for folder in below if own is None or own in below else [own, *below]:
         mark = below.get(folder)
         if mark is not None and _EMPTY.get(folder) == mark:
@@ -87,12 +87,11 @@ def _waiting(
             continue  # every command of the session says what is wrong with it
         if not isinstance(state, dict) or state.get("version", 1) != 1 or not injection.waits(state):
             continue
-        pid = pid or holder.worker_pid(parent)
         verdict = holder.verdict(state)
         held = "free" if verdict in ("dead", "free") else "mine" if state.get("pid") == pid else "other"
         if held != "mine" and folder not in below:
             continue  # this agent has left it: what is elsewhere is not its business any more
-        newest = os.lstat(os.path.join(folder, state_file.NAME)).st_mtime
+        newest = mark[2] / 1e9 if mark is not None else os.lstat(os.path.join(folder, state_file.NAME)).st_mtime
         yield injection.WaitingNotes(folder, state, held, newest)
 
 
@@ -138,20 +137,20 @@ def _folders(repo: Repository | None, here: str, environment: Mapping[str, str])
     return {folder: mark for _, folder, mark in sorted(found, reverse=True)[:_MOST]}
 
 
-def _own(shortcuts: str, parent: int) -> str | None:
-    """The folder that this agent works in, wherever it is."""
+def _own(shortcuts: str, pid: int) -> str | None:
+    """The folder that an agent works in, wherever it is."""
     if not os.path.isdir(os.path.join(shortcuts, "skill", "by-pid")):
         return None
-    from rekindle.adapters.skill_folder import holder, pointer
+    from rekindle.adapters.skill_folder import pointer
 
-    return pointer.pointed(shortcuts, holder.worker_pid(parent))
+    return pointer.pointed(shortcuts, pid)
 
 
 def _named(folder: str, here: str) -> str | None:
     """A folder as a command names it. None: its name could be taken for something else by a shell or a reader."""
     from rekindle import files
 
-    shown = os.path.relpath(folder, here) if files.is_below(folder, here) else folder
+    shown = folder[len(here) :].lstrip(os.sep) or os.curdir if files.is_below(folder, here) else folder
     if not shown.isprintable() or shown.startswith("-") or not _ODD.isdisjoint(shown):
         return None
     return f"'{shown}'" if " " in shown else shown

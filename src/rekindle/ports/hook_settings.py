@@ -37,6 +37,10 @@ class HookSettings(Protocol):
         """An agent's settings of the project at `top`. Raises ForeignRepository if a link leads outside it."""
         ...
 
+    def command_of(self, program: str, agent: str = "claude") -> str:
+        """What an agent's hook runs, for the shell that the agent starts it with."""
+        ...
+
     def install(self, file: Path, command: str, agent: str = "claude") -> list[str]:
         """Add the missing hooks; returns the hook events that were added."""
         ...

@@ -120,7 +120,8 @@ def is_overridden() -> bool:
 
 def find(start: str) -> Repository | None:
     """The repository that `start` is in, or None. Raises ForeignRepository if it is another user's, or leads away."""
-    found = _find(start)
+    real = os.path.realpath(start)
+    found = _find(start, real)
     if found is None:
         return None
     top = found.top or found.git_dir
@@ -132,7 +133,7 @@ def find(start: str) -> Repository | None:
             f"{os.path.join(top, '.git')} leads to {found.common}, which does not know it as a worktree",
             "move that .git away, or make the worktree with `git worktree add`",
         )
-    if found.top is not None and not is_overridden() and not files.is_below(os.path.realpath(start), found.top):
+    if found.top is not None and not files.is_below(real, found.top) and not is_overridden():
         raise refused(
             f"the repository around {start} has its work tree somewhere else: {found.top}",
             "look at core.worktree with `git config --local --list`; to use it all the same, set GIT_WORK_TREE",
@@ -153,10 +154,10 @@ def _refuse_pipes(found: Repository) -> None:
                 raise refused(f"{path} is not a regular file; git would hang", "move it away")
 
 
-def _find(start: str) -> Repository | None:
+def _find(start: str, folder: str) -> Repository | None:
+    """The same, unchecked. `folder` is where `start` really is."""
     if is_overridden():
         return _ask_git(start)
-    folder = os.path.realpath(start)
     while True:
         dot_git = os.path.join(folder, ".git")
         if os.path.isdir(dot_git):

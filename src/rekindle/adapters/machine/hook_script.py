@@ -1,4 +1,4 @@
-"""Whether this machine's `perl` can run the half of `rekindle-hook` that is written for it: what calls the daemon."""
+"""Whether this machine's `perl` can run `rekindle-hook-direct`, which is written for it and calls the daemon."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 #: As it comes with the package. The one that agents call is a copy of it.
-SCRIPT = Path(__file__).parents[2] / "hooks" / "rekindle-hook"
-#: The script knows no other, whatever is in the caller's PATH: only this one is tried.
+SCRIPT = Path(__file__).parents[2] / "hooks" / "rekindle-hook-direct"
+#: Its first line names no other, whatever is in the caller's PATH: only this one is tried.
 PERL = "/usr/bin/perl"
 _SECONDS = 5.0
 _GIVEN = b"given"
@@ -38,7 +38,7 @@ async def _told(path: str, name: str) -> bytes | None:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PERL")}
     try:
         process = await asyncio.create_subprocess_exec(
-            *(PERL, "-fx", str(SCRIPT), path, "cat", "", name),
+            *(PERL, "-t", str(SCRIPT), path, "cat", name),
             stdin=pipe,
             stdout=pipe,
             stderr=nowhere,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+_boot = ""
+
 
 def identity(pid: int) -> dict[str, object] | None:
     """What tells this process from every other one, on any host, after any reboot; None if it is gone."""
@@ -12,7 +14,7 @@ def identity(pid: int) -> dict[str, object] | None:
         return None
     return {
         "machine": _line("/etc/machine-id"),
-        "boot": _line("/proc/sys/kernel/random/boot_id"),
+        "boot": boot_id(),
         "pidns": _link(f"/proc/{pid}/ns/pid"),
         "pid": pid,
         "started": started,
@@ -24,11 +26,18 @@ def verdict(kept: dict[str, object]) -> str:
     pid = kept.get("pid")
     if not isinstance(pid, int) or kept.get("machine") != _line("/etc/machine-id"):
         return "unknown"
-    if kept.get("boot") != _line("/proc/sys/kernel/random/boot_id"):
+    if kept.get("boot") != boot_id():
         return "dead" if kept.get("machine") else "unknown"  # without a machine id it may be another host
     if kept.get("pidns") != _link("/proc/self/ns/pid"):
         return "unknown"
     return "alive" if start_time(pid) == kept.get("started") else "dead"
+
+
+def boot_id() -> str:
+    """Which start of the machine this is. No process lives to see another one."""
+    global _boot
+    _boot = _boot or _line("/proc/sys/kernel/random/boot_id")
+    return _boot
 
 
 def start_time(pid: int) -> int | None:

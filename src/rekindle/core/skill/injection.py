@@ -154,9 +154,10 @@ def notes(context: Mapping[str, object], facts: Sequence[tuple[str, object]], no
     found = [(title, lines_of(context.get(key)), share) for title, key, share in _PARTS]
     parts = [(title, text, share) for title, text, share in found if text]
     room = most - _cost(lines) - sum(_cost(["", title]) + 2 for title, _, _ in parts)
-    shares = _shares([_cost(text) for _, text, _ in parts], [share for _, _, share in parts], room)
-    for (title, text, _), share in zip(parts, shares, strict=True):
-        lines += ["", f"{title}:", *_cut(text, share)]
+    costs = [_cost(text) for _, text, _ in parts]
+    shares = _shares(costs, [share for _, _, share in parts], room)
+    for (title, text, _), cost, share in zip(parts, costs, shares, strict=True):
+        lines += ["", f"{title}:", *(text if cost <= share else _cut(text, share))]
     return _led(lines, nonce)
 
 
@@ -207,13 +208,11 @@ def _shares(wanted: list[int], shares: list[float], room: int) -> list[int]:
 
 
 def _cost(lines: Sequence[str]) -> int:
-    return sum(width(line) + len(LEAD) + 1 for line in lines)
+    return sum(map(width, lines)) + (len(LEAD) + 1) * len(lines)
 
 
 def _cut(lines: list[str], most: int) -> list[str]:
     """The first of these lines, and a word on what is left out."""
-    if _cost(lines) <= most:
-        return lines
     room = most - _cost([_CUT])
     kept: list[str] = []
     for line in lines:

@@ -1,6 +1,6 @@
 """The daemon's hook socket: carries out the hook calls of agents, so that none of them starts an interpreter.
 
-Its client is a script for sh and perl (`hooks/rekindle-hook`). A request is a line with the call's name and length, one
+Its client is a perl program (`hooks/rekindle-hook-direct`). A request is a line with the call's name and length, one
 line per variable of the caller's, an empty line, and the call itself. The answer is a line: `ok`, followed by a space
 and what the hook tells its agent if there is anything to tell, or `no`. After anything but a whole line with `ok` the
 script has the hook client do the same again. The script tries the socket only where it is announced: a name in the
