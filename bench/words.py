@@ -247,16 +247,15 @@ WHY: dict[str, str] = {
         "click alone takes two thirds of it (in instructions: 4.4 times the interpreter's own start)."
     ),
     "hook call with a daemon": (
-        "sh starts, and perl in its place. In processor time the two take 0.23 of `python -c pass`, of which their own "
-        "start alone is 0.18, and the daemon's part is 0.06. In time, on a machine that has nothing else to do, "
-        "starting the two is 0.21, a round trip to the daemon 0.1 (of which its own work is 0.04), and reading the "
-        "script the rest."
+        "It lies close to the target and varies from run to run. On a machine that has nothing else to do, the start "
+        "of perl is 0.12, a round trip to the daemon 0.06 (of which its own work is 0.04), and reading the program, "
+        "the call and the answer is the rest."
     ),
     "hook call that gives a fresh conversation its notes, with a daemon": (
-        "The same two programs as in the plain call above, and 20 small files that the daemon looks at."
+        "The same program as in the plain call above, and 20 small files that the daemon looks at."
     ),
     "hook call of the heartbeat, with a daemon": (
-        "The same two programs as in the plain call above; the daemon makes a new state file and renames it, which a "
+        "The same program as in the plain call above; the daemon makes a new state file and renames it, which a "
         "busy disk delays."
     ),
     "hook call without a daemon": (
