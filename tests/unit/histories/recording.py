@@ -32,7 +32,7 @@ def _first(order: DriveOrder) -> bool:
 
 
 async def drive(order: DriveOrder, pulse: Pulse) -> DriveEnd:
-    """The last digit of the job says what happens to it first. The second drive ends it; one of a schedule ends at once."""
+    """The job's last digit says what happens first. The second drive ends the job; one of a schedule ends at once."""
     story = order.job[-1]
     if order.number > 1 or order.cancel_by or order.of or story == "0":
         return DriveEnd("over", order.job, "a", result="done", session="s1", receipt="s1/1")
