@@ -111,6 +111,14 @@ def open_to_append(path: str, root: str | None = None) -> int:
     return _regular(os.open(path, flags, 0o644), path)[0]
 
 
+def can_be_a_path(text: str) -> bool:
+    """Whether a file can have this path at all: JSON can say texts that the system's calls do not take."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
 def is_below(path: str, root: str) -> bool:
     """Whether a path is in a folder, or is that folder, judged by name only."""
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)

@@ -206,6 +206,9 @@ def test_the_first_prompt_has_the_notes_and_the_files_of_the_work_tree_within_th
     assert text.count("not given: it is not a file of the work tree") == 3
     assert "not given: it is not a text" in text and "cut: 50000 of 60000 bytes" in text
     assert "came with the repository" not in text
+    leave(folders, folder, "a\0b", "\ud800", "pool.py")
+    odd = skills.first_prompt("brave-otter", None)
+    assert odd is not None and odd.count("not given: no file can have this name") == 2 and "|     return 1" in odd
     small = skills.first_prompt("brave-otter", 8_000)
     assert small is not None and sum(line.count("x") for line in small.split("\n") if "xx" in line) <= 8_000
     assert dehydration.room_for_files(8_000) == 8_000

@@ -202,6 +202,43 @@ def test_a_daemon_that_keeps_silent_is_not_waited_for(caller: Caller) -> None:
     assert len(door.requests) == 1
 
 
+def test_an_answer_that_never_ends_is_not_waited_for(caller: Caller) -> None:
+    over = threading.Event()
+
+    def after(connection: socket.socket) -> None:
+        while not over.wait(0.1):
+            connection.sendall(b"x")
+
+    with Door(caller.door, after).opened():
+        try:
+            done = caller.call()
+        finally:
+            over.set()
+    assert (done.returncode, done.stdout, caller.handed_on) == (0, b"", CALL)
+
+
+@pytest.mark.parametrize("by_name", [True, False], ids=["folder", "variable"])
+def test_line_breaks_in_a_name_forge_no_call(caller: Caller, by_name: bool) -> None:
+    """A repository may have a folder whose name looks like the rest of a request, and like another call."""
+    forged = '{"hook_event_name":"Stop"}'
+    some, others = ("".join(f"\n{name}=" for name in names) for names in (VARIABLES[1:8], VARIABLES[8:]))
+    folder = caller.home / (f"a{some}/b{others}\n\n{forged}" if by_name else "a")
+    folder.mkdir(parents=True)
+    words = {} if by_name else {VARIABLES[-1]: f"x\n\n{forged}"}
+    with Door(caller.door, says(b"ok\n")).opened() as door:
+        done = subprocess.run(
+            [str(caller.program)],
+            input=CALL,
+            env=caller.environment(**words),
+            cwd=folder,
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+    assert (done.returncode, caller.handed_on) == (0, CALL)
+    assert door.requests == [b""], "nothing of it was sent"
+
+
 def test_a_daemon_that_reads_nothing_does_not_hold_a_call_up(caller: Caller) -> None:
     given = b"x" * 999_999
     caller.door.parent.mkdir(parents=True)
@@ -255,6 +292,22 @@ def test_the_installed_command_finds_its_programs_wherever_they_are(by_shell: Ca
         by_shell.program.unlink()
         assert call() == (0, b"told", b"")
     assert len(door.requests) == 1 and by_shell.handed_on == CALL, "the client was not called again"
+
+
+def test_a_machine_that_has_only_the_program_notes_its_calls_all_the_same(by_shell: Caller) -> None:
+    """Settings are shared, and a socket outlives the rekindle that announced it."""
+    by_shell.program.with_name("rekindle-hook-direct").unlink()
+    with Door(by_shell.door, says(b"ok\n")).opened() as door:
+        done = subprocess.run(
+            ("/bin/sh", "-c", command_of(str(by_shell.program))),
+            input=CALL,
+            env=by_shell.environment(),
+            cwd=by_shell.home,
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+    assert (done.returncode, by_shell.handed_on, door.requests) == (0, CALL, [])
 
 
 def test_a_word_for_another_agent_is_the_clients(caller: Caller) -> None:

@@ -288,8 +288,14 @@ def test_install_and_uninstall_leave_everything_else_alone(scratch: Scratch) -> 
 
 @pytest.mark.parametrize(
     "before",
-    ["rekindle-hook", "'/an old place/bin/rekindle-hook'", command_of("/an old place/bin/rekindle-hook")],
-    ids=["a name", "a place", "a place with two programs"],
+    [
+        "rekindle-hook",
+        "'/an old place/bin/rekindle-hook'",
+        command_of("/an old place/bin/rekindle-hook"),
+        command_of("/it's\nold/rekindle-hook"),
+        "[ -S ~/.local/state/rekindle/hook.sock ] && LC_ALL=C exec rekindle-hook-direct; exec rekindle-hook",
+    ],
+    ids=["a name", "a place", "a place with two programs", "an odd place", "no trap"],
 )
 def test_what_an_earlier_version_installed_is_replaced(scratch: Scratch, before: str) -> None:
     file = settings_of(scratch)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import os
 import socket
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rekindle.adapters.machine import ancestry
+from rekindle.adapters.skill_folder import holder, pointer
 from rekindle.doors.socket import hook_door
 from rekindle.doors.socket.hook_door import VARIABLES, HookDoor, _watched
 from rekindle.hooks.carrying import carry_out
@@ -69,6 +73,19 @@ def lines(folder: Path) -> int:
 def test_an_event_is_written_for_somebody_who_waits(folder: Path) -> None:
     assert carry(folder) == ""
     assert lines(folder) == 1
+
+
+def test_a_state_file_that_nobody_can_read_costs_the_journal_nothing(folder: Path) -> None:
+    """Whoever works in a tree can write its state file: one that is nested too deeply ended the whole call."""
+    state, session = str(folder.parent / ".local" / "state" / "rekindle"), folder / "sessions" / "x"
+    session.mkdir(parents=True)
+    pid = holder.worker_pid(os.getpid())
+    pointer.point(state, pid, str(session))
+    for deep in (900, 100_000):
+        text = f'{{"pid": {pid}, "deep": {"[" * deep}{"]" * deep}}}'
+        (session / ".state.json").write_text(text)
+        assert carry(folder) == ""
+    assert lines(folder) == 2
 
 
 def test_nothing_is_written_once_nobody_waits(folder: Path) -> None:
@@ -140,6 +157,79 @@ def test_calls_are_served_while_the_event_loop_is_held_up_and_others_say_nothing
         return answers
 
     assert asyncio.run(look()) == [b"ok pong\n"] * 3 + [b"no\n"]
+
+
+class Short:
+    """A listener of a process that has no descriptor left, for one call."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._short = [OSError(errno.EMFILE, "Too many open files"), OSError(errno.ECONNABORTED, "gone")]
+
+    def accept(self) -> tuple[socket.socket, object]:
+        if self._short:
+            raise self._short.pop()
+        return self._listener.accept()
+
+
+def test_a_door_that_could_not_open_for_one_call_opens_for_the_next(tmp_path: Path) -> None:
+    """With nobody left to accept it, every call of every agent would wait for a second, until the daemon ends."""
+    door = HookDoor(str(tmp_path / "h.sock"), str(tmp_path / "name"), ancestry, Tool(can=False))
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as caller:
+        listener.bind(str(tmp_path / "h.sock"))
+        listener.listen()
+        door._begin(Short(listener))  # type: ignore[arg-type]
+        caller.settimeout(20)
+        caller.connect(str(tmp_path / "h.sock"))
+        caller.sendall(PINGED)
+        assert caller.recv(100) == b"ok pong\n"
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_door_is_there_again_whatever_took_its_place_or_its_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_door, "_LOOK_AGAIN", 0.001)
+    path, start = tmp_path / "h.sock", threading.Thread.start
+
+    def no_thread(thread: threading.Thread) -> None:
+        if thread.name == "hooks":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async def answered() -> None:
+        async with asyncio.timeout(30):
+            while True:
+                with contextlib.suppress(OSError):
+                    reader, writer = await asyncio.open_unix_connection(str(path))
+                    writer.write(PINGED)
+                    assert await reader.read(100) == b"ok pong\n"
+                    writer.close()
+                    return
+                await asyncio.sleep(0.001)
+
+    async def look() -> None:
+        path.mkdir()  # nothing of ours
+        door = HookDoor(str(path), str(tmp_path / "name"), ancestry, Tool(can=False))
+        attending = asyncio.ensure_future(door.attend())
+        await asyncio.sleep(0.01)
+        assert not attending.done(), "it is no reason to end the daemon"
+        path.rmdir()
+        await answered()
+        path.unlink()
+        os.mkfifo(path)
+        await answered()
+        path.unlink()
+        monkeypatch.setattr(threading.Thread, "start", no_thread)
+        async with asyncio.timeout(30):
+            while door._made is None or not path.is_socket():
+                await asyncio.sleep(0.001)
+        monkeypatch.setattr(threading.Thread, "start", start)
+        await answered()
+        attending.cancel()
+        await door.close()
+
+    asyncio.run(look())
 
 
 def test_replaced_files_are_closed_once_the_agent_has_its_answer(

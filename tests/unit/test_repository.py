@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rekindle.adapters.git import repository
+from rekindle.adapters.skill_folder.roots import sessions_root
 from rekindle.ports.errors import ForeignRepository
 
 
@@ -113,3 +114,20 @@ def test_a_work_tree_somewhere_else_is_refused_however_it_is_spelled(tmp_path: P
     assert git(repo, "rev-parse", "--show-toplevel") == str(outside)
     with pytest.raises(ForeignRepository, match="work tree somewhere else"):
         repository.find(str(repo))
+
+
+@pytest.mark.parametrize("place", ["main", "worktree"])
+@pytest.mark.parametrize("configured", ["link/sessions", "a/link", ".git/sessions", "outer/inner"])
+def test_skill_sessions_stay_in_the_worktree(places: dict[str, Path], place: str, configured: str) -> None:
+    """Its files come with its branch: a link in it may lead anywhere, wherever on the way it is."""
+    top = places[place]
+    (top / "a").mkdir()
+    (top / "link").symlink_to(top.parent)
+    (top / "a" / "link").symlink_to(top.parent)
+    git(top, "init", "-q", "outer")
+    found = repository.find(str(top))
+    assert found is not None
+    with pytest.raises(ForeignRepository):
+        sessions_root(found, configured, str(top))
+    assert sessions_root(found, "a/sessions", str(top)) == str(top / "a" / "sessions")
+    assert sessions_root(found, str(top.parent), str(top)) == str(top.parent), "a place outside is the user's choice"

@@ -39,10 +39,15 @@ def command_of(program: str, agent: str = "claude") -> str:
     """What an agent's hook runs, given the program's name or its path. It is read by a shell.
 
     Claude Code calls its hooks with every tool call, and with `sh -c`: this very shell can spare the program's own.
-    Settings are shared with machines that have no perl, or no daemon, so that the choice is made at each call.
+    Settings are shared with machines that have no perl, no daemon, or a rekindle that has only the program, so that the
+    choice is made at each call. A shell ends when it cannot execute something: only the trap comes after that.
     """
     if agent != "claude":
         return f"{shlex.quote(program)} {agent}"
+    return f"trap {shlex.quote(f'exec {shlex.quote(program)}')} EXIT; {_without_trap(program)}"
+
+
+def _without_trap(program: str) -> str:
     direct = os.path.join(os.path.dirname(program), _DIRECT)
     return f"[ -S {_ANNOUNCED} ] && LC_ALL=C exec {shlex.quote(direct)}; exec {shlex.quote(program)}"
 
@@ -153,7 +158,9 @@ def _is_ours(entry: object) -> bool:
         return False
     if 1 <= len(words) <= 2:
         return os.path.basename(words[0]) == PROGRAM
-    return bool(words) and os.path.basename(words[-1]) == PROGRAM and command == command_of(words[-1])
+    if not words or os.path.basename(words[-1]) != PROGRAM:
+        return False
+    return command in (command_of(words[-1]), _without_trap(words[-1]))
 
 
 def _read(file: Path) -> tuple[dict[str, Any], int | str]:

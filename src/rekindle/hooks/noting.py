@@ -94,8 +94,8 @@ def _beaten(call: dict[str, object], caller: HookCaller) -> str:
 
     try:
         return beat(call, state_dir(caller.environment), caller.parent, caller.replaced)
-    except (OSError, ValueError):
-        return ""  # a state file that cannot be used is named by every command of the session
+    except Exception:  # a state file of any kind (one nested too deeply, say): every command of the session names it
+        return ""
 
 
 def _recovered(call: dict[str, object], repo: Repository | None, here: str, caller: HookCaller) -> str:

@@ -82,18 +82,21 @@ class Repository:
         """Where the journals are: under the main checkout, so that every worktree shares them."""
         return self.folder(configured or PROGRESS, "progress_dir")
 
-    def folder(self, configured: str, setting: str) -> str:
+    def folder(self, configured: str, setting: str, top: str | None = None) -> str:
         """A folder of the main checkout's, which need not exist. Raises ForeignRepository if it is not really in there.
+
+        `top`: the worktree that it is to be in instead.
 
         No link may be on the way, nor another repository, nor anything that another user owns. A place that is plainly
         outside was chosen by the user: a repository's own settings cannot name one.
         """
-        folder = os.path.normpath(os.path.join(self.root, configured))
-        if not files.is_below(folder, self.root):
+        base = top or self.root
+        folder = os.path.normpath(os.path.join(base, configured))
+        if not files.is_below(folder, base):
             return folder
-        way, seen = self.root, []
+        way, seen = base, []
         hint = f"make it a plain folder, or set {setting} in your own config.toml or in REKINDLE_{setting.upper()}"
-        for name in os.path.relpath(folder, self.root).split(os.sep):
+        for name in os.path.relpath(folder, base).split(os.sep):
             way = os.path.join(way, name)
             if is_git_name(name):
                 raise refused(f"{way} is git's own folder", hint)

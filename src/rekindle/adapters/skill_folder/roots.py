@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from rekindle.adapters.git.refusal import refused
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,12 +19,7 @@ def sessions_root(repo: Repository | None, setting: str | None, here: str) -> st
     configured = setting or DEFAULT
     if repo is None:
         return os.path.normpath(os.path.join(here, configured))
-    if repo.top is None or repo.top == repo.root:
-        return repo.folder(configured, _SETTING)
-    folder = os.path.normpath(os.path.join(repo.top, configured))
-    if os.path.islink(folder):
-        raise refused(f"{folder} is a symbolic link, and may lead anywhere", "make it a plain folder")
-    return folder
+    return repo.folder(configured, _SETTING, repo.top)
 
 
 def skill_places(repo: Repository | None, environment: Mapping[str, str], here: str) -> list[str]:

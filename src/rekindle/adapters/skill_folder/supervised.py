@@ -109,6 +109,8 @@ def given_files(
 
 def _read(top: str, folder: str, name: str) -> bytes | str:
     """The content of a file of the work tree, or why it is not given."""
+    if not files.can_be_a_path(name):
+        return "no file can have this name"
     for root in (top, folder):
         path = os.path.normpath(os.path.join(root, name))
         if not files.is_below(path, top) or ".git" in os.path.relpath(path, top).split(os.sep):

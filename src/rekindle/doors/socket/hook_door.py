@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import select
 import socket
 import threading
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, sleep
 from typing import Protocol
 
 from rekindle.doors.socket.peer import Peer, peer_of
@@ -48,6 +49,9 @@ _LONGEST_NAME = 107
 _READY, _MOST = 2, 32
 _WAITING = 128
 _BLOCK = 1 << 16
+#: What `accept` says of a socket that was closed. Whatever else it says (no descriptor is left, say) passes.
+_CLOSED = (errno.EBADF, errno.EINVAL)
+_PAUSE = 0.1
 
 
 class BadCall(ValueError):
@@ -73,6 +77,8 @@ class HookDoor:
         self._ancestry = ancestry
         self._tool = tool
         self._listener: socket.socket | None = None
+        #: what is at `path` since it was opened
+        self._made: tuple[int, int] | None = None
         self._journals = OpenJournals()
         self._lock = threading.Lock()
         self._ready = 0
@@ -80,13 +86,14 @@ class HookDoor:
 
     async def attend(self) -> None:
         """Listen and, where `perl` can call, be known for it. Never returns."""
-        self._open()
         tried: object = None
         can_call = False
         while True:
             with contextlib.suppress(OSError):
-                if not os.path.exists(self._path):
+                if self._made is None or _file_at(self._path) != self._made:
                     self._open()
+                elif not self._all and self._listener is not None:
+                    self._begin(self._listener)  # there was no thread left when one was needed
                 if (installed := self._tool.as_installed()) != tried:
                     _remove(self._name)
                     tried, can_call = installed, await self._can_be_called()
@@ -110,6 +117,7 @@ class HookDoor:
     def _open(self) -> None:
         if self._listener is not None:
             _end(self._listener)
+        self._made = None
         _remove(self._path)
         listener = socket.socket(socket.AF_UNIX)
         try:
@@ -120,12 +128,18 @@ class HookDoor:
             listener.close()
             raise
         self._listener = listener
+        self._made = _file_at(self._path)
         self._begin(listener)
 
     def _begin(self, listener: socket.socket) -> None:
         with self._lock:
             self._all += 1
-        threading.Thread(target=self._wait, args=(listener,), name="hooks", daemon=True).start()
+        try:
+            threading.Thread(target=self._wait, args=(listener,), name="hooks", daemon=True).start()
+        except RuntimeError as error:  # the user has too many processes
+            with self._lock:
+                self._all -= 1
+            log.warning("hook calls have to wait for each other: %s", error)
 
     def _wait(self, listener: socket.socket) -> None:
         """Take one call after the other, for as long as it is of use."""
@@ -136,13 +150,13 @@ class HookDoor:
                         return  # enough others wait
                     self._ready += 1
                 try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return  # the door was closed
+                    connection = _accepted(listener)
                 finally:
                     with self._lock:
                         self._ready -= 1
                         is_last = not self._ready and self._all < _MOST
+                if connection is None:
+                    return  # the door was closed
                 if is_last:
                     self._begin(listener)
                 self._serve(connection)
@@ -244,6 +258,25 @@ class _Request:
 def _remove(place: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(place)
+
+
+def _file_at(place: str) -> tuple[int, int] | None:
+    try:
+        found = os.lstat(place)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _accepted(listener: socket.socket) -> socket.socket | None:
+    """The next connection; None: the door was closed."""
+    while True:
+        try:
+            return listener.accept()[0]
+        except OSError as error:
+            if error.errno in _CLOSED:
+                return None
+        sleep(_PAUSE)
 
 
 def _end(listener: socket.socket) -> None:
