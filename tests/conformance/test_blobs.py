@@ -228,6 +228,15 @@ def test_a_key_is_made_once_for_its_owner_only_and_is_read_only_then(tmp_path: P
         read_key(str(tmp_path / "nothing"))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away, and read another user's")
+def test_a_key_that_another_user_can_change_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    make_key(str(path))
+    os.chown(path, 65534, 65534)
+    with pytest.raises(UsageError, match="another user"):
+        read_key(str(path))
+
+
 def test_to_add_a_piece_to_a_long_stream_in_the_database_reads_as_little_as_to_a_short_one() -> None:
     url = new_database()
     open_store(url, now=datetime.now(UTC), host="a").store.close()

@@ -274,3 +274,67 @@ def test_what_an_agent_has_written_into_a_clones_configuration_is_not_run_by_a_f
         clones.ready(where, "project", [f"project={stage.origin}"])
         assert stage.git(clone, "rev-parse", "origin/main").strip() == with_news
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", ["../sessions", "..", "", ".", "a/../../sessions", "a\0b"])
+def test_an_id_that_is_a_path_touches_nothing_of_this_host(stage: Copies, name: str) -> None:
+    """What is left of an arrival is removed, and a session that was here is moved aside: both by the id."""
+    session = copied_twice(stage)
+    stage.host("b")
+    mine = stage.root / "b" / "state" / "sessions" / "mine" / "1"
+    mine.mkdir(parents=True)
+    (mine / "out").write_bytes(b"precious")
+    with pytest.raises(RekindleError, match="the id"):
+        bring(stage, replace(session, id=name))
+    assert (mine / "out").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"cwd": ""}, {"cwd": "a\0b"}, {"repository": "/a\0b"}, {"worktree": "/\ud800", "branch": "x"}, {"worktree": ""}],
+)
+def test_places_that_no_file_can_have_are_told_in_words(stage: Copies, told: dict[str, str]) -> None:
+    with pytest.raises(RekindleError, match="not a place"):
+        bring(stage, replace(stage.session(), **told))
+
+
+@pytest.mark.parametrize("worktree", ["/r/..", "/r/.", "/r/", "/r/.git"])
+def test_a_session_gets_a_work_tree_of_its_own_whatever_its_old_one_was_called(stage: Copies, worktree: str) -> None:
+    session = replace(stage.session(), worktree=worktree, branch="x", cwd="/r/elsewhere")
+    found = bring(stage, session)
+    mine = Path(str(found.repository)) / ".worktrees" / NAME
+    assert found.worktree == str(mine) and mine in (path := Path(found.cwd), *path.parents)
+
+
+def test_a_session_does_not_begin_in_the_work_tree_of_another_one(stage: Copies) -> None:
+    session = replace(stage.session(), worktree="/r/a", branch="x", cwd="/r/ab")
+    found = bring(stage, session)
+    assert found.cwd == found.worktree
+
+
+def test_what_somebody_puts_in_the_place_of_a_piece_is_damage_and_not_read(tmp_path: Path) -> None:
+    blobs = FolderBlobs(str(tmp_path / "mount"))
+    blobs.claim(NAME, 1)
+    piece = Piece("1/out@1", 0, 4, 1)
+    blobs.add(NAME, piece, b"data")
+    [kept] = (tmp_path / "mount" / NAME / "a1").glob("p0-*")
+    (tmp_path / "secret").write_bytes(b"mine")
+
+    def huge() -> None:
+        with kept.open("wb") as file:
+            file.truncate(1 << 40)
+
+    def link() -> None:
+        kept.symlink_to(tmp_path / "secret")
+
+    def pipe() -> None:
+        os.mkfifo(kept)
+
+    plants: list[Callable[[], None]] = [link, kept.mkdir, pipe, huge]
+    for planted in plants:
+        kept.rmdir() if kept.is_dir() else kept.unlink()
+        planted()
+        with pytest.raises(BlobDamaged, match="not a file of ours"):
+            blobs.data(NAME, piece)
+    kept.write_bytes(b"data")
+    assert blobs.data(NAME, piece) == b"data"

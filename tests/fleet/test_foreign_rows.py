@@ -9,18 +9,23 @@ from datetime import UTC, datetime
 from typing import Any, LiteralString
 from unittest.mock import Mock
 
+import msgspec
 import psycopg
 import pytest
 
 from rekindle.adapters.sql_store.open import open_store
+from rekindle.adapters.sql_store.shared_blobs import SharedBlobs
 from rekindle.adapters.sql_store.shared_hosts import SharedHosts
 from rekindle.adapters.sql_store.shared_jobs import SharedJobs
 from rekindle.adapters.sql_store.shared_mail import SharedMail
 from rekindle.adapters.sql_store.shared_placements import SharedPlacements
 from rekindle.app.mail_deeds import MailDeeds
 from rekindle.app.mail_sending import MailSending
+from rekindle.core.fleet.needs import queue_of_order
+from rekindle.core.fleet.unclaimed import Worker, why_unclaimed
 from rekindle.core.job.facts import JobSubmitted
 from rekindle.core.job.order import JobOrder, StepOrder
+from rekindle.ports.blobs import BlobDamaged, Piece
 from rekindle.ports.errors import RekindleError, UsageError
 from rekindle.ports.hosts import HostReport
 from rekindle.ports.mail import Mail
@@ -80,6 +85,68 @@ def test_a_job_that_cannot_be_read_is_named(url: str, body: str) -> None:
         with pytest.raises(DamagedStore, match="f00000001"):
             jobs.find("f00000001")
         assert jobs.find("f00000002") is not None, "the others go on"
+
+
+@pytest.mark.parametrize("name", ["../sessions", "..", "", "/etc", "a\x1b[31m", "def456"])
+def test_a_session_is_only_what_its_row_is_called_and_a_folder_can_be(url: str, name: str) -> None:
+    """Folders are made, moved and removed by a session's id, and a neighbour can write any row."""
+    bad = msgspec.structs.replace(created("abc123"), session=name)
+    body = msgspec.json.encode(folded([bad])).decode()
+    run(url, "UPDATE sessions SET body = %s", body)
+    with closing(SharedPlacements(url, "b")) as b:
+        found = b.find("abc123")
+        assert found is not None and found.session.id == "abc123", "its facts count"
+        run(url, "UPDATE facts SET body = %s WHERE subject = 'abc123'", msgspec.json.encode(bad).decode())
+        with pytest.raises(DamagedStore, match="abc123"):
+            b.find("abc123")
+        for table in ("sessions", "placements"):
+            run(url, f"UPDATE {table} SET {'id' if table == 'sessions' else 'session'} = %s", name)
+        run(url, "UPDATE facts SET subject = %s WHERE stream = 'session'", name)
+        if name == "def456":
+            assert b.find(name) is not None, "all of it is one session"
+        else:
+            with pytest.raises(DamagedStore):
+                b.find(name)
+            opened = open_store(url, now=datetime.now(UTC), host="a")
+            with closing(opened.store), pytest.raises(DamagedStore):
+                opened.store.session(name)
+
+
+def test_what_nobody_can_read_hides_none_of_the_others(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    order = JobOrder(title="t", steps=(StepOrder(name="s", agent="scripted", prompt="say x"),))
+    opened = open_store(url, now=datetime.now(UTC), host="a")
+    with closing(opened.store), closing(SharedPlacements(url, "b")) as b, closing(SharedJobs(url, "a")) as jobs:
+        second = created("def456")
+        commit(opened.store, folded([second]), [second])
+        for name in ("f00000001", "f00000002"):
+            jobs.submit(JobSubmitted(at=1.0, job=name, order=order, by="x"), "rekindle:scripted:")
+        run(url, "UPDATE sessions SET body = '' WHERE id = 'abc123'")
+        run(url, "UPDATE facts SET body = '' WHERE subject = 'abc123'")
+        other = msgspec.json.encode(JobSubmitted(at=1.0, job="f00000002", order=order, by="x")).decode()
+        run(url, "UPDATE facts SET body = %s WHERE subject = 'f00000001'", other)
+        for _ in range(3):
+            assert [one.session.id for one in b.everything()] == ["def456"]
+            assert [one.job.id for one in jobs.everything()] == ["f00000002"]
+        with pytest.raises(DamagedStore, match="f00000001"):
+            jobs.find("f00000001")
+    assert [one for one in ("abc123", "f00000001") if caplog.text.count(f" {one} is left out") != 1] == []
+
+
+def test_a_copy_that_is_larger_than_any_of_ours_is_not_read(url: str) -> None:
+    piece = Piece("1/out@1", 0, 4, 1)
+    with closing(SharedBlobs(url)) as blobs:
+        blobs.claim("abc123", 1)
+        blobs.add("abc123", piece, b"data")
+        assert blobs.data("abc123", piece) == b"data"
+        run(url, "UPDATE blobs SET data = decode(repeat('00', 10000000), 'hex')")
+        with pytest.raises(BlobDamaged, match="10000000 bytes"):
+            blobs.data("abc123", piece)
+
+
+def test_labels_that_nobody_of_ours_gives_say_what_no_worker_has() -> None:
+    for label in ("a:b", ":", "a+b", "x" * 10_000, "\n"):
+        order = JobOrder(title="t", steps=(StepOrder(name="s", agent="sc:ripted", prompt="x"),), labels=(label,))
+        assert why_unclaimed(queue_of_order(order), [Worker("a", "ready", ("gpu",), ("scripted",), "")])
 
 
 def test_a_message_that_nobody_of_ours_sends_is_answered_in_words() -> None:

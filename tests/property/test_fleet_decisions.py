@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rekindle.core.fleet import lease
 from rekindle.core.fleet.drive import Abandon, CancelJob, DriveView, LetGo, Stay, is_tried_again, next_move
-from rekindle.core.fleet.needs import fleet_job, is_fleet_job, is_for, queue_of, urgency
+from rekindle.core.fleet.needs import fleet_job, is_fleet_job, is_for, queue_of, urgency, wanted
 from rekindle.core.fleet.spelling import is_label
 from rekindle.core.job.order import JobOrder, StepOrder
 from rekindle.core.job.state import Job, JobStep
@@ -57,6 +57,15 @@ def test_a_job_waits_in_a_queue_that_exactly_the_fitting_hosts_listen_to(
     assert is_for(queue, agents, needs)
     assert is_for(queue, has, labelled) == (agents <= has and needs <= labelled)
     assert all(is_label(one) for one in agents | needs)
+
+
+@given(labels, labels, st.text(":+ab\n", max_size=8))
+def test_a_host_listens_to_no_queue_that_no_job_has(agents: set[str], needs: set[str], more: str) -> None:
+    """Each queue takes connections, and whoever can write to the store can name any number of them."""
+    queue = queue_of(agents, needs) + more
+    if is_for(queue, agents | {"a"}, needs | {"b"}):
+        assert queue == queue_of(*wanted(queue))
+    assert len(wanted(more)) == 2
 
 
 @given(st.integers(-100, 100))

@@ -14,6 +14,8 @@ from rekindle.ports.errors import OwnedError, RekindleError
 
 #: A piece may not be larger than this; a longer content takes several.
 LARGEST_PIECE = 8 << 20
+#: What is kept of a piece is larger than the piece, because it is sealed. More than this is not one of ours.
+LARGEST_KEPT = LARGEST_PIECE + 1024
 _LONGEST_NAME = 200
 
 

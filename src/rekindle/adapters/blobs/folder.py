@@ -12,6 +12,7 @@ is on nobody's list.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -22,12 +23,16 @@ from typing import Final
 import msgspec
 
 from rekindle import files
-from rekindle.ports.blobs import BlobDamaged, BlobError, BlobFenced, Piece, checked, is_there
+from rekindle.ports.blobs import LARGEST_KEPT, BlobDamaged, BlobError, BlobFenced, Piece, checked, is_there
 
 _FOLDER: Final = re.compile(r"([ac])(\d{1,9})")
 _PIECE: Final = re.compile(r"p(\d{1,18})-(\d{1,9})~([A-Za-z0-9._=@-]{1,200})")
 _SESSION: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _INHERITS: Final = "inherits"
+#: Longer than the list of any session.
+_LONGEST_LIST: Final = 256 << 20
+#: What the system says of a link, a folder, a pipe or something huge in the place of a piece.
+_PLANTED: Final = (errno.ELOOP, errno.EFBIG, errno.EINVAL, errno.EISDIR, errno.ENOTDIR, errno.ENXIO)
 #: The attempt in whose folder a piece lies, and its name, place, size and attempt.
 _Inherited = tuple[int, str, int, int, int]
 
@@ -107,9 +112,14 @@ class FolderBlobs:
             for state in "ca":
                 path = os.path.join(base, f"{state}{homes[0] if homes else piece.attempt}", name)
                 with suppress(FileNotFoundError):
-                    return files.read(path)
+                    return files.read_short(path, LARGEST_KEPT)
         except OSError as error:
-            raise self._away(error) from error
+            if error.errno not in _PLANTED:
+                raise self._away(error) from error
+            raise BlobDamaged(
+                f"{piece.name} of session {session}, at {piece.offset}, is not a file of ours: {error.strerror}",
+                "what is in that folder was changed; put it back",
+            ) from error
         raise BlobDamaged(f"{piece.name} of session {session}, at {piece.offset}, is gone")
 
     def close(self) -> None:
@@ -131,7 +141,9 @@ class FolderBlobs:
         state, newest = max(attempts, key=lambda one: one[1])
         home = os.path.join(base, f"{state}{newest}")
         try:
-            rows = msgspec.json.decode(files.read(os.path.join(home, _INHERITS)), type=list[_Inherited])
+            rows = msgspec.json.decode(
+                files.read_short(os.path.join(home, _INHERITS), _LONGEST_LIST), type=list[_Inherited]
+            )
         except msgspec.DecodeError as error:
             raise BlobDamaged(
                 f"{home}/{_INHERITS} cannot be read: {error}", "what is in that folder was changed; put it back"

@@ -27,7 +27,13 @@ def read_private(path: str, setting: str, longest: int) -> bytes:
     try:
         fd = files.open_to_read(path)
         try:
-            if os.fstat(fd).st_mode & 0o077:
+            found = os.fstat(fd)
+            if found.st_uid not in (os.geteuid(), 0):
+                raise UsageError(
+                    f"{path} belongs to another user (uid {found.st_uid}), who can change it",
+                    f"set {setting} to a file of yours",
+                )
+            if found.st_mode & 0o077:
                 raise UsageError(f"{path} can be read by others", f"chmod 600 {path}")
             return os.read(fd, longest + 1)
         finally:

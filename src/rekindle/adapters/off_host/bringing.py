@@ -21,6 +21,7 @@ from rekindle.adapters.session_folder.layout import SessionFolder, session_folde
 from rekindle.adapters.session_folder.left_behind import cut_of
 from rekindle.adapters.snapshots import restoring, taking
 from rekindle.adapters.vault import edition
+from rekindle.core.names import why_not
 from rekindle.core.off_host import UNKNOWN_HOST, CopyState
 from rekindle.core.session.state import Session
 from rekindle.ports.blobs import Blobs
@@ -45,6 +46,8 @@ class Bringer:
         self, session: Session, attempt: int, environment: Mapping[str, str], now: float, base: str = ""
     ) -> Brought:
         """Claim a session, and put all that was copied in place."""
+        if (problem := why_not(session.id)) is not None:  # folders are moved and removed by this name
+            raise RekindleError(f"the id {session.id[:60]!r} of a session {problem}", "it is none of ours: leave it")
         if files.is_locked(session_folder(self._sessions, session.id).lock):
             raise OwnedError(f"an agent of session {session.id} runs on this host", "wait until it has ended")
         try:
@@ -62,6 +65,7 @@ class Bringer:
         copied = WholeCopy(self._blobs, session.id)
         told = copied.state()
         state = told if told is not None else _as_stored(session)
+        _refuse_odd_places(session, state)
         missing = [f"what happened on {state.host} after {_clock(state.at)}, when it was last copied", *state.notes]
         if told is None:  # its host was lost within a second of its beginning: what it was asked for is in the store
             missing = ["all that its agent said and did: nothing of it was copied before its host was lost"]
@@ -121,9 +125,10 @@ class Bringer:
             missing.append(f"{kept} snapshots that this host had and nobody copied: they are kept, under no number")
         top = state.worktree or state.repository
         branch = state.branch or f"rekindle/{session.id}"
-        worktree = os.path.join(clone, _WORKTREES, os.path.basename(top) if state.branch else session.id)
+        name = os.path.basename(top)
+        worktree = os.path.join(clone, _WORKTREES, name if state.branch and why_not(name) is None else session.id)
         cwd = os.path.normpath(os.path.join(worktree, os.path.relpath(state.cwd, top)))
-        if not os.path.realpath(cwd).startswith(os.path.realpath(worktree)):
+        if not files.is_below(os.path.realpath(cwd), os.path.realpath(worktree)):
             cwd = worktree
         found = taking.known(Git(clone), taking.namespace_of(session.id))
         if not found:
@@ -183,6 +188,16 @@ def _as_stored(session: Session) -> CopyState:
         token=None,
         record=None,
     )
+
+
+def _refuse_odd_places(session: Session, state: CopyState) -> None:
+    """Refuse places that no file can have: what is copied, and what is stored, may be anybody's words."""
+    for path in (state.cwd, state.repository, state.worktree):
+        if path is not None and not (path and files.can_be_a_path(path)):
+            raise RekindleError(
+                f"session {session.id} is said to be in {path[:60]!r}, which is not a place",
+                "what is stored of it was changed",
+            )
 
 
 def _begin(clone: str, branch: str, base: str) -> None:

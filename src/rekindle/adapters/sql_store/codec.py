@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from rekindle.core.fact import Fact
+from rekindle.core.names import why_not
 from rekindle.core.session.facts import AnyFact
 from rekindle.core.session.state import Session
 from rekindle.core.streams import STREAMS, StreamKind, kind_of
@@ -25,6 +26,10 @@ _FACTS: dict[StreamKind, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(stream.facts) for name, stream in STREAMS.items()
 }
 _SESSION: msgspec.json.Decoder[Session] = msgspec.json.Decoder(Session)
+
+
+#: How much of a wrong id is shown.
+_SHOWN = 60
 
 
 class Unreadable(ValueError):
@@ -68,8 +73,21 @@ def decode_told(stream: StreamKind, text: str) -> Fact:
     return found
 
 
-def decode_session(text: str) -> Session:
-    return _decode(text, _SESSION, Session)
+def decode_session(text: str, name: str | None = None) -> Session:
+    """A session; see `named`."""
+    return named(_decode(text, _SESSION, Session), name)
+
+
+def named(session: Session, name: str | None = None) -> Session:
+    """The session, if it is the one that its row is about, and can have a folder. Raises Unreadable.
+
+    Folders are made, moved aside and removed by a session's id. A store that several hosts share may hold anything.
+    """
+    if name is not None and session.id != name:
+        raise Unreadable(f"it says that it is session {session.id[:_SHOWN]!r}")
+    if (problem := why_not(session.id)) is not None:
+        raise Unreadable(f"its id {session.id[:_SHOWN]!r} {problem}")
+    return session
 
 
 def shown(text: str) -> str:

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 from rekindle.adapters.sql_store import databases
 from rekindle.adapters.sql_store.shared import blob_fences as fences
 from rekindle.adapters.sql_store.shared import blobs as table
-from rekindle.ports.blobs import BlobDamaged, BlobError, BlobFenced, Piece, checked, is_there
+from rekindle.ports.blobs import LARGEST_KEPT, BlobDamaged, BlobError, BlobFenced, Piece, checked, is_there
 from rekindle.ports.store import StoreError
 
 
@@ -54,9 +54,12 @@ class SharedBlobs:
         """The content of a piece."""
         here = (table.c.session == session) & (table.c.name == piece.name) & (table.c.offset == piece.offset)
         with self._transaction() as connection:
-            found = connection.scalar(sa.select(table.c.data).where(here))
+            size = connection.scalar(sa.select(sa.func.octet_length(table.c.data)).where(here))
+            is_ours = size is not None and size <= LARGEST_KEPT
+            found = connection.scalar(sa.select(table.c.data).where(here)) if is_ours else None
         if found is None:
-            raise BlobDamaged(f"{piece.name} of session {session}, at {piece.offset}, is gone")
+            what = "is gone" if size is None else f"has {size} bytes, and is not one of ours"
+            raise BlobDamaged(f"{piece.name} of session {session}, at {piece.offset}, {what}")
         return bytes(found)
 
     def close(self) -> None:

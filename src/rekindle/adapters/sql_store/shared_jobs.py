@@ -6,13 +6,14 @@ stream of jobs, under its own id.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from rekindle.adapters.sql_store import databases, schema, shared
-from rekindle.adapters.sql_store.codec import Unreadable, decode_told, encode_fact
+from rekindle.adapters.sql_store.codec import Unreadable, decode_told, encode_fact, shown
 from rekindle.core.job.facts import JobSubmitted
 from rekindle.core.job.state import Job
 from rekindle.core.streams import JOB, kind_of
@@ -20,6 +21,7 @@ from rekindle.ports.fleet_jobs import NOBODY, PlacedJob
 from rekindle.ports.placements import PlacedElsewhere
 from rekindle.ports.store import DamagedStore
 
+log = logging.getLogger(__name__)
 _Row = sa.Row[*tuple[str, str, str]]
 
 
@@ -30,6 +32,8 @@ class SharedJobs:
         self._host = host
         self._place = databases.shown_place(place)
         self._engine = databases.make_engine(place)
+        #: the jobs that nobody can read, and that were named in the log
+        self._left_out: set[str] = set()
 
     def submit(self, fact: JobSubmitted, queue: str) -> PlacedJob:
         """Keep a job that nobody drives yet."""
@@ -51,7 +55,11 @@ class SharedJobs:
     def everything(self) -> list[PlacedJob]:
         """All jobs of the fleet."""
         with databases.transaction(self._engine, self._place, writes=False) as connection:
-            found = self._read(connection.execute(_facts()).all())
+            rows = connection.execute(_facts()).all()
+        told: dict[str, list[_Row]] = {}
+        for row in rows:
+            told.setdefault(row.session, []).append(row)
+        found = [one for name, some in told.items() for one in self._read_if_whole(name, some)]
         return sorted(found, key=lambda one: (one.job.submitted_at, one.job.id))
 
     def take(self, job: str, *, before: str, at: float) -> PlacedJob:
@@ -77,12 +85,24 @@ class SharedJobs:
         rows = connection.execute(_facts().where(shared.placements.c.session == job)).all()
         return next(iter(self._read(rows)))
 
+    def _read_if_whole(self, name: str, rows: list[_Row]) -> list[PlacedJob]:
+        """One of many: a job that nobody can read is no reason to show none. `find` says what is wrong with it."""
+        try:
+            return self._read(rows)
+        except DamagedStore as error:
+            if name not in self._left_out:
+                self._left_out.add(name)
+                log.warning("job %s is left out of the fleet's jobs: %s", shown(name), error.message)
+            return []
+
     def _read(self, rows: Iterable[_Row]) -> list[PlacedJob]:
         jobs: dict[str, Job] = {}
         hosts: dict[str, str] = {}
         try:
             for name, host, body in rows:
                 jobs[name] = JOB.evolve(jobs.get(name), decode_told(JOB.kind, body))  # type: ignore[arg-type]
+                if jobs[name].id != name:
+                    raise Unreadable(f"it says that it is job {jobs[name].id[:60]!r}")
                 hosts[name] = host
         except (
             Unreadable,

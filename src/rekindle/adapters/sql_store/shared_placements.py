@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+
 import sqlalchemy as sa
 
 from rekindle.adapters.sql_store import databases, schema, shared
-from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, decode_session
+from rekindle.adapters.sql_store.codec import Unreadable, decode_fact, decode_session, named, shown
 from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION
 from rekindle.ports.placements import PlacedElsewhere, Placement
 from rekindle.ports.store import DamagedStore
+
+log = logging.getLogger(__name__)
+_Row = sa.Row[str, str, float, bool, float | None, str]
 
 
 class SharedPlacements:
@@ -19,6 +24,8 @@ class SharedPlacements:
         self.host = host
         self._place = databases.shown_place(place)
         self._engine = databases.make_engine(place)
+        #: the sessions that nobody can read, and that were named in the log
+        self._left_out: set[str] = set()
 
     def find(self, session: str) -> Placement | None:
         """Where a session is."""
@@ -31,7 +38,7 @@ class SharedPlacements:
         name = databases.in_bytes(self._engine, schema.sessions.c.id)
         with databases.transaction(self._engine, self._place, writes=False) as connection:
             rows = connection.execute(_placed().order_by(schema.sessions.c.created_at, name)).all()
-            return [self._read(connection, row) for row in rows]
+            return [one for row in rows if (one := self._read_if_whole(connection, row)) is not None]
 
     def named(self, prefix: str) -> dict[str, str]:
         """The ids that begin so, and the host that has each."""
@@ -74,10 +81,20 @@ class SharedPlacements:
         """Release the store."""
         self._engine.dispose()
 
-    def _read(self, connection: sa.Connection, row: sa.Row[str, str, float, bool, float | None, str]) -> Placement:
+    def _read_if_whole(self, connection: sa.Connection, row: _Row) -> Placement | None:
+        """A row of many: one that nobody can read is no reason to show none. `find` says what is wrong with it."""
+        try:
+            return self._read(connection, row)
+        except DamagedStore as error:
+            if row.session not in self._left_out:
+                self._left_out.add(row.session)
+                log.warning("session %s is left out of what hosts have: %s", shown(row.session), error.message)
+            return None
+
+    def _read(self, connection: sa.Connection, row: _Row) -> Placement:
         """A row. If the session's body cannot be read, what its facts make of it counts."""
         try:
-            session = decode_session(row.body)
+            session = decode_session(row.body, row.session)
         except Unreadable:
             session = self._folded(connection, row.session)
         return Placement(session, row.host, row.since, row.is_in_place, row.copied_at)
@@ -88,11 +105,11 @@ class SharedPlacements:
         told = connection.scalars(sa.select(table.c.body).where(here).order_by(table.c.seq))
         try:
             found = SESSION.folded(decode_fact(text) for text in told)
+            if found is not None:
+                return named(found, session)
         except Unreadable as error:
             raise DamagedStore(f"{self._place}: session {session} and its facts cannot be read: {error}") from error
-        if found is None:
-            raise DamagedStore(f"{self._place}: session {session} cannot be read, and has no facts")
-        return found
+        raise DamagedStore(f"{self._place}: session {session} cannot be read, and has no facts")
 
 
 def _placed() -> sa.Select[str, str, float, bool, float | None, str]:

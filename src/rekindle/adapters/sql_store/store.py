@@ -26,6 +26,7 @@ from rekindle.adapters.sql_store.codec import (
     encode_data,
     encode_fact,
     escaped,
+    named,
     shown,
     unescaped,
 )
@@ -342,18 +343,18 @@ class SqlStore:
     def _decode(self, connection: sa.Connection, session: str, body: str) -> Session:
         """The session's body or, if that cannot be read, what its facts make of it."""
         try:
-            return decode_session(body)
+            return decode_session(body, session)
         except Unreadable as error:
             table = schema.facts
             here = (table.c.stream == SESSION.kind) & (table.c.subject == session)
             query = sa.select(table.c.body).where(here).order_by(table.c.seq)
             try:
                 folded = SESSION.folded(decode_fact(text) for text in connection.scalars(query))
+                if folded is None:
+                    raise self._damaged(f"session {session}", error) from error
+                return named(folded, session)
             except Unreadable as too:
                 raise self._damaged(f"session {session} and its facts", too) from too
-            if folded is None:
-                raise self._damaged(f"session {session}", error) from error
-            return folded
 
     def _damaged(self, what: str, error: Exception) -> DamagedStore:
         return DamagedStore(

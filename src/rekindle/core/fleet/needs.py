@@ -39,16 +39,17 @@ def queue_of_order(order: JobOrder) -> str:
 
 
 def is_for(queue: str, agents: Iterable[str], labels: Iterable[str]) -> bool:
-    """Whether a host with these agents and labels may take jobs from a queue."""
-    if queue.count(":") != 2 or not queue.startswith(f"{_PREFIX}:"):
-        return False
+    """Whether a host with these agents and labels may take jobs from a queue.
+
+    Only queues as `queue_of` names them: anybody with the store's password can add others, without end.
+    """
     needed, needs = wanted(queue)
-    return set(needed) <= set(agents) and set(needs) <= set(labels)
+    return queue == queue_of(needed, needs) and set(needed) <= set(agents) and set(needs) <= set(labels)
 
 
 def wanted(queue: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The agents and the labels that a host needs to have for jobs of a queue."""
-    _, agents, labels = queue.split(":")
+    """The agents and the labels that a host needs to have for jobs of a queue, whatever its name is."""
+    _, agents, labels = [*queue.split(":", 2), "", ""][:3]
     return tuple(filter(None, agents.split("+"))), tuple(filter(None, labels.split("+")))
 
 
