@@ -27,7 +27,7 @@ from rekindle.core.job.facts import JobSubmitted
 from rekindle.core.job.order import JobOrder, StepOrder
 from rekindle.ports.blobs import BlobDamaged, Piece
 from rekindle.ports.errors import RekindleError, UsageError
-from rekindle.ports.hosts import HostReport
+from rekindle.ports.hosts import SILENT_SECONDS, HostReport
 from rekindle.ports.mail import Mail
 from rekindle.ports.store import DamagedStore, StoreError
 from tests.postgres import new_database, the_cluster
@@ -60,6 +60,31 @@ def test_what_is_wrong_with_one_host_is_nobody_elses_trouble(url: str, report: s
             ("b", "unknown", ""),
         ]
         assert b.tell(HostReport(version="1")) == "cordoned", "it takes nothing until somebody says more"
+
+
+@pytest.mark.parametrize("seen", ["NaN", "Infinity", "-Infinity", "1e300", "-1e300", "1e11"])
+def test_a_host_that_was_seen_at_a_time_that_is_none_is_not_there(url: str, seen: str) -> None:
+    """A time that nobody can write down would be told as no time at all, and whoever reads it falls over it."""
+    with closing(SharedHosts(url, "a")) as a, closing(SharedHosts(url, "b")) as b:
+        b.tell(HostReport(version="1"))
+        a.tell(HostReport(version="1"))
+        run(url, "UPDATE hosts SET seen_at = %s WHERE host = 'b'", float(seen))
+        ago = {one.host: one.seen_seconds_ago for one in a.everything()}
+        assert ago["a"] < SILENT_SECONDS < ago["b"] < float("inf")
+
+
+def test_a_session_of_its_own_that_a_host_cannot_read_is_told_with_the_way_on(url: str) -> None:
+    run(url, "UPDATE sessions SET body = ''")
+    run(url, "UPDATE facts SET body = ''")
+    opened = open_store(url, now=datetime.now(UTC), host="a")
+    with closing(opened.store):
+        with pytest.raises(DamagedStore, match="abc123") as found:
+            opened.store.sessions()
+        assert "file" not in found.value.hint
+        _, _, way = found.value.hint.partition("after: ")
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute(way.encode())
+        assert opened.store.sessions() == []
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "7", '{"id": 5}', "x" * 1_000_000])

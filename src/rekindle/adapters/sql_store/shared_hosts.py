@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from typing import Final, Literal
 
 import msgspec
 import sqlalchemy as sa
@@ -12,8 +13,10 @@ from rekindle.adapters.sql_store import databases
 from rekindle.adapters.sql_store.schema import sessions
 from rekindle.adapters.sql_store.shared import hosts as table
 from rekindle.adapters.sql_store.shared import placements
-from rekindle.ports.hosts import HostReport, HostState, SeenHost
+from rekindle.ports.hosts import SILENT_SECONDS, HostReport, HostState, SeenHost
 
+#: So many seconds ago is never.
+_NEVER: Final = 1e9
 #: The server's clock: hosts may disagree about the time.
 _NOW = sa.func.extract("epoch", sa.func.clock_timestamp()).cast(sa.Double)
 
@@ -53,7 +56,7 @@ class SharedHosts:
             SeenHost(
                 host=name,
                 state=_state(state),
-                seen_seconds_ago=max(0.0, ago),
+                seen_seconds_ago=_ago(ago),
                 report=_report(report),
                 sessions=placed,
             )
@@ -63,6 +66,11 @@ class SharedHosts:
     def close(self) -> None:
         """Release the store."""
         self._engine.dispose()
+
+
+def _ago(told: float) -> float:
+    """How long ago a host was seen. A time that lies ahead, or is none, was not written by a host that is there."""
+    return max(0.0, told) if math.isfinite(told) and told > -SILENT_SECONDS else _NEVER
 
 
 def _state(told: object) -> HostState | Literal["unknown"]:

@@ -33,6 +33,7 @@ from rekindle.adapters.sql_store.codec import (
 from rekindle.adapters.sql_store.rows import attempt_row, changed, prompt_row, receipt_row, session_row
 from rekindle.adapters.sql_store.shared import HostPart, is_placed
 from rekindle.core.fact import Fact
+from rekindle.core.names import why_not
 from rekindle.core.session.state import Session
 from rekindle.core.streams import SESSION, StreamKind, kind_of
 from rekindle.ports.store import DamagedStore, OutboxEntry, Recorded, StaleGeneration, StoreChange, StoreError
@@ -351,12 +352,16 @@ class SqlStore:
             try:
                 folded = SESSION.folded(decode_fact(text) for text in connection.scalars(query))
                 if folded is None:
-                    raise self._damaged(f"session {session}", error) from error
+                    raise self._damaged(f"session {session}", error, session) from error
                 return named(folded, session)
             except Unreadable as too:
-                raise self._damaged(f"session {session} and its facts", too) from too
+                raise self._damaged(f"session {session} and its facts", too, session) from too
 
-    def _damaged(self, what: str, error: Exception) -> DamagedStore:
-        return DamagedStore(
-            f"{self._place}: {what} cannot be read: {error}", "Set the file aside: what keepers know is rebuilt."
-        )
+    def _damaged(self, what: str, error: Exception, session: str = "") -> DamagedStore:
+        hint = "Set the file aside: what keepers know is rebuilt."
+        if self._part.host is not None:  # the other hosts need the rest of it
+            hint = "Restore its rows from a copy of the database."
+        if self._part.host is not None and why_not(session) is None:
+            name = session.replace("'", "''")
+            hint += f" Until then, no host has it after: UPDATE placements SET host = 'nobody' WHERE session = '{name}'"
+        return DamagedStore(f"{self._place}: {what} cannot be read: {error}", hint)
