@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rekindle.adapters.machine.daemon_log import BoundedLog, Repeated
+from rekindle.adapters.machine.daemon_log import BoundedLog, PlainLines, Repeated
 
 
 def record(message: str, level: int = logging.ERROR) -> logging.LogRecord:
@@ -26,6 +26,16 @@ def test_the_same_fault_is_written_a_few_times_a_minute_and_counted() -> None:
     again = record("it failed")
     assert repeated.filter(again)
     assert again.getMessage() == "it failed (and 995 more like this)"
+
+
+def test_a_name_from_elsewhere_begins_no_line_and_steers_no_terminal() -> None:
+    forged = PlainLines("%(levelname)s %(message)s").format(record("f\x1b[31m\x07\u202e\nINFO all is well"))
+    assert forged.isprintable() and forged.startswith("ERROR f")
+    try:
+        raise ValueError("why")
+    except ValueError:
+        with_cause = logging.LogRecord("rekindle", 40, __file__, 1, "it failed", (), sys.exc_info())
+    assert PlainLines("%(message)s").format(with_cause).splitlines()[-1] == "ValueError: why"
 
 
 def test_many_different_faults_are_not_all_remembered() -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec import to_builtins
 
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.app.session_view import WholeSession, more, shown
+from rekindle.app.takeovers import FleetStatus, PlacedSession
 from rekindle.core.runbook.reaction import Reaction
 from rekindle.core.session import facts as f
 from rekindle.doors.cli.amounts import clock_time, when
+from rekindle.doors.cli.commands import fleet as fleet_screen
+from rekindle.doors.cli.commands import logs
 from rekindle.doors.cli.live import LiveView, shown_lines
 from rekindle.doors.cli.options import described
 from rekindle.doors.cli.session_page import lines
 from rekindle.doors.cli.session_screen import needs
+from rekindle.ports.hosts import HostReport, RunningAttempt, SeenHost
 from tests.sessions import a_life, booked
 from tests.sessions import told as events
 from tests.unit.governor.test_holding import limited
@@ -32,6 +38,30 @@ def test_show_has_times_and_marks_what_it_cuts() -> None:
     assert f"begun     {clock_time(1.0, 100.0)} (1 min 39 s ago)" in said
     assert f"prompt    {clock_time(2.0, 100.0)}  p1" in said and f"open since {clock_time(5.0, 100.0)}" in said
     assert "x… (all of it: rekindle logs s1)" in said
+
+
+def hostile(value: object) -> Any:
+    """The same, as somebody may have written it who wants to steer the terminal."""
+    if isinstance(value, dict):
+        return {key: one if key == "kind" else hostile(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [hostile(one) for one in value]
+    return f"{value}\x1b[31m\x07\u202e\nx" if isinstance(value, str) else value
+
+
+def test_nothing_that_anybody_wrote_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    session = booked(a_life())
+    view = shown(session, 100.0, alive=True, seen_seconds_ago=None)
+    told = to_builtins(more(WholeSession, view, session=session))
+    assert [one for one in lines(hostile({**told, "host": "b"}), 100.0) if not one.isprintable()] == []
+    running = (RunningAttempt("s", 1, "alive", 1, True),)
+    report = HostReport(labels=("x",), capacity=1, in_use=1, version="1", running=running, trouble="t")
+    host = SeenHost(host="a", state="ready", seen_seconds_ago=1.0, report=report, sessions=1)
+    placed = PlacedSession("s1", "a", 1.0, "working", "t", "claude", 1.0, False, True)
+    fleet = hostile(to_builtins(FleetStatus("b", [host], [placed])))
+    assert [one for one in fleet_screen._lines(fleet) if not one.isprintable()] == []
+    logs._tell_source("a copy from host \x1b[31m\x07\u202e")
+    assert capsys.readouterr().err.rstrip("\n").isprintable()
 
 
 def test_a_session_on_hold_says_so_and_how_to_lift_it_and_never_that_it_continues_by_itself() -> None:

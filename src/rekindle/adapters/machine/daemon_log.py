@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from logging.handlers import RotatingFileHandler
 
+from rekindle.core.terminal_text import printable
+
 #: The log is moved to daemon.log.1 when it has this many bytes; the one before that goes.
 LARGEST = 4 << 20
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -21,10 +23,18 @@ _MOST_REMEMBERED = 200
 def write(path: str | None) -> None:
     """Log from now on, to a file that is this user's alone or, without one, to standard error."""
     handler = BoundedLog(path) if path is not None else logging.StreamHandler()
-    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setFormatter(PlainLines(_FORMAT))
     handler.addFilter(Repeated())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of each of its parts
+
+
+class PlainLines(logging.Formatter):
+    """One line for each message: a name from elsewhere can neither begin another one nor steer who reads it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """The line, without what belongs to an exception."""
+        return printable(super().formatMessage(record))
 
 
 class BoundedLog(RotatingFileHandler):

@@ -16,7 +16,14 @@ INDENT = 10
 
 
 def lines(told: Told, now: float, rules_since: str = "") -> Iterator[str]:
-    """A session with its times, attempts, prompts and receipts. `rules_since`: how its runbook has changed."""
+    """A session with its times, attempts, prompts and receipts. `rules_since`: how its runbook has changed.
+
+    Whatever of it an agent, an archive or another host has written: nothing may steer the terminal.
+    """
+    return map(printable, _lines(told, now, rules_since))
+
+
+def _lines(told: Told, now: float, rules_since: str) -> Iterator[str]:
     yield f"session   {told['id']}  ({told['agent']})"
     yield f"title     {printable(told['title'])}"
     if told.get("host"):

@@ -73,6 +73,11 @@ def _ask(operation: str, **values: Any) -> dict[str, Any]:
 
 
 def _lines(told: dict[str, Any]) -> list[str]:
+    """What is shown. All of it was written by some host, and nothing of it may steer the terminal."""
+    return [printable(line) for line in _raw_lines(told)]
+
+
+def _raw_lines(told: dict[str, Any]) -> list[str]:
     placed = {one["id"]: one["host"] for one in told["sessions"]}
     heard = {one["host"] for one in told["hosts"] if one["seen_seconds_ago"] < SILENT_SECONDS}
     found = [f"This is host {told['host']}.", *(_host(one, placed) for one in told["hosts"])]
@@ -82,7 +87,7 @@ def _lines(told: dict[str, Any]) -> list[str]:
         status = one["status"]
         if one["host"] not in heard and status not in _AT_REST:
             status = f"unknown ({status} when last told)"
-        found.append(f"{one['id']}  {where}  {status}  {_behind(one['behind'])}  {printable(one['title'])}")
+        found.append(f"{one['id']}  {where}  {status}  {_behind(one['behind'])}  {one['title']}")
     return found if told["sessions"] else [*found, "There are no sessions."]
 
 
@@ -94,12 +99,12 @@ def _host(one: dict[str, Any], placed: dict[str, str]) -> str:
     then = " when it last told" if is_silent else ""
     still = [each["session"] for each in report["running"] if placed.get(each["session"], one["host"]) != one["host"]]
     about = [
-        f"host {printable(one['host'])}: {_state(one)}, {_seen(one['seen_seconds_ago'], is_silent=is_silent)}",
+        f"host {one['host']}: {_state(one)}, {_seen(one['seen_seconds_ago'], is_silent=is_silent)}",
         f"{report['in_use']}{most} agents at work{then}",
         f"{one['sessions']} sessions" if one["sessions"] != 1 else "1 session",
         *([f"still runs {', '.join(still)}, which another host has"] if still and not is_silent else []),
-        *([f"can take no jobs: {printable(report['trouble'])}"] if report["trouble"] else []),
-        *([f"labels {' '.join(printable(label) for label in report['labels'])}"] if report["labels"] else []),
+        *([f"can take no jobs: {report['trouble']}"] if report["trouble"] else []),
+        *([f"labels {' '.join(report['labels'])}"] if report["labels"] else []),
         *([f"rekindle {report['version']}"] if report["version"] else []),
     ]
     return "; ".join(about)

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import watching
 from rekindle.doors.cli.live import LiveView
 from rekindle.doors.cli.options import complete_resumable, complete_sessions, json_option, print_json
@@ -77,7 +78,7 @@ def attach(what: str) -> int:
 def _tell_source(source: str) -> None:
     """Say what was read, if it was not the original."""
     if source:
-        click.echo(f"rekindle: this is {source}", err=True)
+        click.echo(f"rekindle: this is {printable(source)}", err=True)
 
 
 def named(prefix: str) -> str:
