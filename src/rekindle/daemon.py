@@ -316,7 +316,7 @@ def _put_together(
     questions = Questions(supervisor, inbox, SkillInbox(folders, folders.asking()))
     offered = operations(service, beginnings, questions, journals, features, relocations, holding, job_service)
     rooms = DoorRooms(service, supervisor, beginnings, questions, features, holding, job_service)
-    front = front_door(rooms, offered, places, environment, terms.uses)
+    front = front_door(rooms, offered, places, environment, terms.uses, lambda: member)
     made = (environment, terms.worker, access, keepers, jobs)
     member = fleet.member(parts, offered, places, rooms, *made) if fleet is not None else None
     server = Server(service, offered, places.socket, ancestry)

@@ -123,9 +123,9 @@ class Fleet:
         offered["fleet_copy"] = FleetReading(self.placements, copies, supervisor.engine.clock).copy
         own = (takeovers, member, telling, hosts)
         engine = self._engine_room(parts, offered, rooms, environment, made, *own)
-        mail = self._mail(parts, offered, rooms, hosts, environment, engine.service.wake)
+        mail, doors = self._mail(parts, offered, rooms, hosts, environment, engine.service.wake)
         engine.driving.catch_up = mail.catch_up
-        return FleetHouse(member, mail, telling, engine)
+        return FleetHouse(member, mail, telling, engine, doors)
 
     def _mail(
         self,
@@ -135,7 +135,7 @@ class Fleet:
         hosts: SharedHosts,
         environment: Mapping[str, str],
         wake: Callable[[str, str], Awaitable[None]],
-    ) -> MailCarrying:
+    ) -> tuple[MailCarrying, FleetDoors]:
         """The messages between hosts, and the doors that lead to sessions of any host."""
         supervisor, host = rooms.supervisor, self.settings.host
         engine = supervisor.engine
@@ -148,8 +148,9 @@ class Fleet:
         carrying = MailCarrying(mailbox, feed, deeds, engine.store, sending, engine.clock)
         parts.push_async_callback(carrying.close)
         elsewhere = Elsewhere(self.placements, hosts, engine.clock)
-        FleetDoors(rooms.service, rooms.questions, engine, elsewhere, sending).put_in(offered)
-        return carrying
+        doors = FleetDoors(rooms.service, rooms.questions, engine, elsewhere, sending)
+        doors.put_in(offered)
+        return carrying, doors
 
     def ground(self, places: Places, environment: Mapping[str, str]) -> Ground:
         """Where sessions of the fleet's jobs begin on this host."""
@@ -199,6 +200,7 @@ class FleetHouse:
     mail: MailCarrying
     telling: HostTelling
     engine: EngineRoom
+    doors: FleetDoors
 
     def chores(self) -> list[Coroutine[Any, Any, None]]:
         """The background work of a host of a fleet."""

@@ -7,12 +7,12 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from rekindle.adapters.machine import ancestry
 from rekindle.app.agent_resuming import AgentResuming
 from rekindle.app.door_rooms import DoorRooms
-from rekindle.app.opening import SessionOpening
 from rekindle.app.queueing import Queueing
 from rekindle.core.session.state import Session
 from rekindle.doors.http.door import HttpDoor
@@ -23,8 +23,12 @@ from rekindle.ports.daemon import Daemon
 from rekindle.runtime.supervisor import Supervisor
 
 if TYPE_CHECKING:
+    from rekindle.adapters.session_folder.conversation import FolderConversations
+    from rekindle.app.anywhere import SessionsAnywhere
+    from rekindle.app.conversing import ConversationPages
     from rekindle.doors.http.house import HttpHouse
     from rekindle.doors.http.live import LiveChanges
+    from rekindle.fleet import FleetHouse
 
 
 class HttpTerms(TypedDict, total=False):
@@ -43,8 +47,12 @@ def front_door(
     places: Places,
     environment: Mapping[str, str],
     uses: Callable[[Daemon], Any],
+    fleet: Callable[[], FleetHouse | None],
 ) -> HttpDoor:
-    """The door, closed. What opens and closes it is added to the daemon's operations."""
+    """The door, closed. What opens and closes it is added to the daemon's operations.
+
+    `fleet` is asked when the door opens: what it leads to is put together later.
+    """
     from rekindle.adapters.http_door.door_files import DoorFiles
     from rekindle.adapters.http_door.kept_answers import AnswerFiles
 
@@ -52,8 +60,9 @@ def front_door(
     loop = asyncio.get_running_loop()
 
     def house(url: Callable[[], str]) -> HttpHouse:
-        within = uses(DaemonWithin(offered, loop))
-        return _house(rooms, queueing, places, environment, within, url, offered.get("fleet_status"))
+        within = DaemonWithin(offered, loop)
+        sides = Sides(rooms, queueing, offered, within, fleet())
+        return _house(sides, places, environment, uses(within), url)
 
     papers = DoorFiles(os.path.join(places.runtime, "http"))
     kept = AnswerFiles(os.path.join(places.state, "http-answers"))
@@ -68,38 +77,58 @@ def front_door(
     return door
 
 
+@dataclass(frozen=True)
+class Sides:
+    """This host's rooms, and those that its fleet has, if it is in one."""
+
+    rooms: DoorRooms
+    queueing: Queueing
+    offered: dict[str, Operation]
+    within: Daemon
+    fleet: FleetHouse | None
+
+    def sessions(self, conversations: FolderConversations, pages: ConversationPages) -> SessionsAnywhere:
+        """The sessions that the page can open."""
+        from rekindle.app.anywhere import OwnSessions
+
+        rooms = self.rooms
+        own = OwnSessions(rooms.service, self.queueing, rooms.questions, rooms.holding, pages)
+        if self.fleet is None:
+            return own
+        from rekindle.adapters.off_host.copied_conversations import CopiedConversations
+        from rekindle.app.conversing import ConversationPages
+        from rekindle.app.fleet_sessions import FleetSessions
+
+        copied = ConversationPages(CopiedConversations(conversations, self.within))
+        return FleetSessions(own, self.fleet.doors, copied)
+
+
 def _house(
-    rooms: DoorRooms,
-    queueing: Queueing,
-    places: Places,
-    environment: Mapping[str, str],
-    uses: Any,
-    url: Callable[[], str],
-    fleet: Operation | None,
+    sides: Sides, places: Places, environment: Mapping[str, str], uses: Any, url: Callable[[], str]
 ) -> HttpHouse:
     from rekindle.adapters.session_folder.conversation import FolderConversations
     from rekindle.app.conversing import ConversationPages
     from rekindle.app.recoveries import CountedRecoveries
     from rekindle.doors.http.house import HttpHouse
 
+    rooms, fleet = sides.rooms, sides.fleet
+    conversations = FolderConversations(places.sessions)
+    pages = ConversationPages(conversations)
     return HttpHouse(
         service=rooms.service,
-        beginnings=rooms.beginnings,
-        queueing=queueing,
-        opening=SessionOpening(rooms.service),
-        holding=rooms.holding,
-        questions=rooms.questions,
+        sessions=sides.sessions(conversations, pages),
+        queueing=sides.queueing,
         agents=AgentResuming(rooms.service),
-        jobs=rooms.jobs,
+        jobs=rooms.jobs if fleet is None else fleet.engine.service,
         features=rooms.features,
-        pages=ConversationPages(FolderConversations(places.sessions)),
+        pages=pages,
         recoveries=CountedRecoveries(rooms.supervisor.engine.store),
         uses=uses,
         environment=dict(environment),
         state_dir=places.state,
         started_at=time.time(),
         url=url,
-        fleet=fleet,
+        fleet=sides.offered.get("fleet_status"),
     )
 
 

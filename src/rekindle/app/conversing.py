@@ -43,12 +43,13 @@ class AttemptStart(msgspec.Struct, frozen=True):
 
 
 class EntryPage(msgspec.Struct, frozen=True):
-    """Entries from `start` on. `total`: how many there are."""
+    """Entries from `start` on. `total`: how many there are. `source`: see `FollowedConversation.source`."""
 
     total: int
     start: int
     entries: list[ShownEntry]
     attempts: list[AttemptStart]
+    source: str = ""
 
 
 class ReadPlace(msgspec.Struct):
@@ -65,6 +66,11 @@ class _Reading:
         self._followed = followed
         self.entries: list[tuple[Kind, list[str], int, str]] = []
         self.attempts: list[AttemptStart] = []
+
+    @property
+    def source(self) -> str:
+        """Whose copy it is, and how old."""
+        return self._followed.source
 
     def read_on(self) -> int:
         """Read what was added; returns how many entries that made."""
@@ -112,7 +118,7 @@ class ConversationPages:
             total = len(found.entries)
             begin = max(0, total + start) if start < 0 else min(start, total)
             entries = [found.entry(n) for n in range(begin, min(total, begin + limit))]
-            return EntryPage(total, begin, entries, list(found.attempts))
+            return EntryPage(total, begin, entries, list(found.attempts), found.source)
 
     async def news(self, session: str, place: ReadPlace, limit: int) -> tuple[list[ShownEntry], int]:
         """What was added since `place`, which is moved; and how many entries there are.

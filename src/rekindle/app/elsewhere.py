@@ -7,13 +7,14 @@ its host has been silent, that is what is said.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from rekindle.app import session_view
 from rekindle.app.session_names import meant
-from rekindle.app.session_view import SessionView
+from rekindle.app.session_view import AwayHost, SessionView
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.state import Session
 from rekindle.ports.hosts import SILENT_SECONDS, Hosts
@@ -43,6 +44,11 @@ class Elsewhere:
         """All of them, oldest first."""
         return [one for one in await asyncio.to_thread(self._placements.everything) if self._is_away(one)]
 
+    async def counts(self) -> dict[str, int]:
+        """How many sessions each other host has. Reads none of them."""
+        found = await asyncio.to_thread(self._placements.named, "")
+        return dict(Counter(host for host in found.values() if host != self.host))
+
     async def silences(self) -> dict[str, float]:
         """How many seconds ago each host was seen."""
         return {one.host: one.seen_seconds_ago for one in await asyncio.to_thread(self._hosts.everything)}
@@ -66,7 +72,7 @@ class Elsewhere:
             reason="",
             needs_you=True,
             why=f"host {placed.host} {when}: whether its agent works is not known from here",
-            next=f"rekindle fleet takeover {session.id} --host-is-gone",
+            next=_takeover(session),
             waits_until=None,
         )
 
@@ -74,8 +80,19 @@ class Elsewhere:
         """The same, for one."""
         return self.shown(placed, await self.silences())
 
+    async def told(self, placed: Placement) -> tuple[SessionView, AwayHost]:
+        """The same, with what is known of its host."""
+        silences = await self.silences()
+        silent = silences.get(placed.host)
+        is_gone = silent is None or silent >= SILENT_SECONDS
+        return self.shown(placed, silences), AwayHost(placed.host, silent, is_gone, _takeover(placed.session))
+
     def _is_away(self, placed: Placement) -> bool:
         return placed.host != self.host or not placed.is_in_place
+
+
+def _takeover(session: Session) -> str:
+    return f"rekindle fleet takeover {session.id} --host-is-gone"
 
 
 def _is_in_doubt(session: Session) -> bool:

@@ -73,7 +73,7 @@ class FleetDoors:
 
     async def send(self, session: str, text: str, prompt_id: str) -> SentPrompt:
         """Queue a prompt; see `Service.send`."""
-        placed = await self._away(session)
+        placed = await self.away(session)
         if placed is None:
             return self._here(await self._service.send(session, text, prompt_id))
         if not text.strip():
@@ -113,7 +113,7 @@ class FleetDoors:
 
     async def resume(self, asked: ResumeRequest) -> BroughtBack:
         """Bring an agent back, where its session is; see `Service.resume`."""
-        placed = await self._away(asked.session)
+        placed = await self.away(asked.session)
         if placed is None:
             return self._here(await self._service.resume(asked))
         return await self._asked("resume", placed, body_of_resume(asked), BroughtBack, by=asked.by)
@@ -128,20 +128,24 @@ class FleetDoors:
 
     async def stop(self, session: str, *, to: Ending, by: str) -> SessionView:
         """End a session's agent and its whole tree."""
-        placed = await self._away(session)
+        placed = await self.away(session)
         if placed is None:
             return self._here(await self._service.stop(session, to=to, by=by))
         return await self._asked("stop", placed, {"to": to}, SessionView, by=by)
 
     async def cancel(self, session: str) -> SessionView:
         """End the turn that is running, and nothing else."""
-        placed = await self._away(session)
+        placed = await self.away(session)
         if placed is None:
             return self._here(await self._service.cancel(session))
         turn = placed.session.turn
         if turn is None or not placed.session.is_up:
             raise UsageError(f"session {placed.session.id} has no turn running", "see `rekindle ps`")
         return await self._asked("cancel", placed, {"prompt": turn.id}, SessionView)
+
+    async def others(self) -> dict[str, int]:
+        """How many sessions each other host has."""
+        return await self._elsewhere.counts()
 
     async def list_(self) -> ListedSessions:
         """The sessions of all hosts in short, oldest first."""
@@ -155,14 +159,15 @@ class FleetDoors:
 
     async def show(self, session: str) -> WholeSession:
         """One session with everything."""
-        placed = await self._away(session)
+        placed = await self.away(session)
         if placed is None:
             return self._here(await self._service.show(session))
-        return more(WholeSession, await self._elsewhere.one_shown(placed), session=placed.session)
+        view, away = await self._elsewhere.told(placed)
+        return more(WholeSession, view, session=placed.session, away=away)
 
     async def queue(self, session: str) -> PromptQueue:
         """The prompts of a session that are not sent yet, in order, wherever it is."""
-        placed = await self._away(session)
+        placed = await self.away(session)
         if placed is None:
             found = await self._local["queue"](session)
             assert isinstance(found, PromptQueue)
@@ -174,7 +179,7 @@ class FleetDoors:
 
         @functools.wraps(own)  # what it may be asked with is read from it
         async def asked(session: str, **values: Any) -> msgspec.Struct:
-            placed = await self._away(session)
+            placed = await self.away(session)
             if placed is not None:
                 raise on_its_host(placed.session.id, placed.host, "its queue is changed there")
             return await own(session, **values)
@@ -184,7 +189,7 @@ class FleetDoors:
     async def wait(self, session: str, seconds: float) -> WaitedFor:
         """Return when the session is at rest, as far as its host has told; see `Service.wait`."""
         deadline = asyncio.get_running_loop().time() + seconds
-        while (placed := await self._away(session)) is not None:
+        while (placed := await self.away(session)) is not None:
             now = placed.session
             rested = (rests(now) or has_stalled(now, self._engine.clock())) and self._can_be_read(placed)
             left = deadline - asyncio.get_running_loop().time()
@@ -205,7 +210,7 @@ class FleetDoors:
         return OpenQuestions(sorted(found, key=lambda one: one["asked_at"]))
 
     async def _hold_or_hurry(self, kind: MailKind, session: str, by: str) -> SessionView:
-        placed = await self._away(session)
+        placed = await self.away(session)
         if placed is None:
             view = await self._local[kind](session, by=by)
             assert isinstance(view, SessionView)
@@ -218,7 +223,7 @@ class FleetDoors:
         told = await self._sending.ask(kind, f"request to {kind} it", placed.session.id, placed.host, body, by=by)
         return self._at(placed, _typed(told, answer))
 
-    async def _away(self, session: str) -> Placement | None:
+    async def away(self, session: str) -> Placement | None:
         """The session that is meant, if another host has it; None: it is here, or nowhere."""
         if self._engine.in_memory(session) is not None:
             return None

@@ -9,7 +9,7 @@ import msgspec
 
 from rekindle.agents.base.terminal import typeable
 from rekindle.app.service import Service, prompt_of, sent_to
-from rekindle.app.session_view import SessionView
+from rekindle.app.session_view import MailSlip, SessionView
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import OURS, Prompt, Session
 from rekindle.ports.errors import OwnedError, UsageError
@@ -17,10 +17,14 @@ from rekindle.runtime.supervisor import Supervisor
 
 
 class AcceptedPrompt(msgspec.Struct, frozen=True):
-    """A prompt that is on disk and will be sent once. `view` is the session as it is now."""
+    """A prompt that is on disk and will be sent once. `view` is the session as it is now.
+
+    `mail` is there only if the session is on another host, and what came of the prompt there is not known yet.
+    """
 
     prompt: Prompt
     view: SessionView
+    mail: MailSlip | msgspec.UnsetType = msgspec.UNSET
 
 
 class PromptQueue(msgspec.Struct, frozen=True):

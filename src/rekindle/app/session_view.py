@@ -121,11 +121,27 @@ class WaitedFor(SessionView, frozen=True, kw_only=True):
     rested: bool
 
 
+class AwayHost(msgspec.Struct, frozen=True):
+    """The host that has a session, if that is another one. `takeover` continues it here, once that host is gone.
+
+    `may_be_gone`: it was not seen lately. `seen_seconds_ago` None: it never was.
+    """
+
+    host: str
+    seen_seconds_ago: float | None
+    may_be_gone: bool
+    takeover: str
+
+
 class WholeSession(SessionView, frozen=True, kw_only=True):
-    """A session in full. `skill`: the skill session that its agent works in, with the proof of its last resume."""
+    """A session in full. `skill`: the skill session that its agent works in, with the proof of its last resume.
+
+    `away` is there only if another host of a fleet has it.
+    """
 
     session: Session
     skill: SupervisedSkill | None = None
+    away: AwayHost | msgspec.UnsetType = msgspec.UNSET
 
 
 View = TypeVar("View", bound=SessionView)
@@ -134,6 +150,11 @@ View = TypeVar("View", bound=SessionView)
 def more(kind: type[View], view: SessionView, **about: Any) -> View:
     """A session as it is shown, with the extra fields of this answer."""
     return kind(**msgspec.structs.asdict(view), **about)
+
+
+def brief(view: SessionView) -> SessionView:
+    """A session as lists show it, without the extra fields of an answer."""
+    return SessionView(**{name: getattr(view, name) for name in SessionView.__struct_fields__})
 
 
 def find(sessions: Iterable[Session], prefix: str) -> Session:

@@ -23,6 +23,8 @@ export class Problem extends Error {
 
 type Query = Record<string, string | number | boolean | null | undefined>;
 const PATIENCE = 30_000;
+/** A change of a session on another host waits for what that host says. */
+const CHANGE_PATIENCE = 180_000;
 
 /** A new key for something that a person does once. */
 export function newKey(): string {
@@ -69,7 +71,7 @@ async function request<T>(
       credentials: "omit",
       cache: "no-store",
       redirect: "error",
-      signal: signal ?? AbortSignal.timeout(method === "GET" ? PATIENCE : 4 * PATIENCE),
+      signal: signal ?? AbortSignal.timeout(method === "GET" ? PATIENCE : CHANGE_PATIENCE),
     });
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -497,7 +497,7 @@ export interface paths {
         };
         /**
          * Search
-         * @description Search all conversations. Secrets in the results are masked.
+         * @description Search all conversations of this host. Secrets in the results are masked.
          */
         get: operations["search"];
         put?: never;
@@ -946,6 +946,7 @@ export interface components {
     schemas: {
         /** AcceptedPrompt */
         AcceptedPrompt: {
+            mail?: components["schemas"]["MailSlip"];
             prompt: components["schemas"]["Prompt"];
             view: components["schemas"]["SessionView"];
         };
@@ -1077,6 +1078,13 @@ export interface components {
             attempt: number;
             n: number;
         };
+        /** AwayHost */
+        AwayHost: {
+            host: string;
+            may_be_gone: boolean;
+            seen_seconds_ago: number | null;
+            takeover: string;
+        };
         /**
          * Budget
          * @default {
@@ -1158,6 +1166,7 @@ export interface components {
             entries: components["schemas"]["ShownEntry"][];
             from: number;
             session: string;
+            source: string;
             total: number;
         };
         /** Cut */
@@ -1323,8 +1332,30 @@ export interface components {
         Inbox: {
             now: number;
             parked: components["schemas"]["SessionView"][];
-            questions: components["schemas"]["Question"][];
+            questions: components["schemas"]["InboxQuestion"][];
             seq: number;
+        };
+        /** InboxQuestion */
+        InboxQuestion: {
+            asked_at: number;
+            /** @default  */
+            detail: string;
+            expires_at?: number | null;
+            feature: string | null;
+            host?: string;
+            id: string;
+            kind: string;
+            options: components["schemas"]["QuestionOption"][];
+            /** @default  */
+            otherwise: string;
+            recommended?: string | null;
+            repository?: string | null;
+            session: string | null;
+            /** @default [] */
+            takes_text: string[];
+            title: string;
+            /** @default  */
+            tool: string;
         };
         /** JobBody */
         JobBody: {
@@ -1487,6 +1518,13 @@ export interface components {
             url: string;
             version: string;
         };
+        /** MailSlip */
+        MailSlip: {
+            host: string;
+            id: string;
+            is_taken: boolean;
+            told: string;
+        };
         /** Me */
         Me: {
             host: string;
@@ -1644,27 +1682,6 @@ export interface components {
         /** PromptText */
         PromptText: {
             text: string;
-        };
-        /** Question */
-        Question: {
-            asked_at: number;
-            /** @default  */
-            detail: string;
-            expires_at?: number | null;
-            feature: string | null;
-            id: string;
-            kind: string;
-            options: components["schemas"]["QuestionOption"][];
-            /** @default  */
-            otherwise: string;
-            recommended?: string | null;
-            repository?: string | null;
-            session: string | null;
-            /** @default [] */
-            takes_text: string[];
-            title: string;
-            /** @default  */
-            tool: string;
         };
         /** QuestionOption */
         QuestionOption: {
@@ -1925,6 +1942,7 @@ export interface components {
         /** SearchHits */
         SearchHits: {
             hits: components["schemas"]["FoundHit"][];
+            not_searched: string;
             query: string;
         };
         /** SeenHost */
@@ -2112,6 +2130,7 @@ export interface components {
         /** Sessions */
         Sessions: {
             governor: components["schemas"]["GovernorView"];
+            host: string;
             now: number;
             seq: number;
             sessions: components["schemas"]["SessionView"][];
@@ -2348,6 +2367,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             attempt: number;
+            away?: components["schemas"]["AwayHost"];
             branch: string | null;
             changed_at: number;
             context: components["schemas"]["ContextShown"] | null;

@@ -11,12 +11,19 @@ type Sent<T> = T extends readonly unknown[]
     ? { [K in keyof T]-?: Sent<T[K]> }
     : T;
 
+/** What a daemon says only if it is in a fleet. */
+type InFleet<T extends { host: string }> = Omit<T, "host"> & { host?: string };
+
 export type Receipt = Sent<Schemas["Receipt"]>;
-export type Question = Sent<Schemas["Question"]>;
+/** `host` is there in a fleet only. */
+export type Question = InFleet<Sent<Schemas["InboxQuestion"]>>;
 export type QuestionOption = Sent<Schemas["QuestionOption"]>;
 export type AnsweredQuestion = Sent<Schemas["AnsweredQuestion"]>;
-export type SessionView = Sent<Schemas["SessionView"]>;
-export type WholeSession = Sent<Schemas["WholeSession"]>;
+export type SessionView = InFleet<Sent<Schemas["SessionView"]>>;
+export type AwayHost = Sent<Schemas["AwayHost"]>;
+export type WholeSession = InFleet<Omit<Sent<Schemas["WholeSession"]>, "away">> & { away?: AwayHost };
+export type MailSlip = Sent<Schemas["MailSlip"]>;
+export type AcceptedPrompt = Omit<Sent<Schemas["AcceptedPrompt"]>, "mail"> & { mail?: MailSlip };
 export type SessionOpened = Sent<Schemas["SessionOpened"]>;
 export type Prompt = Sent<Schemas["Prompt"]>;
 export type Attempt = Sent<Schemas["Attempt"]>;

@@ -10,10 +10,12 @@ import { useEffect, useRef } from "preact/hooks";
 import { asProblem, change, newKey, type Problem } from "../api/client";
 import { clientName } from "../api/secret";
 import type { AnsweredQuestion, Question, QuestionOption } from "../api/types";
+import { isRecorded } from "../state/away";
 import { go, toFeature, toQuestion, toSession } from "../state/router";
 import { askInbox, now, readOnly, sessions } from "../state/store";
 import { capital, isCommand, nameOf, questionKind, shortPath, whoseElse } from "../text/words";
 import { absolute, clock } from "../text/time";
+import { OnHost } from "./away";
 import { Ago, Until } from "./small";
 
 type Step =
@@ -54,8 +56,8 @@ export function useAnswer(question: Question) {
       void askInbox();
     } catch (error) {
       const problem = asProblem(error);
-      if (problem.status === 409 || problem.status === 404) {
-        set({ at: "late", text: problem.message });
+      if (problem.status === 409 || problem.status === 404 || isRecorded(problem.code)) {
+        set({ at: "late", text: isRecorded(problem.code) ? capital(`${problem.message}; ${problem.hint}`) : problem.message });
         void askInbox();
       } else set({ at: "failed", option, problem });
     }
@@ -77,6 +79,7 @@ export function Whose({ question, isHere = false }: { question: Question; isHere
       ) : <span class="whose" title={question.repository ?? ""}>{whoseElse(question)}</span>}
       {session !== undefined && !isHere && <span class="agent">{session.agent}</span>}
       {question.repository && (question.session || question.feature) ? <span title={question.repository}>{shortPath(question.repository)}</span> : null}
+      <OnHost row={question} />
       <span class="tag">{questionKind(question)}</span>
     </>
   );

@@ -5,6 +5,7 @@ import { toSession } from "../state/router";
 import { now } from "../state/store";
 import { money, short } from "../text/numbers";
 import { AT_REST, FINISHED, groupOf, nameOf, NEEDS_YOU, shortPath, statusLine, WORKING } from "../text/words";
+import { OnHost } from "./away";
 import { Ago, Since } from "./small";
 import { ReceiptLine } from "./receipt";
 
@@ -20,6 +21,7 @@ export function SessionLine({ row }: { row: SessionView }) {
         {group === WORKING ? working(row) : sentence}
       </span>
       <span class="about">
+        <OnHost row={row} />
         <span>{row.agent}{row.model && row.model !== "default" ? ` · ${row.model}` : ""}</span>
         <span title={row.cwd}>{row.branch ?? shortPath(row.cwd)}</span>
         {group === WORKING && row.context !== null && <span class="row"><Filled percent={row.context.percent} />context {row.context.percent} %</span>}

@@ -18,12 +18,12 @@ export function Timeline({ whole, facts, goTo }: { whole: WholeSession; facts: r
     eye.observe(frame.current);
     return () => eye.disconnect();
   }, []);
-  const found = story(whole.session.attempts, whole.session.prompts, facts, whole.created_at, now.value);
+  const found = story(whole.session.attempts, whole.session.prompts, facts, whole.created_at, whole.away === undefined ? now.value : whole.changed_at);
   if (found.lives.length === 0) return null;
   const inset = 8;
   const scale = ruler([found.from, found.to, ...found.lives.flatMap((one) => [one.from, one.to]), ...found.marks.map((one) => one.at)], width.value - 2 * inset);
   const x = (at: number): number => inset + scale(at);
-  const isRunning = found.lives.some((one) => one.isOpen);
+  const isRunning = whole.away === undefined && found.lives.some((one) => one.isOpen);
   return (
     <div class="timeline" ref={frame}>
       <svg role="group" aria-label={`Timeline: ${counted(found.lives.length, "attempt")} since ${absolute(found.from)}`}>
@@ -32,7 +32,7 @@ export function Timeline({ whole, facts, goTo }: { whole: WholeSession; facts: r
           const mark = found.marks.find((one) => one.attempt === life.attempt && (one.kind === "cut" || one.kind === "stopped"));
           return (
             <g key={life.attempt}>
-              <line class={`life${life.isOpen ? " now" : ""}`} x1={x(life.from)} x2={Math.max(x(life.to), x(life.from) + 1)} y1="16" y2="16" />
+              <line class={`life${life.isOpen && isRunning ? " now" : ""}`} x1={x(life.from)} x2={Math.max(x(life.to), x(life.from) + 1)} y1="16" y2="16" />
               {next !== undefined && <line class={`gap${mark?.kind === "stopped" ? " rest" : ""}`} x1={x(life.to)} x2={x(next.from)} y1="16" y2="16" />}
             </g>
           );

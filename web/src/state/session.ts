@@ -2,14 +2,18 @@
 
 import { batch, signal } from "@preact/signals";
 
-import { asProblem, get, type Problem } from "../api/client";
+import { asProblem, change, get, Problem } from "../api/client";
 import type { ConversationPage, Entry, Fact, FactsAnswer, WholeSession } from "../api/types";
+import { isRecorded, type Told } from "./away";
 import { joined, NOTHING, received, type Loaded } from "./conversation";
 import { isLive, listen, unwatch, watch } from "./store";
+import { act } from "./toasts";
 
 /** How many entries come at once, and how many are kept at most: the rest of a long conversation is fetched on demand. */
 export const PAGE = 80;
 export const MOST = 600;
+/** How often a session of another host is looked at. */
+const LOOK = 2000;
 
 export class SessionStore {
   readonly whole = signal<WholeSession | null>(null);
@@ -18,6 +22,13 @@ export class SessionStore {
   readonly attempts = signal<readonly { attempt: number; n: number }[]>([]);
   readonly facts = signal<readonly Fact[]>([]);
   readonly problem = signal<Problem | null>(null);
+  /** Whose copy the conversation is, and how old, if another host has the session. */
+  readonly source = signal("");
+  /** Why what is shown of another host's session may be out of date. */
+  readonly stale = signal<Problem | null>(null);
+  readonly told = signal<Told | null>(null);
+  private next = 0;
+  private isOpen = true;
   private stop: () => void;
   private soon = 0;
   private busy = false;
@@ -34,13 +45,16 @@ export class SessionStore {
   /** Fetch what is shown first: the record, and the end of the conversation or the part around a message. */
   async open(around: number | null): Promise<void> {
     try {
-      const [whole, page] = await Promise.all([this.record(), this.fetched(around)]);
+      const [whole, page] = await Promise.all([this.record(), this.fetched(around).catch(asProblem)]);
+      if (page instanceof Problem && whole.away === undefined) throw page;
       batch(() => {
         this.whole.value = whole;
-        this.take(page);
+        if (page instanceof Problem) this.stale.value = page;
+        else this.take(page);
         this.isLoaded.value = true;
         this.problem.value = null;
       });
+      if (whole.away !== undefined) return this.lookSoon();
       this.watch();
       await this.askFacts();
     } catch (error) {
@@ -49,7 +63,9 @@ export class SessionStore {
   }
 
   close(): void {
+    this.isOpen = false;
     clearTimeout(this.soon);
+    clearTimeout(this.next);
     this.stop();
     unwatch(this.id);
   }
@@ -57,6 +73,7 @@ export class SessionStore {
   /** After a reconnect: everything that was missed, and nothing twice. */
   private async again(): Promise<void> {
     if (!this.isLoaded.value) return this.open(null);
+    if (this.whole.value?.away !== undefined) return this.look();
     this.watch();
     try {
       this.whole.value = await this.record();
@@ -64,6 +81,53 @@ export class SessionStore {
     } catch (error) {
       this.problem.value = asProblem(error);
     }
+  }
+
+  private lookSoon(): void {
+    clearTimeout(this.next);
+    if (this.isOpen) this.next = window.setTimeout(() => void this.look(), LOOK);
+  }
+
+  /** Another host has it: nobody pushes what happens there, so its record and its copy are asked for again. */
+  private async look(): Promise<void> {
+    try {
+      if (isLive.value && document.visibilityState === "visible") await this.lookOnce();
+    } catch (error) {
+      this.stale.value = asProblem(error);
+    }
+    this.lookSoon();
+  }
+
+  private async lookOnce(): Promise<void> {
+    const whole = await this.record();
+    if (whole.away === undefined) return this.open(null); // it was brought here
+    this.whole.value = whole;
+    const known = this.loaded.value;
+    const page = await get<ConversationPage>(`/sessions/${this.id}/conversation`, { from: Math.max(0, known.from + known.entries.length - 1), limit: PAGE });
+    batch(() => {
+      this.loaded.value = received(this.loaded.value, page.entries, page.total).loaded;
+      this.attempts.value = page.attempts;
+      this.source.value = page.source;
+      this.stale.value = null;
+    });
+  }
+
+  /** Do something with it. If another host has it, what came of it stays on the page: nobody here sees it happen. */
+  async ask(path: string, body: unknown, done: string): Promise<void> {
+    const away = this.whole.value?.away;
+    if (away === undefined) {
+      await act("POST", `/sessions/${this.id}/${path}`, body, done);
+      return;
+    }
+    this.told.value = { text: `Asking host ${away.host} …`, hint: "", isBad: false };
+    try {
+      await change("POST", `/sessions/${this.id}/${path}`, body);
+      this.told.value = { text: `Host ${away.host} has done it. ${done}`, hint: "", isBad: false };
+    } catch (error) {
+      const problem = asProblem(error);
+      this.told.value = { text: problem.message, hint: problem.hint, isBad: !isRecorded(problem.code) };
+    }
+    void this.look();
   }
 
   private watch(): void {
@@ -133,7 +197,7 @@ export class SessionStore {
   /** The end of the conversation, at once. */
   async toEnd(): Promise<void> {
     this.take(await this.fetched(null));
-    this.watch();
+    if (this.whole.value?.away === undefined) this.watch();
   }
 
   /** The part around a message, unless it is loaded. */
@@ -148,6 +212,7 @@ export class SessionStore {
     try {
       const page = await get<ConversationPage>(`/sessions/${this.id}/conversation`, { from, limit });
       this.loaded.value = joined(this.loaded.value, page, MOST);
+      this.source.value = page.source;
       this.attempts.value = page.attempts;
     } catch (error) {
       this.problem.value = asProblem(error);
@@ -159,6 +224,8 @@ export class SessionStore {
   private take(page: ConversationPage): void {
     this.loaded.value = { from: page.from, total: page.total, entries: page.entries };
     this.attempts.value = page.attempts;
+    this.source.value = page.source;
+    this.stale.value = null;
   }
 
   private async fetched(around: number | null): Promise<ConversationPage> {

@@ -10,6 +10,7 @@ import { asProblem, change, get, Problem } from "../api/client";
 import { forgetSecret, keepSecret, secret, takeCode } from "../api/secret";
 import { Socket, type Frame } from "../api/socket";
 import type { Fact, GovernorView, InboxAnswer, Me, Paired, Question, SessionsAnswer, SessionView } from "../api/types";
+import { pause } from "./away";
 import { answered, pushed, type Live } from "./live";
 
 export type Gate = "starting" | "open" | "no secret" | "wrong secret" | "old link";
@@ -17,6 +18,8 @@ export type Gate = "starting" | "open" | "no secret" | "wrong secret" | "old lin
 export const gate = signal<Gate>("starting");
 export const me = signal<Me | null>(null);
 export const live = signal<Live | null>(null);
+/** This host's name in its fleet; empty: there is none. */
+export const host = signal("");
 export const governor = signal<GovernorView | null>(null);
 export const inbox = signal<{ questions: Question[]; parked: SessionView[] } | null>(null);
 /** Whether what is shown is confirmed; else since when it is not. */
@@ -67,9 +70,14 @@ export async function begin(): Promise<void> {
   gate.value = "open";
   socket.connect();
   setInterval(() => tick(), 1000);
-  setInterval(() => {
-    if (isLive.value && document.visibilityState === "visible") void refresh();
-  }, 20_000);
+  setTimeout(() => void keepFresh(), pause(false, 0));
+}
+
+/** What other hosts do is not pushed, nor is what spans sessions: it is asked for, and never without a rest. */
+async function keepFresh(): Promise<void> {
+  const began = Date.now();
+  if (isLive.value && document.visibilityState === "visible") await refresh();
+  setTimeout(() => void keepFresh(), pause(host.value !== "", Date.now() - began));
 }
 
 function tick(): void {
@@ -124,6 +132,7 @@ async function fetchAll(mine: number): Promise<void> {
     now.value = all.now;
     live.value = answered(live.value, all.seq, all.sessions);
     governor.value = all.governor;
+    host.value = all.host;
     inbox.value = { questions: asked.questions, parked: asked.parked };
   });
 }

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 
 import { asProblem, change, newKey } from "../api/client";
+import { isRecorded } from "./away";
 
 export interface Toast { id: number; text: string; hint: string; isBad: boolean }
 
@@ -12,7 +13,7 @@ let number = 0;
 export function say(text: string, hint = "", isBad = false): void {
   const toast = { id: (number += 1), text, hint, isBad };
   toasts.value = [...toasts.value.slice(-3), toast];
-  setTimeout(() => drop(toast.id), isBad ? 12_000 : 4000);
+  setTimeout(() => drop(toast.id), isBad || hint !== "" ? 12_000 : 4000);
 }
 
 export function drop(id: number): void {
@@ -27,7 +28,7 @@ export async function act<T>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: 
     return told ?? ({} as T);
   } catch (error) {
     const problem = asProblem(error);
-    say(problem.message, problem.hint, true);
+    say(problem.message, problem.hint, !isRecorded(problem.code));
     return null;
   }
 }

@@ -1,6 +1,7 @@
 /** Home: what needs you first, then what works, waits and was interrupted, features, and the last night. */
 
 import type { FeatureDetail, KnownFeatures, MorningReport, Question, SessionView } from "../api/types";
+import { OnHost } from "../parts/away";
 import { Asked, QuestionCard } from "../parts/question";
 import { SessionLines } from "../parts/rows";
 import { Ago, Command, Section, Skeleton } from "../parts/small";
@@ -57,8 +58,9 @@ function Parked({ row }: { row: SessionView }) {
   const isResume = row.next.startsWith("rekindle resume");
   return (
     <article class={`ask${isBad ? " failed" : ""}`} data-item data-parked={row.id} tabIndex={-1} aria-label={`Needs you: ${row.title}`}>
-      <div class="who"><a class="whose" href={toSession(row.id)}>{nameOf(row)}</a><span class="agent">{row.agent}</span><span class={`tag${isBad ? " bad" : ""}`}>{row.status}</span><span class="when"><Ago at={row.changed_at} /></span></div>
+      <div class="who"><a class="whose" href={toSession(row.id)}>{nameOf(row)}</a><span class="agent">{row.agent}</span><OnHost row={row} /><span class={`tag${isBad ? " bad" : ""}`}>{row.status}</span><span class="when"><Ago at={row.changed_at} /></span></div>
       <div class="title">{capital(row.why)}</div>
+      {row.next.startsWith("rekindle fleet takeover") && <><div class="small muted">If that host is gone, continue it here:</div><Command text={row.next} /></>}
       <div class="options">
         {isResume && !readOnly.value && <button type="button" class="button" onClick={() => void act("POST", `/sessions/${row.id}/resume`, {}, "It is coming back.")}>Resume</button>}
         <a class={`button${isResume ? " quiet" : ""}`} href={toSession(row.id)}>Open session</a>

@@ -41,7 +41,7 @@ function JobTable({ jobs, again }: { jobs: readonly JobRecord[]; again: () => vo
           <span class="small muted numbers right when">{job.next_at !== null ? <>next <Until at={job.next_at} /></> : job.over_at !== null ? <Ago at={job.over_at} /> : <Ago at={job.submitted_at} />}</span>
           {job.why && <span class={`why${job.needs_you ? (job.status === "failed" ? " bad" : " you") : ""}`}>{capital(job.why)}</span>}
           <span class="about">
-            <span class={job.status === "failed" ? "bad" : ""}>{job.every && job.status === "queued" ? "scheduled" : job.status}</span><span>{job.agent}</span>
+            <span class={job.status === "failed" ? "bad" : ""}>{job.every && job.status === "queued" ? "scheduled" : job.status}</span><span>{job.agent}</span>{job.host && <span class="on-host" data-host={job.host}>on host {job.host}</span>}
             {job.every && <span title={job.every}>{schedule(job.every)}{job.zone ? ` (${job.zone})` : ""}</span>}
             {job.resume_count > 0 && <span>resumed {job.resume_count} {job.resume_count === 1 ? "time" : "times"}</span>}
             {job.receipt !== null && <ReceiptLine receipt={job.receipt} />}
@@ -63,7 +63,7 @@ function Acts({ job, again }: { job: JobRecord; again: () => void }) {
   };
   return (
     <>
-      {(job.status === "failed" || job.status === "cancelled") && !job.every && <button type="button" class="link" onClick={() => void post("retry?resume=true", "Trying again, in the same conversation.")}>retry</button>}
+      {(job.status === "failed" || job.status === "cancelled" || job.next.startsWith("rekindle job retry")) && !job.every && <button type="button" class="link" onClick={() => void post("retry?resume=true", "Trying again, in the same conversation.")}>retry</button>}
       {job.over_at === null && <button type="button" class="link" onClick={() => void post("cancel", "Cancelled.")}>cancel</button>}
     </>
   );
@@ -76,11 +76,12 @@ export function JobView({ id }: { id: string }) {
   return (
     <>
       <div class="page-head"><h1>{job.title || job.id}</h1><span class={`tag${job.status === "failed" ? " bad" : job.needs_you ? " you" : ""}`}>{job.status}</span><Id id={job.id} /></div>
-      {job.why && <p class="section">{capital(job.why)}</p>}
+      {job.why && <p class="section">{capital(job.why)}{job.next && <span class="muted"> · next: <code>{job.next}</code></span>}</p>}
       <div class="grid-2">
         <Section title="Job">
           <dl class="pairs">
             <dt>agent</dt><dd>{job.agent}{job.model ? ` · ${job.model}` : ""}</dd>
+            {job.host && (<><dt>host</dt><dd>{job.host}</dd></>)}
             <dt>submitted</dt><dd><Clock at={job.submitted_at} /></dd>
             {job.next_at !== null && (<><dt>next</dt><dd><Until at={job.next_at} /></dd></>)}
             {job.every && (<><dt>runs</dt><dd>{schedule(job.every)}{job.zone ? ` (${job.zone})` : ""} <code>{job.every}</code></dd></>)}

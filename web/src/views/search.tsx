@@ -49,6 +49,7 @@ export function Search({ query }: { query: string }) {
         {typed.value.trim() === "" && <p class="muted">Everything said in any session, including finished ones.</p>}
         {isBusy.value && found.value === null && <Skeleton />}
         {!isBusy.value && found.value !== null && hits.length === 0 && <Empty>No message has all of these words.</Empty>}
+        {found.value?.not_searched && <p class="small muted" data-not-searched>{found.value.not_searched}.</p>}
         {hits.map(({ hit, title, agent }, at) => (
           <a key={at} class="card hit" data-item href={toAttempt(hit.session, hit.attempt)}>
             <span class="hit-head small muted"><strong class="clip">{title || hit.session}</strong><span class="nowrap">{hit.kind === "said" ? agent : (KINDS[hit.kind] ?? hit.kind)}</span><span class="id">{hit.session}</span></span>

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { asProblem, change, type Problem } from "../api/client";
 import type { SessionOpened, SessionView, WholeSession } from "../api/types";
+import { AwayNote, OnlyThere } from "../parts/away";
 import { Changes } from "../parts/changes";
 import { Composer } from "../parts/composer";
 import { cutsOf, Plot } from "../parts/plot";
@@ -14,12 +15,12 @@ import { Record } from "../parts/record";
 import { Clock, Copy, Id, Section, Skeleton, Trouble } from "../parts/small";
 import { Stream } from "../parts/stream";
 import { Timeline } from "../parts/timeline";
+import { otherHost } from "../state/away";
 import { isAtEnd } from "../state/conversation";
 import { onResume } from "../state/keys";
 import { go, toFeature, toSession } from "../state/router";
 import { SessionStore } from "../state/session";
-import { inbox, isLive, now, readOnly, sessions } from "../state/store";
-import { act } from "../state/toasts";
+import { host, inbox, isLive, now, readOnly, sessions } from "../state/store";
 import { money, percent, short } from "../text/numbers";
 import { used } from "../text/series";
 import { nameOf, RECEIPT, shortPath, spoken, statusLine } from "../text/words";
@@ -48,9 +49,15 @@ export function SessionPage({ id, message, attempt, tab }: { id: string; message
   }, [attempt, store.isLoaded.value]);
 
   const whole = store.whole.value;
-  const row: SessionView | null = sessions.value?.get(whole?.id ?? id) ?? whole;
+  const away = whole?.away;
+  const listed = sessions.value?.get(whole?.id ?? id);
+  const row: SessionView | null = away !== undefined ? whole : (listed ?? whole);
+  const hasLeft = whole !== null && away === undefined && listed !== undefined && otherHost(listed, host.value) !== null;
   useEffect(() => {
-    onResume.value = row !== null && canResume(row) ? () => void resume(row) : null;
+    if (hasLeft) void store.open(null);
+  }, [hasLeft]);
+  useEffect(() => {
+    onResume.value = row !== null && canResume(row) ? () => void resume(store, row) : null;
     return () => { onResume.value = null; };
   }, [row?.status, row?.needs_resume, readOnly.value]);
 
@@ -65,13 +72,16 @@ export function SessionPage({ id, message, attempt, tab }: { id: string; message
   const isOver = !row.is_running;
   return (
     <div class="session" data-tab={tab}>
-      <Head row={row} whole={whole} opened={opening.value} problem={openProblem.value} isAsking={asked.length > 0} />
+      <Head store={store} row={row} whole={whole} opened={opening.value} problem={openProblem.value} isAsking={asked.length > 0} />
       <Timeline whole={whole} facts={store.facts.value} goTo={goTo} />
       <div class="main-column">
+        {away !== undefined && <AwayNote store={store} away={away} />}
         <div class="tabs" role="tablist" aria-label="Session">
           {TABS.map(([path, name]) => <button key={path} type="button" role="tab" id={`tab-${path || "talk"}`} class={path === "about" ? "narrow-only" : ""} aria-selected={tab === path} onClick={() => go(`/s/${row.id}${path ? `/${path}` : ""}`)}>{name}</button>)}
         </div>
-        {tab === "changes" ? <Changes row={row} /> : tab === "record" ? <Record facts={store.facts.value} /> : tab === "about" ? null : (
+        {tab === "changes" && away !== undefined ? <OnlyThere away={away} what="Its files and snapshots are" command={`rekindle diff ${row.id}`} />
+          : tab === "record" && away !== undefined ? <OnlyThere away={away} what="Its record is read" command="rekindle open" />
+          : tab === "changes" ? <Changes row={row} /> : tab === "record" ? <Record facts={store.facts.value} /> : tab === "about" ? null : (
           <>
             <BackBanner whole={{ ...whole, receipt_may_change: row.receipt_may_change }} goTo={goTo} />
             {!store.isLoaded.value ? <Skeleton lines={6} /> : <Stream store={store} target={message} agent={row.agent} isOver={isOver && isAtEnd(store.loaded.value)} isAsking={asked.length > 0} />}
@@ -90,8 +100,8 @@ function canResume(row: SessionView): boolean {
   return row.next.startsWith(`rekindle resume ${row.id}`) || (!row.is_running && (row.needs_resume || ["interrupted", "dead", "failed", "cancelled", "queued"].includes(row.status)));
 }
 
-async function resume(row: SessionView): Promise<void> {
-  await act("POST", `/sessions/${row.id}/resume`, {}, row.is_running ? "It goes on." : "It is coming back.");
+async function resume(store: SessionStore, row: SessionView): Promise<void> {
+  await store.ask("resume", {}, row.is_running ? "It goes on." : "It is coming back.");
 }
 
 /** What is pressed to bring it back: a held agent goes on, a dead one is resumed. */
@@ -105,7 +115,7 @@ function tone(row: SessionView): string {
 }
 
 /** Its name and state, where the head is scrolled away: a conversation opens at its end. */
-function Bar({ row, head }: { row: SessionView; head: { current: HTMLElement | null } }) {
+function Bar({ store, row, head }: { store: SessionStore; row: SessionView; head: { current: HTMLElement | null } }) {
   const isShown = useSignal(false);
   useEffect(() => {
     if (head.current === null) return undefined;
@@ -120,23 +130,26 @@ function Bar({ row, head }: { row: SessionView; head: { current: HTMLElement | n
         <button type="button" class="link to-top clip" title="To the beginning of the page" onClick={() => scrollTo(0, 0)}><strong>{nameOf(row)}</strong></button>
         <span class={`small clip ${tone(row)}`}>{statusLine(row, now.value)}</span>
         {row.receipt !== null && row.attempt > 1 && <span class={`small nowrap proof ${row.receipt.kind === "same" ? "faint" : "you"}`}>{RECEIPT[row.receipt.kind]}</span>}
-        {canResume(row) && <button type="button" class="button small main" onClick={() => void resume(row)}>{resumeWord(row)}</button>}
+        {canResume(row) && <button type="button" class="button small main" onClick={() => void resume(store, row)}>{resumeWord(row)}</button>}
       </div>
     </div>
   );
 }
 
-function Head({ row, whole, opened, problem, isAsking }: { row: SessionView; whole: WholeSession; opened: SessionOpened | null; problem: Problem | null; isAsking: boolean }) {
+function Head({ store, row, whole, opened, problem, isAsking }: { store: SessionStore; row: SessionView; whole: WholeSession; opened: SessionOpened | null; problem: Problem | null; isAsking: boolean }) {
   const head = useRef<HTMLElement>(null);
-  const doing = (path: string, done: string, body?: unknown) => () => void act("POST", `/sessions/${row.id}/${path}`, body, done);
+  const doing = (path: string, done: string, body?: unknown) => () => void store.ask(path, body, done);
+  const away = whole.away;
+  const canHold = row.waits_until !== null || (row.is_running && whole.session.on_hold === "");
   return (
     <>
-    <Bar row={row} head={head} />
+    <Bar store={store} row={row} head={head} />
     <header class="session-head" ref={head}>
       <h1>{row.title || row.id}</h1>
       <div class="facts">
         <span>{row.agent}{row.model && row.model !== "default" ? ` · ${row.model}` : ""}</span>
-        {row.feature && <a href={toFeature(row.feature, row.repository ?? "")}>{row.feature}{row.task ? ` / ${row.task}` : ""}</a>}
+        {away !== undefined && <span class="on-host">on host {away.host}</span>}
+        {row.feature && (away === undefined ? <a href={toFeature(row.feature, row.repository ?? "")}>{row.feature}{row.task ? ` / ${row.task}` : ""}</a> : <span>{row.feature}{row.task ? ` / ${row.task}` : ""}</span>)}
         {row.branch && <span class="mono small">{row.branch}</span>}
         <span title={row.cwd} class="row" style={{ gap: "2px" }}>{shortPath(row.cwd)}<Copy text={row.cwd} what="Copy the folder" /></span>
         <span>{row.attempt} {row.attempt === 1 ? "attempt" : "attempts"}</span>
@@ -145,11 +158,12 @@ function Head({ row, whole, opened, problem, isAsking }: { row: SessionView; who
       </div>
       <div class="state" role="status">
         <span class={tone(row)} data-status={row.status}>{isAsking && row.status === "asking" ? "Waiting for your answer" : statusLine(row, now.value)}</span>
+        {away !== undefined && row.status !== "unknown" && <span class="small faint">as host {away.host} told</span>}
         {!readOnly.value && (
           <span class="row wrap">
-            {canResume(row) && <button type="button" class="button small main" onClick={() => void resume(row)}>{resumeWord(row)}</button>}
+            {canResume(row) && <button type="button" class="button small main" onClick={() => void resume(store, row)}>{resumeWord(row)}</button>}
             {row.waits_until !== null && <button type="button" class="button small" onClick={doing("hurry", "It goes on now.")}>Go on now</button>}
-            {row.waits_until !== null && <button type="button" class="button small" onClick={doing("hold", "On hold until you resume it.")}>Hold</button>}
+            {canHold && <button type="button" class="button small" onClick={doing("hold", "On hold until you resume it.")}>Hold</button>}
             {row.is_running && row.turn_since !== null && <button type="button" class="button small" onClick={doing("cancel", "The turn is being ended.")}>End the turn</button>}
             {row.is_running && <button type="button" class="button small quiet" onClick={doing("stop", "The agent is asleep; a prompt wakes it.", { to: "asleep" })}>Stop</button>}
           </span>
@@ -192,9 +206,9 @@ function Side({ store, whole, row }: { store: SessionStore; whole: WholeSession;
           <dt>last event</dt><dd><Clock at={row.changed_at} /></dd>
           <dt>state</dt><dd>{spoken(row.state)}</dd>
           <dt>task</dt><dd>{spoken(row.task_state)}</dd>
-          {row.pid !== null && (<><dt>pid</dt><dd class="numbers">{row.pid}</dd></>)}
+          {row.pid !== null && (<><dt>pid</dt><dd class="numbers">{row.pid}{whole.away !== undefined ? ` on host ${whole.away.host}` : ""}</dd></>)}
           {whole.session.rules_source && (<><dt>rules</dt><dd>{whole.session.rules_source}</dd></>)}
-          <dt>terminal</dt><dd class="row"><code class="clip">rekindle attach {row.id}</code><Copy text={`rekindle attach ${row.id}`} /></dd>
+          <dt>terminal</dt>{whole.away !== undefined && row.terminal ? <dd>on host {whole.away.host} only</dd> : <dd class="row"><code class="clip">rekindle attach {row.id}</code><Copy text={`rekindle attach ${row.id}`} /></dd>}
         </dl>
       </Section>
     </aside>

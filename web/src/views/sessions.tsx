@@ -2,24 +2,20 @@
 
 import { useSignal } from "@preact/signals";
 
-import type { FleetStatus } from "../api/types";
 import { SessionLines } from "../parts/rows";
 import { Command, Empty, Section, Skeleton } from "../parts/small";
-import { useFetched } from "../state/fetched";
 import { newestFirst } from "../state/live";
-import { sessions } from "../state/store";
+import { host, sessions } from "../state/store";
 import { matches } from "../text/matching";
 import { groupOf, GROUPS, NEEDS_YOU } from "../text/words";
 
 const MOST = 100;
-/** A host that was not seen for so many seconds may be gone. */
-const SILENT = 15;
 
 export function Sessions() {
   const typed = useSignal("");
   const all = sessions.value;
   if (all === null) return <><h1 class="page-head">Sessions</h1><Skeleton lines={4} /></>;
-  const found = matches(newestFirst(all.values()), typed.value, (one) => `${one.title} ${one.id} ${one.agent} ${one.status} ${one.feature ?? ""} ${one.task ?? ""} ${one.branch ?? ""} ${one.cwd}`);
+  const found = matches(newestFirst(all.values()), typed.value, (one) => `${one.title} ${one.id} ${one.agent} ${one.status} ${one.feature ?? ""} ${one.task ?? ""} ${one.branch ?? ""} ${one.cwd} ${one.host ?? ""}`);
   return (
     <>
       <div class="page-head"><h1>Sessions<span class="count">{all.size}</span></h1></div>
@@ -33,37 +29,7 @@ export function Sessions() {
           {found.length === 0 && <Empty>No session has that.</Empty>}
         </>
       )}
-      <Elsewhere />
+      {host.value !== "" && <p class="small muted" data-fleet>This page is of host {host.value}. Sessions of other hosts are shown as their hosts have told.</p>}
     </>
-  );
-}
-
-/** What other hosts of the fleet have: named, with the command that leads to it. Nothing on one machine. */
-function Elsewhere() {
-  const fleet = useFetched<FleetStatus>("/fleet", {}, 10).data.value;
-  const rows = (fleet?.sessions ?? []).filter((one) => !one.here).reverse();
-  const heard = new Set((fleet?.hosts ?? []).filter((one) => one.seen_seconds_ago < SILENT).map((one) => one.host));
-  if (rows.length === 0) return null;
-  return (
-    <Section title="On other hosts" count={rows.length}>
-      <p class="small muted">This page is of host {fleet?.host}. What follows is as their hosts have told; open it there, or by its command here.</p>
-      <div class="table-wrap" tabIndex={0} role="region" aria-label="On other hosts">
-        <table class="list">
-          <thead><tr><th>Host</th><th>Session</th><th>Status</th><th>Title</th><th>Command</th></tr></thead>
-          <tbody>
-            {rows.slice(0, MOST).map((one) => (
-              <tr key={one.id} data-elsewhere={one.id}>
-                <td class="nowrap">{one.host}</td>
-                <td class="id nowrap">{one.id}</td>
-                <td class={heard.has(one.host) ? "nowrap" : "nowrap you"}>{one.status}{heard.has(one.host) ? "" : ", when its host was last seen"}</td>
-                <td>{one.title}</td>
-                <td><Command text={`rekindle show ${one.id}`} /></td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {rows.length > MOST && <p class="small muted">The newest {MOST} of {rows.length}; rekindle ps --all lists all.</p>}
-    </Section>
   );
 }

@@ -76,7 +76,7 @@ class _CopiedConversation:
         host = self._told["host"]
         if late is None:
             return f"host {host}'s session, of which nothing was copied yet"
-        return f"a copy from host {host}, " + ("with all there is" if late < 1 else f"as of {late:.0f} s ago")
+        return f"a copy from host {host}, " + ("with all there is" if late == 0 else f"as of {max(late, 1):.0f} s ago")
 
     def poll(self) -> list[ConversationEntry]:
         """Entries that have not been given out yet, in order."""

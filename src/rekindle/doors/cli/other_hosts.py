@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import Any
 
-from rekindle.core.terminal_text import printable
+from rekindle.core.fleet.left_out import left_out
 from rekindle.doors.cli.use_cases import use_cases
 
 
@@ -20,14 +21,7 @@ def elsewhere(*wanted: str, is_running: bool = False) -> list[dict[str, Any]]:
 
 def told(found: list[dict[str, Any]], what: str, way: str) -> str:
     """That this host is not all there is, in one line; empty if it is. `what` was done here, `way` is for the rest."""
-    if not found:
-        return ""
-    counts: dict[str, int] = {}
-    for one in found:
-        counts[one["host"]] = counts.get(one["host"], 0) + 1
-    hosts = ", ".join(f"{printable(host)}: {count}" for host, count in sorted(counts.items()))
-    more = "1 more session" if len(found) == 1 else f"{len(found)} more sessions"
-    return f"{what} on this host only. Other hosts have {more} ({hosts}): {way}"
+    return left_out(Counter(one["host"] for one in found), what, way)
 
 
 def say(found: list[dict[str, Any]], what: str, way: str) -> None:

@@ -27,7 +27,7 @@ def _lines(told: Told, now: float, rules_since: str) -> Iterator[str]:
     yield f"session   {told['id']}  ({told['agent']})"
     yield f"title     {printable(told['title'])}"
     if told.get("host"):
-        yield f"host      {printable(told['host'])}"
+        yield f"host      {printable(told['host'])}{_silence(told.get('away'))}"
     known = told["why"] or told["message"]  # the message is as old as the event; why is true now
     why = f": {printable(known)}" if known and told["waits_until"] is None else ""
     yield f"status    {told['status']} (state {told['state']}){why}"
@@ -61,6 +61,15 @@ def _lines(told: Told, now: float, rules_since: str) -> Iterator[str]:
     if told["question"]:
         offered = ", ".join(printable(one["id"]) for one in told["question"]["options"])
         yield f"asks      {told['question']['id']} {printable(told['question']['title'])}: {offered}"
+
+
+def _silence(away: Told | None) -> str:
+    """That another host may be gone, with the command that is for then."""
+    if not away or not away["may_be_gone"]:
+        return ""
+    seconds = away["seen_seconds_ago"]
+    when = "never seen" if seconds is None else f"last seen {seconds:.0f} s ago"
+    return f", {when}; it may be gone. If it is: {away['takeover']}"
 
 
 def _attempts(told: Told, now: float) -> Iterator[str]:

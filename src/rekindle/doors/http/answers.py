@@ -48,12 +48,16 @@ class Me(msgspec.Struct, frozen=True):
 
 
 class Sessions(msgspec.Struct, frozen=True):
-    """All sessions. `seq` is the place in the feed that this answer includes, `now` the server's clock."""
+    """All sessions. `seq` is the place in the feed that this answer includes, `now` the server's clock.
+
+    `host` is the name of this host in its fleet, whose sessions are here too. Empty: there is no fleet.
+    """
 
     seq: int
     now: float
     sessions: list[SessionView]
     governor: GovernorView
+    host: str
 
 
 class TaskRow(msgspec.Struct, frozen=True):
@@ -73,12 +77,18 @@ class TaskList(msgspec.Struct, frozen=True):
     tasks: list[TaskRow]
 
 
+class InboxQuestion(Question, frozen=True, kw_only=True):
+    """A question. `host` is there in a fleet only: the host that asks."""
+
+    host: str | msgspec.UnsetType = msgspec.UNSET
+
+
 class Inbox(msgspec.Struct, frozen=True):
     """Everything that waits for a person: questions, and sessions that stopped without asking one."""
 
     seq: int
     now: float
-    questions: list[Question]
+    questions: list[InboxQuestion]
     parked: list[SessionView]
 
 
@@ -90,13 +100,17 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 class ConversationPage(msgspec.Struct, frozen=True, rename={"start": "from"}):
-    """Entries of a conversation from number `from` on. `total`: how many there are now."""
+    """Entries of a conversation from number `from` on. `total`: how many there are now.
+
+    `source`: whose copy this is, and how old, if another host has the session; empty: this is the conversation itself.
+    """
 
     session: str
     total: int
     start: int
     entries: list[ShownEntry]
     attempts: list[AttemptStart]
+    source: str
 
 
 class AttemptReceipt(msgspec.Struct, frozen=True):
@@ -180,10 +194,11 @@ class SkillSessionList(msgspec.Struct, frozen=True):
 
 
 class SearchHits(msgspec.Struct, frozen=True):
-    """Where it was said, the best first."""
+    """Where it was said on this host, the best first. `not_searched` says how many sessions other hosts have."""
 
     query: str
     hits: list[FoundHit]
+    not_searched: str
 
 
 class MachineView(msgspec.Struct, frozen=True):

@@ -12,18 +12,16 @@ from litestar.params import SkipValidation
 
 from rekindle.app.agent_overview import AgentOverview
 from rekindle.app.agent_resuming import AgentResuming
-from rekindle.app.beginnings import Beginnings
+from rekindle.app.anywhere import SessionsAnywhere
 from rekindle.app.conversing import ConversationPages
 from rekindle.app.doctor import Doctor
 from rekindle.app.feature_lists import FeatureLists
 from rekindle.app.features import Features
+from rekindle.app.fleet_job_service import FleetJobService
 from rekindle.app.forking import Forking
-from rekindle.app.holding import Holding
 from rekindle.app.job_submitting import JobSubmitting
 from rekindle.app.jobs import JobService
 from rekindle.app.journal_care import JournalCare
-from rekindle.app.opening import SessionOpening
-from rekindle.app.questions import Questions
 from rekindle.app.queueing import Queueing
 from rekindle.app.recoveries import CountedRecoveries
 from rekindle.app.reporting import Reporting
@@ -64,17 +62,15 @@ class BlockingUses(Protocol):
 class HttpHouse:
     """Everything behind the door. `environment` is what agents get that are started from here.
 
-    `fleet` tells about the hosts that this one shares a store with; None: there are none.
+    `sessions` and `jobs` are those of all hosts; `service`, `queueing` and `pages` know this host's only. `fleet` tells
+    about the hosts that this one shares a store with; None: there are none.
     """
 
     service: Service
-    beginnings: Beginnings
+    sessions: SessionsAnywhere
     queueing: Queueing
-    opening: SessionOpening
-    holding: Holding
-    questions: Questions
     agents: AgentResuming
-    jobs: JobService
+    jobs: JobService | FleetJobService
     features: Features
     pages: ConversationPages
     recoveries: CountedRecoveries

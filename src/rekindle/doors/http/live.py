@@ -17,7 +17,7 @@ from litestar import WebSocket, websocket
 from litestar.exceptions import WebSocketDisconnect
 
 from rekindle.app.conversing import MOST_TEXT, ReadPlace
-from rekindle.app.session_view import SessionView
+from rekindle.app.session_view import SessionView, brief
 from rekindle.core.session.pushing import MESSAGE, RECEIPT, events_of
 from rekindle.doors.http.guard import read_only
 from rekindle.doors.http.house import BY, House, HttpHouse
@@ -207,26 +207,25 @@ class _Reader:
         return bool(found) and (found[0]["seq"], found[0]["at"]) == (after, at)
 
     async def _status(self, payload: dict[str, Any], _key: str | None) -> dict[str, Any]:
-        found = await self._house.service.find(_session(payload))
-        return {"payload": self._house.service.shown(found)}
+        return {"payload": brief(await self._house.sessions.shown(_session(payload)))}
 
     async def _open(self, payload: dict[str, Any], _key: str | None) -> dict[str, Any]:
         self._refuse_reader()
-        return {"payload": await self._house.opening.open(_session(payload), by=BY)}
+        return {"payload": await self._house.sessions.open(_session(payload), by=BY)}
 
     async def _resume(self, payload: dict[str, Any], _key: str | None) -> dict[str, Any]:
         self._refuse_reader()
-        return {"payload": await self._house.opening.resume(_session(payload), by=BY)}
+        return {"payload": await self._house.sessions.resume(_session(payload), by=BY)}
 
     async def _prompt(self, payload: dict[str, Any], key: str | None) -> dict[str, Any]:
         self._refuse_reader()
         text, given = payload.get("text"), payload.get("prompt_id") or new_id(key, "prompt", 16)
         if not isinstance(text, str) or not isinstance(given, str):
             raise UsageError("a prompt has a `text`", "see docs/http.md")
-        return {"payload": await self._house.queueing.add(_session(payload), text, given)}
+        return {"payload": await self._house.sessions.prompt(_session(payload), text, given)}
 
     async def _watch(self, payload: dict[str, Any], _key: str | None) -> dict[str, Any]:
-        found = await self._house.service.find(_session(payload))
+        found = await self._house.sessions.here(_session(payload), "what is said there is heard there")
         if len(self._watched) >= _MOST_WATCHED and found.id not in self._watched:
             raise UsageError(f"one connection watches {_MOST_WATCHED} conversations at most", "unwatch some")
         start = payload.get("from", -1)

@@ -15,6 +15,7 @@ from rekindle import __version__
 from rekindle.app.governance import GovernorView
 from rekindle.app.searching import SearchRequest
 from rekindle.app.takeovers import FleetStatus
+from rekindle.core.fleet.left_out import left_out
 from rekindle.core.report.contents import MorningReport
 from rekindle.doors.http import bodies as b
 from rekindle.doors.http.answers import AgentRows, Facts, Findings, MachineView, Me, Paired, SearchHits
@@ -116,9 +117,12 @@ async def search(
     limit: HitLimit = 20,
     order: FromQuery[Literal["best", "newest"]] = "best",
 ) -> SearchHits:
-    """Search all conversations. Secrets in the results are masked."""
+    """Search all conversations of this host. Secrets in the results are masked."""
     asked = SearchRequest(words, session, agent, limit, order)
-    return SearchHits(words, await house.blocking(lambda uses: uses.searching().search(asked)))
+    hits = await house.blocking(lambda uses: uses.searching().search(asked))
+    others = await house.sessions.elsewhere() if session is None else {}
+    way = "the sessions view names them; search on their hosts"
+    return SearchHits(words, hits, left_out(others, "The search was", way))
 
 
 @get("/report")

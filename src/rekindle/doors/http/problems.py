@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 #: Codes that mean: there is no such thing.
 _MISSING = ("no_such_", "no_skill_session", "no_repository")
+#: Codes that mean: another host of the fleet was asked, and nothing has come of it.
+_NOT_YET = ("recorded", "not_taken")
 _TITLES = {
     400: "bad request",
     401: "no secret",
@@ -32,6 +34,7 @@ _TITLES = {
     429: "too many requests",
     500: "failed",
     503: "not now",
+    504: "its host has not answered",
 }
 
 
@@ -57,6 +60,8 @@ def status_of(error: RekindleError) -> int:
         return 404 if error.code.startswith(_MISSING) else 400
     if isinstance(error, NoDaemon):
         return 503
+    if error.code in _NOT_YET:
+        return 504
     return 409 if error.code != "internal" else 500
 
 
