@@ -146,8 +146,11 @@ function Options(props: { question: Question; isBig: boolean; seen: boolean; ste
 
 function Said({ question, step, retry }: { question: Question; step: Step; retry: (one: QuestionOption) => void }) {
   switch (step.at) {
-    case "open":
+    case "open": {
+      const session = sessions.value?.get(question.session ?? "");
+      if (session?.status === "unknown") return <div class="said you">{capital(session.why)}. Your answer would be recorded, for when a host has the session.</div>;
       return question.otherwise ? <div class="said">Until you answer: {question.otherwise}.{question.expires_at !== null && <> The question closes at <Until at={question.expires_at} />.</>}</div> : null;
+    }
     case "sending":
       return <div class="said">Sending “{step.option.label || step.option.id}” …</div>;
     case "counted":

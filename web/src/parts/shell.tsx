@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 
 import { isPaletteOpen } from "../state/keys";
 import { place, type Place } from "../state/router";
-import { asOf, connectProblem, governor, isLive, live, me, needs, now, sessions } from "../state/store";
+import { host, asOf, connectProblem, governor, isLive, live, me, needs, now, sessions } from "../state/store";
 import { drop, toasts } from "../state/toasts";
 import { money } from "../text/numbers";
 import { clock } from "../text/time";
@@ -77,7 +77,7 @@ function Glance() {
   const working = [...all.values()].filter((one) => groupOf(one) === WORKING).length;
   return (
     <div class="glance numbers">
-      <span class="host">{me.value?.host}</span>
+      <span class="host" title={host.value ? "This host of the fleet" : ""}>{host.value || me.value?.host}</span>
       <span class="agents">{working} working</span>
       {spent !== undefined && (spent.limit !== null || spent.spent > 0) && (
         <span title={`${spent.name}, until ${clock(spent.until, now.value)}; only agents that report their cost count`}>

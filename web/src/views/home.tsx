@@ -75,7 +75,7 @@ function QuestionTap({ question }: { question: Question }) {
   const session = sessions.value?.get(question.session ?? "");
   return (
     <a class="ask plain tap" href={toQuestion(question.id)} data-item data-question-tap={question.id}>
-      <span class="who"><span class="whose">{session !== undefined ? nameOf(session) : (question.feature ?? whoseElse(question))}</span><span class="tag">{questionKind(question)}</span><span class="when"><Ago at={question.asked_at} /></span></span>
+      <span class="who"><span class="whose">{session !== undefined ? nameOf(session) : (question.feature ?? whoseElse(question))}</span><OnHost row={question} /><span class="tag">{questionKind(question)}</span><span class="when"><Ago at={question.asked_at} /></span></span>
       <Asked question={question} />
     </a>
   );
