@@ -105,6 +105,19 @@ class Cluster:
         options = " ".join(words)
         self.run("pg_ctl", "-D", data, "-l", log, "-w", "-t", "60", "-s", "-o", options, "start")
 
+    def use_tls(self, certificate: tuple[str, str], authority: str, *lines: str) -> None:
+        """Show this certificate from now on, prove clients by `authority`; `lines` of pg_hba.conf say who gets in."""
+        self.stop("fast")
+        data = self.folder / "data"
+        for source, name in ((certificate[0], "server.crt"), (certificate[1], "server.key"), (authority, "ca.crt")):
+            shutil.copy(source, data / name)
+            (data / name).chmod(0o600)
+            if os.getuid() == 0:
+                shutil.chown(data / name, _USER, _USER)
+        (data / "postgresql.auto.conf").write_text("ssl = on\nssl_ca_file = 'ca.crt'\n")
+        (data / "pg_hba.conf").write_text("".join(f"{one}\n" for one in ("local all all trust", *lines)))
+        self.start()
+
     def stop(self, how: str = "immediate") -> None:
         """Stop the server as a crash would (`immediate`), or gently (`fast`)."""
         self.run("pg_ctl", "-D", str(self.folder / "data"), "-m", how, "-w", "-s", "stop", check=False)

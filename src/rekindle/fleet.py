@@ -18,10 +18,9 @@ from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.local_runtime import LocalRuntime
 from rekindle.adapters.machine.fleet_settings import FleetSettings
 from rekindle.adapters.machine.fleet_terms import fit_in
-from rekindle.adapters.machine.secret_file import read_secret
 from rekindle.adapters.off_host.ground import Ground
 from rekindle.adapters.off_host.off_host import OffHost
-from rekindle.adapters.sql_store import postgres
+from rekindle.adapters.off_host.ways import shared_place
 from rekindle.adapters.sql_store.open import open_store
 from rekindle.adapters.sql_store.postgres_feed import PostgresFeed
 from rekindle.adapters.sql_store.shared_blobs import SharedBlobs
@@ -40,7 +39,6 @@ from rekindle.app.mail_deeds import MailDeeds
 from rekindle.app.mail_sending import MailSending
 from rekindle.app.queueing import Queueing
 from rekindle.app.takeovers import Takeovers
-from rekindle.core.fleet.exposure import exposed
 from rekindle.fleet_worker import EngineRoom, FleetParts, WorkerTerms
 from rekindle.keeper import deadline
 from rekindle.places import Places
@@ -66,11 +64,9 @@ class Fleet:
     @classmethod
     def of(cls, settings: FleetSettings) -> Fleet:
         """Reach the shared store. Raises UsageError and StoreError."""
-        file = settings.password_file
-        password = read_secret(file, "store_password_file") if file is not None else None
-        url = postgres.parsed(settings.store_url, password)
-        for words in _exposed(settings, url):
-            log.warning("%s", words)
+        url, exposed = shared_place(settings)
+        for one in exposed:
+            log.warning("%s: %s", one.what, one.remedy)
         return cls(settings, url, SharedPlacements(url, settings.host))
 
     def open_store(self, parts: contextlib.AsyncExitStack, state: str) -> SqlStore:
@@ -183,13 +179,6 @@ class Fleet:
         )
         offered |= room.offered()
         return room
-
-
-def _exposed(settings: FleetSettings, url: sa.URL) -> list[str]:
-    """What others on the network could read of this host's connections."""
-    engine, mode, host = settings.temporal, url.query.get("sslmode", ""), url.query.get("host", url.host or "")
-    has_tls = engine is not None and any((engine.tls_ca, engine.tls_cert, engine.api_key_file))
-    return exposed(str(host), str(mode), engine.address if engine is not None else "", engine_tls=has_tls)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ FLEET_KEYS = (
     "fleet_repositories",
     "fleet_labels",
     "fleet_heartbeat",
+    "fleet_plain_connections",
     "temporal_address",
     "temporal_namespace",
     "temporal_tls_ca",

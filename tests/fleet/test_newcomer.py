@@ -133,7 +133,7 @@ def test_the_doctor_says_what_keeps_a_host_from_its_fleet() -> None:
         told = a.run("doctor")
         assert "BAD   the fleet's engine" in told.stdout and "Connection refused" in told.stdout, told
         with_engine(hosts, the_server().address)
-        assert "something listens at" in a.ok("doctor")
+        assert f"Temporal at {the_server().address} answers" in a.ok("doctor")
         key = hosts.folder / "key"
         key.chmod(0o644)
         told = a.run("doctor")

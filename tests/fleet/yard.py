@@ -258,6 +258,7 @@ def yard_of(*names: str, blobs: str = "postgresql", heartbeat: float = HEARTBEAT
             "fleet_repositories": f"work={origin}",
             "fleet_heartbeat": f"{heartbeat:g}s",
             "temporal_address": temporal.address,
+            "fleet_plain_connections": "on",  # the bridge is this machine's own
         }
         members: dict[str, Machine] = {}
         for name in (DESK, *names):

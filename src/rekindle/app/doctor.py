@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -45,7 +45,8 @@ class Finding(msgspec.Struct, frozen=True):
 
 class Patient(msgspec.Struct, frozen=True):
     """What is checked. `open_here` raises RekindleError if there is no repository, `fleet` if
-    something is wrong with this host's part in a fleet; it tells what is right, and nothing on one machine.
+    something is wrong with this host's part in a fleet; it tells what there is to say, each with what would be better
+    (empty: it is right), and nothing on one machine.
     """
 
     machine: Machine
@@ -60,7 +61,7 @@ class Patient(msgspec.Struct, frozen=True):
     journals: JournalFiles
     agents: AgentOverview
     notifying: Notifying
-    fleet: Callable[[], list[str]] = list
+    fleet: Callable[[], Iterable[tuple[str, str]]] = list
 
 
 class Doctor:
@@ -122,7 +123,7 @@ class Doctor:
     def _fleet(self) -> Iterator[Finding]:
         """A daemon of a host that cannot reach its store does not start, so this is worth knowing first."""
         try:
-            yield from (Finding("ok", one) for one in self._patient.fleet())
+            yield from (Finding("note" if better else "ok", one, better) for one, better in self._patient.fleet())
         except RekindleError as error:
             yield Finding("bad", error.message, error.hint)
 

@@ -303,6 +303,18 @@ def fleet_keys() -> Iterator[SettingKey]:
         reads=spelling.is_heartbeat,
         like=f"a time from {lease.SHORTEST:g}s to 1h, such as 30s",
     )
+    yield from _fleet_ways()
+
+
+def _fleet_ways() -> Iterator[SettingKey]:
+    """The keys of a fleet that are about the connections to its servers."""
+    yield SettingKey(
+        "fleet_plain_connections",
+        "Use unencrypted connections to the store and to Temporal: a tunnel or a private network protects them.",
+        "choice",
+        ("off", "on"),
+        "off",
+    )
     yield SettingKey(
         "temporal_address",
         "The Temporal server that drives the fleet's jobs: HOST:PORT.",

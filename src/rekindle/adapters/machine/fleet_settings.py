@@ -31,12 +31,18 @@ class TemporalSettings:
     tls_key: str | None = None
     api_key_file: str | None = None
 
+    @property
+    def has_tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        return any((self.tls_ca, self.tls_cert, self.api_key_file))
+
 
 @dataclass(frozen=True)
 class FleetSettings:
     """`blobs` is a folder that all hosts mount, or None: in the store. `sources` are NAME=ADDRESS of repositories.
 
-    `temporal` is None if the fleet has no engine. `heartbeat` is in seconds.
+    `temporal` is None if the fleet has no engine. `heartbeat` is in seconds. `is_plain_allowed`: something that
+    cannot be seen from here protects connections that are not encrypted.
     """
 
     store_url: str
@@ -48,6 +54,7 @@ class FleetSettings:
     labels: tuple[str, ...] = ()
     heartbeat: float = HEARTBEAT
     temporal: TemporalSettings | None = None
+    is_plain_allowed: bool = False
 
 
 def fleet_settings(environment: Mapping[str, str]) -> FleetSettings | None:
@@ -87,6 +94,7 @@ def fleet_settings(environment: Mapping[str, str]) -> FleetSettings | None:
         labels=tuple(str(found.get("fleet_labels", "")).split()),
         heartbeat=seconds_in(str(found.get("fleet_heartbeat", ""))) or HEARTBEAT,
         temporal=_temporal(found),
+        is_plain_allowed=found.get("fleet_plain_connections") == "on",
     )
 
 

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterator, Mapping
 
-from rekindle.adapters.machine.fleet_settings import fleet_settings
-from rekindle.adapters.machine.secret_file import read_secret
-from rekindle.ports.errors import RekindleError
-
-_SECONDS = 5.0
+from rekindle.adapters.machine.fleet_settings import TemporalSettings, fleet_settings
+from rekindle.ports.errors import UsageError
 
 
-def fleet_check(environment: Mapping[str, str]) -> list[str]:
-    """What is right, in sentences; none: this is one machine. Raises RekindleError for the first thing that is not."""
+def fleet_check(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What there is to say, each with what would be better (empty: it is right). None: this is one machine.
+
+    Raises RekindleError for the first thing that is wrong.
+    """
     settings = fleet_settings(environment)
     if settings is None:
-        return []
+        return
     from rekindle.adapters.blobs.sealed import read_key
-    from rekindle.adapters.sql_store import databases, postgres
+    from rekindle.adapters.off_host.ways import shared_place
+    from rekindle.adapters.sql_store import databases
 
     read_key(settings.key_file)
-    file = settings.password_file
-    url = postgres.parsed(settings.store_url, read_secret(file, "store_password_file") if file is not None else None)
+    url, exposed = shared_place(settings)
+    yield from ((one.what, one.remedy) for one in exposed)
     engine = databases.make_engine(url)
     try:
         with databases.transaction(engine, databases.shown_place(url)) as connection:
             connection.exec_driver_sql("SELECT 1")
     finally:
         engine.dispose()
-    found = [f"host {settings.host} of a fleet: its key can be read, and {databases.shown_place(url)} answers"]
+    yield f"host {settings.host} of a fleet: its key can be read, and {databases.shown_place(url)} answers", ""
     if settings.temporal is None:
-        return [*found, "the fleet has no engine (temporal_address): jobs with --fleet cannot be submitted"]
-    name, _, port = settings.temporal.address.rpartition(":")
+        yield "the fleet has no engine (temporal_address): jobs with --fleet cannot be submitted", ""
+        return
+    asyncio.run(_asked(settings.temporal, settings.host))
+    how = " over TLS" if settings.temporal.has_tls else ""
+    yield f"the fleet's engine: Temporal at {settings.temporal.address} answers{how}", ""
+
+
+async def _asked(settings: TemporalSettings, host: str) -> None:
     try:
-        socket.create_connection((name.strip("[]"), int(port)), _SECONDS).close()
-    except OSError as error:
-        raise RekindleError(
-            f"the fleet's engine (Temporal at {settings.temporal.address}) cannot be reached: {error}",
-            "see whether the server runs, and temporal_address",
-        ) from error
-    return [*found, f"the fleet's engine: something listens at {settings.temporal.address}"]
+        from rekindle.adapters.temporal.connecting import connected, namespace_id
+    except ModuleNotFoundError as error:
+        words = "jobs of a fleet need temporalio, which is not installed"
+        raise UsageError(words, "pip install 'rekindle[fleet]'") from error
+    await namespace_id(await connected(settings, host), settings)

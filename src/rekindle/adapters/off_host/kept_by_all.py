@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rekindle.adapters.machine.fleet_settings import fleet_settings
-from rekindle.adapters.machine.secret_file import read_secret
 from rekindle.adapters.session_folder.kept import SessionsOnDisk
 from rekindle.places import Places
 from rekindle.ports.kept_sessions import KeptSessions
@@ -17,8 +16,6 @@ def kept_by_all(places: Places, environment: Mapping[str, str], *, is_whole: boo
     if settings is None:
         return SessionsOnDisk(places)
     from rekindle.adapters.off_host.shared_sessions import SharedSessions
-    from rekindle.adapters.sql_store import postgres
+    from rekindle.adapters.off_host.ways import shared_place
 
-    file = settings.password_file
-    password = read_secret(file, "store_password_file") if file is not None else None
-    return SharedSessions(places, postgres.parsed(settings.store_url, password), settings.host, is_whole=is_whole)
+    return SharedSessions(places, shared_place(settings)[0], settings.host, is_whole=is_whole)

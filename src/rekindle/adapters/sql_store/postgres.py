@@ -12,6 +12,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from rekindle.adapters.sql_store.postgres_tls import tls_remedy
 from rekindle.adapters.sql_store.sqlite import WRITES
 from rekindle.ports.errors import UsageError
 from rekindle.ports.store import StoreError
@@ -60,6 +61,28 @@ def parsed(place: str, password: str | None = None) -> sa.URL:
 def shown_place(url: sa.URL) -> str:
     """The address as messages and logs may show it: no password, and nothing that stands behind the database's name."""
     return url.set(password=None, query={}, drivername=SCHEME).render_as_string()
+
+
+def way_to(url: sa.URL) -> dict[str, Any]:
+    """How libpq reaches an address: its hosts and what protects the connection. The environment has a say (PGHOST …).
+
+    Named as in `rekindle.core.fleet.exposure.StoreWay`.
+    """
+    said = {} if "service" in url.query else _defaults()
+    said |= {"host": url.host} if url.host else {}
+    said |= {name: ",".join([value] if isinstance(value, str) else value) for name, value in url.query.items()}
+    places = str(said.get("hostaddr") or said.get("host") or said.get("service") or "")
+    hosts = tuple(one.rpartition(":")[0] if one.count(":") == 1 else one for one in places.split(",") if one)
+    return {"hosts": hosts, **{name: str(said.get(name) or "") for name in ("sslmode", "channel_binding")}}
+
+
+def _defaults() -> dict[str, Any]:
+    """What libpq takes for all that an address does not say."""
+    try:
+        from psycopg import pq
+    except ImportError:  # who makes the engine says so
+        return {}
+    return {one.keyword.decode(): one.val.decode() for one in pq.Conninfo.get_defaults() if one.val is not None}
 
 
 def make_engine(url: sa.URL) -> sa.Engine:
@@ -115,6 +138,8 @@ def explain(error: sa.exc.DBAPIError, place: str) -> StoreError:
     """What a failure means to a person. The server's words may quote a statement: only the first line is told."""
     code = getattr(error.orig, "sqlstate", None)
     words = (str(error.orig).strip().splitlines() or ["no reason given"])[0]
+    if (hint := tls_remedy(words)) is not None:
+        return StoreError(f"{place} cannot be reached: {words}", hint, code="store_refused")
     if code == _FULL:
         return StoreError(f"{place} cannot grow: the server's disk is full", "Free some room there.", code="disk_full")
     if code in (_NO_PASSWORD, _BAD_PASSWORD) or "password" in words:

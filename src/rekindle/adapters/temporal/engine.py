@@ -22,8 +22,8 @@ from temporalio.client import (
 from temporalio.common import Priority, WorkflowIDConflictPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
-from rekindle.adapters.temporal.connecting import unreachable
 from rekindle.adapters.temporal.names import DUE_WORKFLOW, JOB_WORKFLOW, PROMPTED, STATE, STOPPED, workflow_of
+from rekindle.adapters.temporal.tls_trouble import unreachable
 from rekindle.core.fleet.needs import WORKFLOWS
 from rekindle.ports.fleet_engine import DriveWish, FleetSchedule, FleetWork, WorkState
 
