@@ -34,6 +34,7 @@ from rekindle.app.door_rooms import DoorRooms
 from rekindle.app.elsewhere import Elsewhere
 from rekindle.app.fleet_doors import FleetDoors
 from rekindle.app.fleet_reading import FleetReading
+from rekindle.app.host_forgetting import HostForgetting
 from rekindle.app.mail_carrying import MailCarrying
 from rekindle.app.mail_deeds import MailDeeds
 from rekindle.app.mail_sending import MailSending
@@ -115,6 +116,7 @@ class Fleet:
         places_of = (service, supervisor, self.placements, copies, hosts)
         takeovers = Takeovers(*places_of, dict(environment), supervisor.engine.clock)
         offered |= {"fleet_status": takeovers.status, "fleet_take_over": takeovers.take_over}
+        offered["fleet_forget"] = HostForgetting(hosts, self.placements).forget
         telling = HostTelling(hosts, supervisor, LocalRuntime(places.sessions))
         offered["fleet_copy"] = FleetReading(self.placements, copies, supervisor.engine.clock).copy
         own = (takeovers, member, telling, hosts)

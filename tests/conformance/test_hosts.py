@@ -76,6 +76,22 @@ def test_a_state_stays_until_it_is_changed_whatever_its_host_tells(yard: Yard) -
     assert b.tell(HostReport()) == "ready"
 
 
+def test_a_host_that_is_forgotten_is_listed_again_when_it_tells_something(yard: Yard) -> None:
+    a, b = yard.of("a"), yard.of("b")
+    a.tell(HostReport())
+    b.tell(HostReport(labels=("gpu",)))
+    b.change("cordoned")
+    yard.begin("b", "one")
+    assert not a.forget("b", 60.0), "it was seen a moment ago"
+    assert not a.forget("nobody", 0.0)
+    assert [one.host for one in a.everything()] == ["a", "b"]
+    assert a.forget("b", 0.0)
+    assert [one.host for one in a.everything()] == ["a"]
+    assert not a.forget("b", 0.0)
+    assert b.tell(HostReport()) == "ready"
+    assert [(one.host, one.sessions) for one in a.everything()] == [("a", 0), ("b", 1)], "its sessions are still its"
+
+
 def test_how_long_ago_a_host_was_seen_grows_until_it_tells_again(yard: Yard) -> None:
     a = yard.of("a")
     a.tell(HostReport())

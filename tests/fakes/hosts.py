@@ -37,5 +37,12 @@ class FakeHosts:
             for name, (state, at, report) in sorted(self._fleet.hosts.items())
         ]
 
+    def forget(self, host: str, silent: float) -> bool:
+        _, at, _ = self._fleet.hosts.get(host, ("ready", float("inf"), HostReport()))
+        if time.monotonic() - at < silent:
+            return False
+        del self._fleet.hosts[host]
+        return True
+
     def close(self) -> None:
         pass

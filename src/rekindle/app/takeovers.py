@@ -14,13 +14,14 @@ import msgspec
 from rekindle.app.service import Service
 from rekindle.app.session_names import NoSuchSession
 from rekindle.app.session_view import SessionView
+from rekindle.core.fleet.forgetting import in_order
 from rekindle.core.moving import at_rest
 from rekindle.core.off_host import behind
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
 from rekindle.core.session.status import word
 from rekindle.ports.errors import OwnedError, UsageError
-from rekindle.ports.hosts import Hosts, SeenHost
+from rekindle.ports.hosts import SILENT_SECONDS, Hosts, SeenHost
 from rekindle.ports.off_host import Brought, OffHostCopies
 from rekindle.ports.placements import PlacedElsewhere, Placement, Placements
 from rekindle.runtime.supervisor import Supervisor
@@ -45,7 +46,10 @@ class PlacedSession(msgspec.Struct, frozen=True):
 
 
 class FleetStatus(msgspec.Struct, frozen=True):
-    """All hosts, by name, and all their sessions, oldest first, as this host sees them. No host: there is no fleet."""
+    """All hosts, those that are silent last, and all their sessions, oldest first, as this host sees them.
+
+    No host: there is no fleet.
+    """
 
     host: str
     hosts: list[SeenHost]
@@ -79,6 +83,7 @@ class Takeovers:
         hosts = await asyncio.to_thread(self._hosts.everything)
         found = await asyncio.to_thread(self._placements.everything)
         now = self._clock()
+        hosts = in_order(hosts, SILENT_SECONDS)
         return FleetStatus(self._placements.host, hosts, [self._shown(one, now) for one in found])
 
     async def take_over(self, *, session: str, host_is_gone: bool = False) -> SessionView:

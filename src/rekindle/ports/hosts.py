@@ -75,6 +75,13 @@ class Hosts(Protocol):
         """All hosts that have ever told something, by name."""
         ...
 
+    def forget(self, host: str, silent: float) -> bool:
+        """Leave a host out of `everything` until it tells something again. False: it was seen within `silent` seconds.
+
+        Nothing else about it is forgotten. It is ready when it is back, whatever it was before.
+        """
+        ...
+
     def close(self) -> None:
         """Release the store."""
         ...

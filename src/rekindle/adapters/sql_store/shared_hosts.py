@@ -63,6 +63,12 @@ class SharedHosts:
             for name, state, report, ago, placed in rows
         ]
 
+    def forget(self, host: str, silent: float) -> bool:
+        """Leave out a host that has not told anything for so long."""
+        gone = (table.c.host == host) & (_NOW - table.c.seen_at >= silent)
+        with databases.transaction(self._engine, self._place) as connection:
+            return connection.execute(sa.delete(table).where(gone)).rowcount == 1
+
     def close(self) -> None:
         """Release the store."""
         self._engine.dispose()

@@ -1,13 +1,15 @@
-"""`rekindle fleet`: hosts that share a store, which of them has which session, and taking one over."""
+"""`rekindle fleet`: hosts that share a store, which of them has which session, taking one over, forgetting a host."""
 
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import click
 
-from rekindle.core.terminal_text import printable
+from rekindle.core.fleet.forgetting import FORGOTTEN_AFTER
+from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli.measure import duration
 from rekindle.doors.cli.options import complete_sessions, daemon, json_option, print_json
 from rekindle.doors.cli.printing import print_lines
@@ -27,7 +29,10 @@ def fleet() -> None:
 @fleet.command(short_help="List the hosts, and the sessions of all of them.")
 @json_option
 def status(as_json: bool) -> None:
-    """List the hosts, with when each was last seen, then the sessions, with how far the copy of each is behind."""
+    """List the hosts, with when each was last seen; those that are gone come last.
+
+    Then list the sessions, with how far the copy of each is behind.
+    """
     told = _ask("fleet_status")
     print_json(told) if as_json else print_lines(_lines(told))
 
@@ -46,6 +51,27 @@ def takeover(session: str, host_is_gone: bool, as_json: bool) -> None:
         print_json(told)
     else:
         print_lines([f"{told['id']} is on this host now, in {printable(told['cwd'])}: rekindle show {told['id']}"])
+
+
+@fleet.command(short_help="Take a host that is gone for good off the list.")
+@click.argument("host")
+@json_option
+def forget(host: str, as_json: bool) -> None:
+    """Take HOST off the list of `fleet status`: a machine that is gone for good.
+
+    It has to be silent for an hour, and all its sessions have to be over or on other hosts. Nothing of any session is
+    deleted. If the host comes back, it is listed again.
+    """
+    told = _ask("fleet_forget", host=host)
+    if as_json:
+        print_json(told)
+        return
+    found = [f"{printable(told['host'])} is not listed any more; it is again if it comes back."]
+    if told["sessions"]:
+        found.append(f"Its sessions have ended, and stay in the store: {', '.join(told['sessions'])}")
+    if told["uncopied"]:
+        found.append(f"The last words of these are on that host alone: {', '.join(told['uncopied'])}")
+    print_lines(found)
 
 
 @fleet.command(short_help="Make the key of a new fleet.")
@@ -96,6 +122,7 @@ def _host(one: dict[str, Any], placed: dict[str, str]) -> str:
     report = one["report"]
     most = f" of at most {report['capacity']}" if report["capacity"] is not None else ""
     is_silent = one["seen_seconds_ago"] >= SILENT_SECONDS
+    is_long_gone = one["seen_seconds_ago"] >= FORGOTTEN_AFTER
     then = " when it last told" if is_silent else ""
     still = [each["session"] for each in report["running"] if placed.get(each["session"], one["host"]) != one["host"]]
     about = [
@@ -106,6 +133,7 @@ def _host(one: dict[str, Any], placed: dict[str, str]) -> str:
         *([f"can take no jobs: {report['trouble']}"] if report["trouble"] else []),
         *([f"labels {' '.join(report['labels'])}"] if report["labels"] else []),
         *([f"rekindle {report['version']}"] if report["version"] else []),
+        *([f"if it is gone for good: rekindle fleet forget {quoted(one['host'])}"] if is_long_gone else []),
     ]
     return "; ".join(about)
 
@@ -118,7 +146,10 @@ def _state(one: dict[str, Any]) -> str:
 
 
 def _seen(seconds: float, *, is_silent: bool) -> str:
-    return f"not seen for {duration(seconds)}, and may be gone" if is_silent else f"seen {seconds:.0f} s ago"
+    if not is_silent:
+        return f"seen {seconds:.0f} s ago"
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(time.time() - seconds))
+    return f"last seen on {when} ({duration(seconds)} ago), and may be gone"
 
 
 def _behind(seconds: float | None) -> str:
