@@ -25,6 +25,7 @@ from temporalio.worker import Worker
 
 from rekindle.adapters.temporal.asked import failed, order_of
 from rekindle.adapters.temporal.names import DRIVE, STATE, workflow_of
+from rekindle.adapters.temporal.places import SharedPlaces
 from rekindle.adapters.temporal.workflows import DueWorkflow, JobWorkflow
 from rekindle.core.fleet.needs import WORKFLOWS
 from rekindle.ports.errors import RekindleError
@@ -83,11 +84,11 @@ class TemporalPulse:
 
 
 class TemporalWorker:
-    """`slots` is how many jobs one queue may give to this host at once."""
+    """`slots` is how many jobs this host drives at once, from all its queues together. Belongs to one loop."""
 
     def __init__(self, client: Client, slots: int, queues: frozenset[str] = frozenset()) -> None:
         self._client = client
-        self._slots = slots
+        self._places = SharedPlaces(slots)
         self._queues = queues
         self._changed = asyncio.Event()
         self._workers: dict[str, tuple[Worker, asyncio.Task[None]]] = {}
@@ -153,8 +154,8 @@ class TemporalWorker:
             self._client,
             task_queue=queue,
             activities=[_Driven(self._client, drive, self._drives).drive],
-            max_concurrent_activities=self._slots,
-            max_concurrent_activity_task_polls=2,
+            tuner=self._places.tuner(),
+            max_concurrent_activity_task_polls=1,  # fewer come too many
             graceful_shutdown_timeout=_FOREVER,
             disable_eager_activity_execution=True,
         )
