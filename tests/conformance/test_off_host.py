@@ -188,7 +188,30 @@ def test_a_copy_says_no_more_than_the_vault_has_of_the_agents_record(stage: Stag
     vault = max(one.stat().st_mtime for one in (stage.folder("a") / "vault").iterdir())
     os.utime(place, (vault + 5, vault + 5))
     late = a.ship(session, vault + 9)
-    assert (late.lags, late.at) == (True, vault)
+    assert (late.lags, late.at) == (True, 6.0), "when it had all of it last"
+
+
+def test_what_is_added_to_a_record_while_its_copy_is_written_is_not_called_copied(stage: Stage) -> None:
+    """The vault has read the record, the agent adds to it, the vault writes: its copy is newer, and lacks that."""
+    a, session = stage.host("a"), stage.session()
+    stage.record(b'{"type":"user"}\n')
+    assert not a.ship(session, 6.0).lags
+    place = Path(str(record_place("claude", stage.home("a"), str(stage.work), TOKEN)))
+    place.write_bytes(b'{"type":"user"}\n{"type":"assistant"}\n')
+    vault = max(one.stat().st_mtime for one in (stage.folder("a") / "vault").iterdir())
+    os.utime(place, (vault - 1, vault - 1))
+    late = a.ship(session, 7.0)
+    assert (late.lags, late.at) == (True, 6.0)
+    stage.record(place.read_bytes())
+    assert (a.ship(session, 8.0).lags, a.ship(session, 9.0).at) == (False, 9.0)
+    stage.record(place.read_bytes() + b'{"type":"more"}\n')
+    place.write_bytes(place.read_bytes() + b'{"type":"and more"}\n')
+    os.utime(place, (vault - 1, vault - 1))
+    assert a.ship(session, 10.0).at == 9.0
+    stage.record(place.read_bytes())
+    place.write_bytes(place.read_bytes() + b'{"type":"it never rests"}\n')
+    os.utime(place, (vault - 1, vault - 1))
+    assert a.ship(session, 11.0).at == 10.0, "the copy has what was there at the look before"
 
 
 def test_a_spool_that_was_cut_short_begins_anew_and_the_newest_counts(stage: Stage) -> None:

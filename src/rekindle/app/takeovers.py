@@ -77,6 +77,7 @@ class Takeovers:
         self._environment = environment
         self._clock = clock
         self._turns = Turns()
+        self._taking: set[asyncio.Future[SessionView]] = set()
 
     async def status(self) -> FleetStatus:
         """Which hosts there are, which of them has which session, and how far its copy is behind."""
@@ -102,8 +103,20 @@ class Takeovers:
         `before`: the host that is known to be gone. This process may have slept since that was known; if another host
         has taken the session meanwhile, it is that one's. Raises PlacedElsewhere.
         """
+        taking = asyncio.ensure_future(self._alone(session, host_is_gone, base, before))
+        self._taking.add(taking)
+        taking.add_done_callback(self._done)
+        return await asyncio.shield(taking)
+
+    async def _alone(self, session: str, host_is_gone: bool, base: str, before: str | None) -> SessionView:
+        """It goes on if whoever asked for it goes away: a thread that puts files in place cannot be stopped.
+
+        A second one beside it would take its half for an earlier crash's, and each would lose what the other has put.
+        """
         async with self._turns.of(session):
             found = await self._found(session)
+            if before == found.host == self._placements.host and found.is_in_place:
+                return self._service.shown(await self._supervisor.engine.load(session))
             if before is not None and found.host != before:
                 raise PlacedElsewhere(f"session {session} is on host {found.host}, not on {before}", "look again")
             if found.host == self._placements.host and found.is_in_place:
@@ -114,6 +127,11 @@ class Takeovers:
                     "if that host is gone, or its agent has ended, say so with --host-is-gone",
                 )
             return self._service.shown(await self._take(found, base))
+
+    def _done(self, taking: asyncio.Future[SessionView]) -> None:
+        self._taking.discard(taking)
+        if not taking.cancelled():
+            taking.exception()  # whoever asked may have left
 
     async def _found(self, session: str) -> Placement:
         found = await asyncio.to_thread(self._placements.find, session)

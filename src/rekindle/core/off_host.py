@@ -102,6 +102,23 @@ def behind(copied_at: float | None, now: float, *, is_over: bool, changed_at: fl
     return max(0.0, now - copied_at)
 
 
+class RecordLook(msgspec.Struct, frozen=True):
+    """How long an agent's own record was `at` a time, and when it had been changed last."""
+
+    at: float
+    size: int
+    changed: float
+
+
+def kept_since(looks: Sequence[RecordLook], held: int, changed: float) -> RecordLook | None:
+    """The newest look at a record after which a copy has all that was there then; None: after none of them.
+
+    `held`: how much of the record the copy has; `changed`: when it was written last. Neither is enough: what is added
+    to the record while its copy is written is older than the copy, and a record that was written anew may be shorter.
+    """
+    return next((one for one in reversed(looks) if one.size <= held and one.changed <= changed), None)
+
+
 def source_of(name: str, sources: Sequence[str]) -> str | None:
     """Where a repository is fetched from: `sources` are NAME=ADDRESS, `*` is any name, `{name}` is replaced."""
     for wanted in (name, "*"):

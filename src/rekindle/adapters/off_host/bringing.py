@@ -69,6 +69,9 @@ class Bringer:
         missing = [f"what happened on {state.host} after {_clock(state.at)}, when it was last copied", *state.notes]
         if told is None:  # its host was lost within a second of its beginning: what it was asked for is in the store
             missing = ["all that its agent said and did: nothing of it was copied before its host was lost"]
+        elif unheard := [one.number for one in session.attempts if one.number > told.attempt and one.opened]:
+            numbers = " and ".join(str(one) for one in unheard)
+            missing.insert(0, f"all that its agent said and did in attempt {numbers}: nothing of it was copied")
         if (gone := state.bytes - copied.size) > 0:
             missing.append(f"{gone} bytes of what was copied: they are gone from where the copies are kept")
         folder = self._put_folder(session, copied, environment)
@@ -160,6 +163,9 @@ class Bringer:
             missing.append("the agent's own record of the conversation: it was not copied")
             return
         record = edition.read(path)
+        if not record.data:
+            missing.append("the agent's own record of the conversation: its copy is empty")
+            return
         if not record.is_whole:
             missing.append("a part of the agent's own record: its copy is damaged")
         target = record_target(session.agent, environment, os.path.realpath(cwd), session.token, record.data)

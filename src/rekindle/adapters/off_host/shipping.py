@@ -6,9 +6,12 @@ agent's environment is not copied: the agent gets that of the host it is started
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import threading
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,6 +20,7 @@ from msgspec.structs import replace
 
 from rekindle import files
 from rekindle.adapters.off_host import trees
+from rekindle.adapters.off_host.whole_copy import WholeCopy
 from rekindle.adapters.session_folder import environment as kept_environment
 from rekindle.adapters.session_folder.layout import SessionFolder, session_folder
 from rekindle.adapters.vault import record_files
@@ -26,20 +30,24 @@ from rekindle.core.off_host import (
     STATE,
     TREES,
     CopyState,
+    RecordLook,
     counted,
     is_growing,
     is_wanted,
+    kept_since,
     newest,
     stream_of,
     tree_number,
 )
 from rekindle.core.session.state import Session
 from rekindle.core.vault import frames
-from rekindle.ports.blobs import LARGEST_PIECE, BlobError, Blobs, Piece, following
+from rekindle.ports.blobs import LARGEST_PIECE, BlobDamaged, BlobError, Blobs, Piece, following
 from rekindle.ports.errors import GitFailed
 from rekindle.ports.off_host import Shipped
 
 _SPEC = "spec.json"
+#: How many looks at a record are remembered while its copy lags behind.
+_LOOKS = 60
 
 
 @dataclass
@@ -54,6 +62,13 @@ class _Known:
     added: int = 0
     #: what was told last of it, but for the time
     state: CopyState | None = None
+    #: how much of the agent's own record each edition of the vault's copy has
+    held: dict[str, int] = field(default_factory=dict)
+    #: how that record looked before each copy, since the last one that had all of it; of which file
+    looks: list[RecordLook] = field(default_factory=list)
+    place: str | None = None
+    #: the copy of the record that whoever had the session before has left, and of which conversation it is
+    left: tuple[str | None, str | None] = (None, None)
 
     def has(self, path: str) -> bool:
         """Whether something of a file was copied."""
@@ -61,26 +76,30 @@ class _Known:
 
 
 class Shipper:
-    """Belongs to one host. One call at a time for a session."""
+    """Belongs to one host. May be called from any thread: a session is copied by one at a time."""
 
     def __init__(self, blobs: Blobs, sessions: str, host: str) -> None:
         self._blobs = blobs
         self._sessions = sessions
         self._host = host
         self._known: dict[str, _Known] = {}
+        self._turns: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def ship(self, session: Session, now: float) -> Shipped:
         """Copy what is new. If that fails, the next call looks at what arrived."""
-        try:
-            return self._ship(session, now)
-        except BaseException:
-            self._known.pop(session.id, None)
-            raise
+        with self._turns[session.id]:
+            try:
+                return self._ship(session, now)
+            except BaseException:
+                self._known.pop(session.id, None)
+                raise
 
     def _ship(self, session: Session, now: float) -> Shipped:
         known = self._of(session)
         known.added = 0
         folder = session_folder(self._sessions, session.id)
+        place = _place(folder, session)
+        _look(known, place, now)
         seen = {name: _changed(os.path.join(folder.vault, name)) for name in _listed(folder.vault)}
         for path in _paths(folder):
             if is_growing(path):
@@ -89,7 +108,8 @@ class Shipper:
                 self._put(session.id, known, path, _read(folder, path))
         notes = self._tree(session, known)
         attempt = session.attempt
-        record, since = _record(folder, session, known, seen)
+        record = _record(folder, place, known)
+        since = _lacks_since(folder, record, session, known, seen)
         at = now if since is None else min(now, since)
         state = CopyState(
             host=self._host,
@@ -100,7 +120,7 @@ class Shipper:
             worktree=session.worktree,
             branch=session.branch,
             token=session.token,
-            record=record,
+            record=record or (known.left[0] if known.left[1] == session.token else None),
             tree=known.tree,
             notes=notes,
             bytes=counted(known.lengths),
@@ -121,7 +141,11 @@ class Shipper:
         names = {one.name for one in pieces}
         lengths = {name: following(name, pieces) for name in names}
         tree = max(filter(None, map(tree_number, names)), default=0)
-        self._known[session.id] = _Known(number, lengths, newest(names), tree)
+        left: tuple[str | None, str | None] = (None, None)
+        with contextlib.suppress(BlobDamaged):
+            before = WholeCopy(self._blobs, session.id).state()
+            left = (before.record, before.token) if before is not None else left
+        self._known[session.id] = _Known(number, lengths, newest(names), tree, left=left)
         return self._known[session.id]
 
     def _grow(self, session: str, known: _Known, folder: SessionFolder, path: str) -> None:
@@ -143,6 +167,8 @@ class Shipper:
                     return
                 self._add(session, known, stream, at, data)
                 at += len(data)
+                if stream in known.held:
+                    known.held[stream] = max(known.held[stream], frames.held(data))
         finally:
             os.close(fd)
 
@@ -212,35 +238,72 @@ def _whole_frames(data: bytes, at: int, size: int) -> bytes:
     return data[:upto]
 
 
-def _record(
-    folder: SessionFolder, session: Session, known: _Known, seen: Mapping[str, float | None]
-) -> tuple[str | None, float | None]:
-    """The vault's copy of the agent's own record: its newest edition that was copied off this host.
-
-    And since when that lacks something; None: it has all. `seen`: when the vault's files were changed before the copy.
-    """
+def _place(folder: SessionFolder, session: Session) -> str | None:
+    """Where the agent's own record of the conversation is; None: nobody knows, or there is none."""
     if session.token is None:
-        return None, None
+        return None
     environment = kept_environment.read(folder.path) or {}
     place = record_place(session.agent, environment, os.path.realpath(session.cwd), session.token)
     dialect = AGENTS[session.agent].transcript if session.agent in AGENTS else None
     if place is not None and dialect is not None and "*" in place:
         place = record_files.match(dialect, place, folder.vault, thorough=False)
+    return place
+
+
+def _look(known: _Known, place: str | None, now: float) -> None:
+    """Remember how long the record is before anything is copied: a copy that has that has all that was there now."""
+    if known.place != place:
+        known.place, known.looks = place, []
     if place is None:
-        return None, None
+        return
+    try:
+        status = os.stat(place)
+    except OSError:
+        known.looks = []
+    else:
+        known.looks = [*known.looks[-_LOOKS:], RecordLook(now, status.st_size, status.st_mtime)]
+
+
+def _record(folder: SessionFolder, place: str | None, known: _Known) -> str | None:
+    """The vault's copy of the agent's own record: its newest edition that was copied off this host.
+
+    An edition that has just been begun has nothing of the record yet, and counts for nothing.
+    """
+    if place is None:
+        return None
     listed = editions(folder.vault, transcript(os.path.realpath(place)).name)
     names = [os.path.basename(one.path) for one in listed]
-    name = next((one for one in reversed(names) if known.has(f"vault/{one}")), None)
-    return name, _lacks_since(place, seen.get(name) if name is not None else None, session)
+    return next((one for one in reversed(names) if known.has(f"vault/{one}") and _held(folder, one, known)), None)
 
 
-def _lacks_since(place: str, copied: float | None, session: Session) -> float | None:
-    """Since when the vault's copy lacks something of an agent's record: the vault follows a moment later."""
-    written = _changed(place)
-    if written is None or (copied is not None and copied >= written):
+def _lacks_since(
+    folder: SessionFolder, name: str | None, session: Session, known: _Known, seen: Mapping[str, float | None]
+) -> float | None:
+    """Since when the copy lacks something of the agent's record; None: it has all. The vault follows a moment later.
+
+    `seen`: when the vault's files were changed before the copy.
+    """
+    if not known.looks:
         return None
-    begun = session.attempt.opened_at if session.attempt is not None else 0.0
-    return copied if copied is not None else begun or session.created_at
+    changed = seen.get(name) if name is not None else None
+    found = None
+    if name is not None and changed is not None:
+        found = kept_since(known.looks, _held(folder, name, known), changed)
+    if found is None:
+        begun = session.attempt.opened_at if session.attempt is not None else 0.0
+        return begun or session.created_at
+    is_newest = found == known.looks[-1]
+    known.looks = known.looks[known.looks.index(found) :]
+    return None if is_newest else found.at
+
+
+def _held(folder: SessionFolder, name: str, known: _Known) -> int:
+    """How much of the agent's record the copy of an edition has. The file is read once; then what is added counts."""
+    path = f"vault/{name}"
+    stream = stream_of(path, known.editions[path])
+    if stream not in known.held:
+        known.held[stream] = frames.held((_read(folder, path) or b"")[: known.lengths[stream]])
+    return known.held[stream]
 
 
 def _changed(path: str) -> float | None:

@@ -43,6 +43,13 @@ def outstanding(session: Session, attempt: int) -> Outstanding:
     return Outstanding(_open_tools(before), list(dict.fromkeys(notes)), list(dict.fromkeys(repeated)), since)
 
 
+def is_host_told(session: Session, until: int) -> bool:
+    """Whether a receipt before this attempt has told of the last change of hosts, in the same conversation."""
+    lost = session.host_change.lost if session.host_change is not None else 0
+    between = [one for one in session.attempts if lost < one.number < until]
+    return any(one.receipt is not None and one.receipt.kind == "same" for one in between)
+
+
 def untold_tools(session: Session, attempt: int) -> list[Tool]:
     """The tools that the model has to be told about when this attempt continues: since a turn last ended well."""
     since = last_worked(session, attempt)

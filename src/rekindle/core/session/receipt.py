@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rekindle.core.session.facts import AnyFact, Compared, Due, Named, Opened, Receipt
 from rekindle.core.session.history import TITLE
-from rekindle.core.session.outstanding import not_in, outstanding
+from rekindle.core.session.outstanding import is_host_told, not_in, outstanding
 from rekindle.core.session.prompt_marks import in_both
 from rekindle.core.session.state import Attempt, Prompt, Session, conversation_begun, prompts_in
 
@@ -34,8 +34,7 @@ def _with_host(session: Session, attempt: Attempt, found: Receipt) -> Receipt:
     change = session.host_change
     if change is None or attempt.number <= change.lost:
         return found
-    between = [one for one in session.attempts if change.lost < one.number < attempt.number]
-    if any(one.receipt is not None and one.receipt.kind == "same" for one in between):
+    if is_host_told(session, attempt.number):
         return found
     reason = f"{found.reason}; it was on host {change.before} and is on {change.host} now"
     unknown = [*found.unknown, *(f"may be missing: {one}" for one in change.missing)]

@@ -118,6 +118,18 @@ def whole(data: bytes) -> int:
     return at
 
 
+def held(data: bytes) -> int:
+    """How much of what is copied whole frames tell of, up to the end of the last one's bytes. No sum is checked."""
+    at = upto = 0
+    while len(data) - at >= HEAD:
+        magic, kind, _, name_length, payload_length, offset = _HEAD.unpack_from(data, at)
+        end = at + HEAD + name_length + payload_length + DIGEST
+        if magic != MAGIC or end > len(data):
+            break
+        at, upto = end, offset + payload_length if kind == Kind.BYTES else upto
+    return upto
+
+
 @dataclass(frozen=True, slots=True)
 class _Bad:
     why: str

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
 from rekindle.core.session import facts as f
 from rekindle.core.session.booking import questions
+from rekindle.core.session.outstanding import is_host_told
 from rekindle.core.session.state import ACTIVE, OURS, Prompt, Session, noted
 from rekindle.core.session.tables import STOPS
 from rekindle.core.session.values import HostChange
+
+#: How many lines about earlier hosts are kept until a receipt has told them.
+_MISSING: Final = 20
 
 
 def booked(session: Session, fact: f.SessionFact) -> Session:
@@ -52,6 +56,9 @@ def booked(session: Session, fact: f.SessionFact) -> Session:
 
 
 def _taken_over(session: Session, fact: f.TakenOver) -> Session:
+    """What an earlier host has taken with it is still missing, until a receipt of the same conversation says so."""
+    before, newest = session.host_change, session.attempts[-1].number if session.attempts else 0
+    untold = before.missing[:_MISSING] if before is not None and not is_host_told(session, newest + 1) else []
     now = replace(
         session,
         generation=max(session.generation, fact.generation),
@@ -59,7 +66,7 @@ def _taken_over(session: Session, fact: f.TakenOver) -> Session:
         repository=fact.repository,
         worktree=fact.worktree,
         branch=fact.branch,
-        host_change=HostChange(fact.host, fact.before, fact.lost, fact.missing),
+        host_change=HostChange(fact.host, fact.before, fact.lost, list(dict.fromkeys([*fact.missing, *untold]))),
     )
     return noted(now, f"it was on host {fact.before} and was taken over by {fact.host}")
 
