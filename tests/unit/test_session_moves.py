@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from rekindle.app.service import sent_to
+from rekindle.app.sending import sent_to
 from rekindle.core.effects import Launch
 from rekindle.core.session import facts as f
 from rekindle.core.session.plan import plan

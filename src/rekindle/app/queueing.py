@@ -8,7 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from rekindle.agents.base.terminal import typeable
-from rekindle.app.service import Service, prompt_of, sent_to
+from rekindle.app.sending import sent_to
+from rekindle.app.service import Service, prompt_of
 from rekindle.app.session_view import MailSlip, SessionView
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import OURS, Prompt, Session

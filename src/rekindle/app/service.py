@@ -18,6 +18,7 @@ from rekindle.app.owning import owned, refuse_owned
 from rekindle.app.requests import ResumeRequest
 from rekindle.app.resumed import NO_ROOM, LeftAlone, ResumedAll
 from rekindle.app.runbooks import new_rules
+from rekindle.app.sending import sent_to
 from rekindle.app.session_names import meant
 from rekindle.app.session_view import BroughtBack, SentPrompt, SessionView, WaitedFor, WholeSession, more
 from rekindle.app.stopping import END_SECONDS, NotStopped, StoppedAll, still_there
@@ -36,7 +37,7 @@ from rekindle.core.session.limits import reached
 from rekindle.core.session.prompt_ids import why_not_id
 from rekindle.core.session.proving import PROOF_SECONDS, may_change
 from rekindle.core.session.starting import has_failed_to_start, has_stalled
-from rekindle.core.session.state import PROMPT_SENDER, TERMINAL, Session, State
+from rekindle.core.session.state import Session, State
 from rekindle.core.streams import SESSION, as_data
 from rekindle.ports.errors import OwnedError, RekindleError, UsageError
 from rekindle.ports.skills import SupervisedSkill, SupervisedSkills
@@ -355,20 +356,6 @@ def usable(kinds: Mapping[str, AgentKind], agent: str, arguments: list[str]) -> 
     if refused is not None:
         raise UsageError(f"{refused} can't be passed to {kind.title}", "leave it out: rekindle sets it")
     return kind
-
-
-def sent_to(session: Session, prompt: f.PromptQueued) -> list[f.AnyFact]:
-    """A prompt for a session, and a request for an agent if it has none. Raises UsageError."""
-    if session.state in TERMINAL:
-        again = f"bring it back first: rekindle resume {session.id}"
-        hint = "start a new one with `rekindle run`" if session.state is State.COMPLETED else again
-        raise UsageError(f"session {session.id} is {session.state.lower()}", hint)
-    known = next((one for one in session.prompts if one.id == prompt.prompt), None)
-    if known is not None and prompt.text not in known.text:  # the sent text may start with the history
-        raise UsageError(f"another prompt of session {session.id} has the id {prompt.prompt}", "use a new id")
-    if known is not None or (session.is_up and not session.held):  # one that is held back ends, and has no successor
-        return [prompt]
-    return [prompt, f.ResumeAsked(at=prompt.at, by=PROMPT_SENDER)]
 
 
 def prompt_of(text: str, given: str, at: float) -> f.PromptQueued:
