@@ -20,7 +20,7 @@ export function Composer({ store, whole }: { store: SessionStore; whole: WholeSe
   const isOver = whole.state === "COMPLETED";
   const away = whole.away;
   const wanted = away === undefined ? (whole.is_running ? "Tell the agent something" : "A prompt brings the agent back")
-    : away.may_be_gone ? "Recorded for the next host that has this session" : `Goes to host ${away.host}`;
+    : away.may_be_gone ? "Recorded until a host takes it" : `Goes to host ${away.host}`;
   const send = async (): Promise<void> => {
     const said = text.value.trim();
     if (said === "" || isBusy.value) return;
