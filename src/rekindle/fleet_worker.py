@@ -23,7 +23,7 @@ from rekindle.app.driving import Driving, DrivingParts
 from rekindle.app.fleet_job_service import FleetJobService
 from rekindle.app.jobs import JobService
 from rekindle.app.takeovers import Takeovers
-from rekindle.core.fleet.needs import is_for
+from rekindle.core.fleet.needs import is_for, memory_label
 from rekindle.core.fleet.spelling import is_label
 from rekindle.ports.errors import RekindleError, UsageError, not_in_fleet
 from rekindle.ports.fleet_engine import FleetEngine, FleetWorker
@@ -149,7 +149,9 @@ class EngineRoom:
     def labels(self) -> tuple[str, ...]:
         """What this host has, for jobs that need it."""
         given = self.terms.labels if self.terms is not None else ()
-        return tuple(sorted({*self.parts.settings.labels, *given}))
+        reading = self.parts.supervisor.governing.placing.reading
+        memory = memory_label(reading.memory) if reading is not None else []
+        return tuple(sorted({*self.parts.settings.labels, *given, *memory}))
 
     def offered(self) -> dict[str, Callable[..., Coroutine[Any, Any, msgspec.Struct]]]:
         """What a daemon of a fleet can be asked for about jobs and about itself."""

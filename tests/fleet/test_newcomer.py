@@ -109,6 +109,14 @@ def test_a_job_that_nobody_can_do_says_why_until_somebody_can() -> None:
             assert "(no worker has the label tpu)" in b.ok("job", "list")
             lines = b.ok("fleet", "status").splitlines()
             assert lines[1].startswith("host a: ready, seen ") and lines[2].startswith("host b: no worker, seen ")
+            assert any(one.startswith("memory:") for one in a.json("worker", "status")["labels"])
+            big = b.run("job", "submit", "--fleet", "--needs", "memory:999999g", "--agent", "scripted", "say y")
+            assert "no worker has the label memory:999999g; it waits" in big.stderr
+            b.ok("job", "cancel", big.stdout.strip())
+            small = b.ok("job", "submit", "--fleet", "--needs", "memory:1g", "--agent", "scripted", "say y").strip()
+            until(lambda: b.json("job", "show", small)["job"]["status"] == "done", "the job that needs memory")
+            wrong = b.run("job", "submit", "--fleet", "--needs", "memory:lots", "--agent", "scripted", "say y")
+            assert (wrong.returncode, "memory:16g" in wrong.stderr) == (2, True)
             a.ok("worker", "drain")
             assert "a is draining" in b.run("job", "submit", "--fleet", "--agent", "scripted", "say z").stderr
             a.ok("worker", "uncordon")

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from rekindle.core.fleet import lease
 from rekindle.core.fleet.drive import Abandon, CancelJob, DriveView, LetGo, Stay, is_tried_again, next_move
-from rekindle.core.fleet.needs import fleet_job, is_fleet_job, is_for, queue_of, urgency, wanted
-from rekindle.core.fleet.spelling import is_label
+from rekindle.core.fleet.needs import fleet_job, is_fleet_job, is_for, memory_label, queue_of, urgency, wanted
+from rekindle.core.fleet.spelling import is_label, is_need
 from rekindle.core.job.order import JobOrder, StepOrder
 from rekindle.core.job.state import Job, JobStep
 from rekindle.core.session import facts as f
@@ -66,6 +66,19 @@ def test_a_host_listens_to_no_queue_that_no_job_has(agents: set[str], needs: set
     if is_for(queue, agents | {"a"}, needs | {"b"}):
         assert queue == queue_of(*wanted(queue))
     assert len(wanted(more)) == 2
+
+
+@given(labels, labels, st.integers(1, 999), st.integers(0, 999 * 10**9), st.sampled_from(["work", "own"]))
+def test_memory_is_enough_or_more_and_an_account_is_the_one_that_is_named(
+    needs: set[str], labelled: set[str], least: int, memory: int, account: str
+) -> None:
+    asked = {*needs, f"memory:{least}g", "account:work"}
+    queue = queue_of({"a"}, asked)
+    assert queue.count(":") == 2, "earlier versions can read it"
+    assert queue_of({"a"}, {*asked, "memory:1g"}) == queue
+    assert set(wanted(queue)[1]) == asked and all(is_need(one) for one in asked)
+    had = [*labelled, *memory_label(memory), f"account:{account}"]
+    assert is_for(queue, {"a"}, had) == (needs <= labelled and memory >= least * 10**9 and account == "work")
 
 
 @given(st.integers(-100, 100))

@@ -28,7 +28,7 @@ KEYS = {key.name: key for key in fleet_keys()}
             ["*=ssh://git@example.org/{name}.git", "a=/x b=/y"],
             ["nonsense", "=x", "a=", "a='", "a=https://u:pw@h/x", "a=https://token@h/x", "a=ssh://u:pw@h/x"],
         ),
-        ("fleet_labels", ["gpu", "gpu big-memory"], ["GPU", "a/b"]),
+        ("fleet_labels", ["gpu", "gpu big-memory", "account:work"], ["GPU", "a/b", "memory:16g", "account:", "team:a"]),
         ("fleet_heartbeat", ["5s", "30s", "1h"], ["1s", "2h", "soon"]),
         ("temporal_address", ["temporal.example.org:7233", "127.0.0.1:1", "[::1]:7233"], ["12", "host", "http://h:1"]),
     ],

@@ -18,6 +18,19 @@ B = Worker("b", "ready", (), ("scripted",))
         (["claude"], ["gpu"], [A, B], ""),
         (["scripted"], [], [], "no worker is there"),
         (["scripted"], ["tpu"], [A, B], "no worker has the label tpu"),
+        (
+            ["scripted"],
+            ["memory:16g"],
+            [Worker("a", "ready", ("memory:15g",), ("scripted",)), B],
+            "no worker has the label memory:16g",
+        ),
+        (["scripted"], ["memory:16g"], [Worker("a", "ready", ("memory:67g",), ("scripted",)), B], ""),
+        (
+            ["scripted"],
+            ["account:work"],
+            [Worker("a", "ready", ("account:own",), ("scripted",))],
+            "no worker has the label account:work",
+        ),
         (["codex"], [], [A, B], "no worker has the agent codex"),
         (["codex"], ["tpu"], [A, B], "no worker has the agent codex or the label tpu"),
         (

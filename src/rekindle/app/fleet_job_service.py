@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rekindle.app.jobs import JobService, ListedJobs, ShownJob, WaitedJob
 from rekindle.app.requests import JobRequest
 from rekindle.core.fleet.needs import is_fleet_job, queue_of_order, urgency
-from rekindle.core.fleet.spelling import is_label
+from rekindle.core.fleet.spelling import is_need
 from rekindle.core.fleet.unclaimed import Worker, why_unclaimed
 from rekindle.core.job import facts as jf
 from rekindle.core.job.order import JobOrder
@@ -70,8 +70,9 @@ class FleetJobService:
             return await self._own.submit(asked)
         self._own.check(asked.order)
         for label in asked.order.labels:
-            if not is_label(label):
-                raise UsageError(f"{label!r} is not a label", "use small letters, digits, dots and dashes")
+            if not is_need(label):
+                hint = "use a label (small letters, digits, dots and dashes), account:NAME, or memory:16g"
+                raise UsageError(f"{label!r} is nothing that a host could have", hint)
         try:
             engine = await self._engine()
         except EngineError as error:  # nothing is recorded yet

@@ -292,7 +292,7 @@ def fleet_keys() -> Iterator[SettingKey]:
         "fleet_labels",
         "What this host has, for jobs that need it: words with blanks between.",
         reads=spelling.are_labels,
-        like="words of small letters, digits, dots and dashes, with blanks between",
+        like="words of small letters, digits, dots and dashes, or account:NAME, with blanks between",
         sample="gpu",
     )
     yield SettingKey(

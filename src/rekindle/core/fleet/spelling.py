@@ -14,6 +14,7 @@ from rekindle.core.quantities import seconds_in
 #: The longest heartbeat, in seconds.
 LONGEST = 3600.0
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
+_MEMORY = re.compile(r"memory:([1-9][0-9]{0,5})g")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ADDRESS = re.compile(r"[A-Za-z0-9._\[\]:-]+:[0-9]{1,5}")
 #: A scheme, then perhaps a user, then the rest. A colon behind the user's name would begin a password.
@@ -23,8 +24,19 @@ _SECRET = re.compile(r"https?://[^/@]*@|[A-Za-z][A-Za-z0-9+.-]*://[^/@:]*:[^/@]*
 
 
 def is_label(text: str) -> bool:
-    """Whether a text can be a label of a host."""
-    return _LABEL.fullmatch(text) is not None
+    """Whether a text can be a label that somebody gives a host: a word, or `account:` and one."""
+    return _LABEL.fullmatch(text.removeprefix("account:")) is not None
+
+
+def is_need(text: str) -> bool:
+    """Whether a job can need this of a host: a label, or memory (`memory:16g`)."""
+    return is_label(text) or gigabytes_in(text) is not None
+
+
+def gigabytes_in(text: str) -> int | None:
+    """How many gigabytes of memory a host needs to have for this, or has; None: it is about something else."""
+    found = _MEMORY.fullmatch(text)
+    return int(found[1]) if found is not None else None
 
 
 def are_labels(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rekindle.core.fleet.needs import is_for, wanted
+from rekindle.core.fleet.needs import has, is_for, wanted
 
 
 @dataclass(frozen=True)
@@ -53,4 +53,4 @@ def _lacking(queue: str, workers: Sequence[Worker]) -> str:
 
 def _missing(wanted_: Iterable[str], had: Sequence[Iterable[str]], what: str) -> list[str]:
     there = {word for one in had for word in one}
-    return [f"{what} {one}" for one in wanted_ if one not in there]
+    return [f"{what} {one}" for one in wanted_ if not has(there, one)]

@@ -86,7 +86,9 @@ def job() -> None:
 @click.option("--every", metavar="CRON", help="Start a job at each of these times, e.g. '30 2 * * 1-5'.")
 @click.option("--zone", default="", metavar="ZONE", help="The time zone of --at and --every; default: yours.")
 @click.option("--fleet", is_flag=True, help="Let any host of the fleet do it, in its own clone of the repository here.")
-@click.option("--needs", multiple=True, metavar="LABEL", help="With --fleet: only a host that has this label.")
+@click.option(
+    "--needs", multiple=True, metavar="LABEL", help="With --fleet: only a host with this label, or with memory:16g."
+)
 @click.option("--wait", "waits", is_flag=True, help="Follow it until it ends; the exit status says how.")
 @json_option
 def submit(
